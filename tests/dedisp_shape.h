@@ -153,6 +153,7 @@ static void choose(struct shape *s, bool tree, uint64_t *seed)
         s->d.nsub = (size_t)tap_between(seed, 1, 8);
         s->d.nchan = (s->d.nchan + s->d.nsub - 1) / s->d.nsub * s->d.nsub;
     }
+    s->d.late = s->d.algo != PSR_DEDISP_SUBBAND && tap_uniform(seed) < 0.3;
     choose_samples(s, seed);
     choose_band(s, seed);
     choose_keep(s, seed);
@@ -181,7 +182,9 @@ static void shifts_of(const struct shape *s, const psr_dedisp *p, size_t i, size
     if (d->algo != PSR_DEDISP_SUBBAND) {
         *off = d->tol || d->algo == PSR_DEDISP_TREE
                    ? psr_dedisp_delay(p, i, c)
-                   : psr_delay_samples(d->dmconst, s->dm[i], f, top, dt);
+                   : psr_delay_samples(d->dmconst, s->dm[i], f, top, dt) -
+                         (d->late ? psr_delay_samples(d->dmconst, s->dm[i], extreme(s, -1), top, dt)
+                                  : 0);
         return;
     }
     size_t width = d->nchan / d->nsub;
@@ -195,7 +198,7 @@ static void shifts_of(const struct shape *s, const psr_dedisp *p, size_t i, size
     *off = psr_delay_samples(d->dmconst, s->dm[i], ref, top, dt);
 }
 
-/* One output: the exact sum, and the sum of absolute values. */
+/* One output: the exact sum, and the sum of absolute values.  Before the first spectrum all is 0. */
 static double naive(const struct shape *s, const int64_t *pre, const int64_t *off, size_t t,
                     double *weight)
 {
@@ -205,8 +208,9 @@ static double naive(const struct shape *s, const int64_t *pre, const int64_t *of
     for (size_t c = 0; c < s->d.nchan; c++) {
         if (s->d.keep && !s->keep[c])
             continue;
-        size_t from = (t + (size_t)off[c]) * ds + (size_t)pre[c];
-        for (size_t u = 0; u < ds; u++) {
+        int64_t at = (int64_t)t + off[c];
+        size_t from = (size_t)at * ds + (size_t)pre[c];
+        for (size_t u = 0; u < ds && at >= 0; u++) {
             double x = s->x[(from + u) * s->d.nchan + c];
             sum += x;
             *weight += fabs(x);
@@ -242,6 +246,7 @@ static bool delays_agree(const struct shape *s, const psr_dedisp *p)
     for (size_t i = 0; i < s->d.ndm; i++)
         for (size_t c = 0; c < s->d.nchan; c++) {
             int64_t got = psr_dedisp_delay(p, i, c);
+            got += s->d.late ? (int64_t)psr_dedisp_shift(p, i) : 0;
             int64_t want = psr_delay_samples(s->d.dmconst, s->dm[i], s->freq_mhz[c], top, dt);
             bool kept = !s->d.keep || s->keep[c];
             bool exact = s->d.algo == PSR_DEDISP_DIRECT || (s->d.algo == PSR_DEDISP_TREE && !kept);
@@ -260,7 +265,7 @@ static bool delays_agree(const struct shape *s, const psr_dedisp *p)
 static bool run(struct shape *s, psr_dedisp *p, size_t piece, uint64_t *seed)
 {
     size_t whole = s->nsamp / s->d.downsamp, shift = psr_dedisp_maxshift(p), done = 0;
-    s->nout = whole > shift ? whole - shift : 0;
+    s->nout = s->d.late ? whole : whole > shift ? whole - shift : 0;
     free(s->out);
     s->out = tap_take(s->d.ndm * s->nout, sizeof *s->out);
     for (size_t t = 0; t < s->nsamp;) {
@@ -288,9 +293,9 @@ static bool run(struct shape *s, psr_dedisp *p, size_t piece, uint64_t *seed)
 static void describe(const struct shape *s)
 {
     diag("nchan %zu nbit %d kind %d ds %zu ndm %zu algo %d tol %d nsub %zu smear %g nsamp %zu "
-         "thread %d",
+         "thread %d late %d",
          s->d.nchan, s->d.nbit, (int)s->d.kind, s->d.downsamp, s->d.ndm, (int)s->d.algo, s->d.tol,
-         s->d.nsub, s->d.smear, s->nsamp, s->d.nthread);
+         s->d.nsub, s->d.smear, s->nsamp, s->d.nthread, s->d.late);
 }
 
 __attribute__((unused)) static bool check_shape(struct shape *s, uint64_t *seed)

@@ -12,7 +12,7 @@ struct setup {
     const struct psr_span *mask;
     size_t nmask;
     int nthread;
-    bool causal;
+    bool causal, late;
     uint64_t *cut; /* cuts blocks at random; NULL: one block */
 };
 
@@ -28,6 +28,7 @@ __attribute__((unused)) static psr_singlepulse *search(const struct setup *s)
                                                   .maxwidth_s = s->maxwidth_s,
                                                   .detrend = s->detrend,
                                                   .causal = s->causal,
+                                                  .late = s->late,
                                                   .nthread = s->nthread});
     bool fine = true;
     for (size_t k = 0; fine && k < s->nmask; k++)

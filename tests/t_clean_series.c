@@ -15,7 +15,7 @@ static void dedisperse(struct consumer *k, const psr_clean *p, const void *block
 }
 
 static psr_dedisp *make_dedisp(const struct scene *s, const double *dm, size_t ndm, size_t ds,
-                               size_t nsub, int nthread)
+                               size_t nsub, bool late, int nthread)
 {
     double freq_mhz[MAX_CHAN];
     psr_dedisp *plan = NULL;
@@ -32,6 +32,7 @@ static psr_dedisp *make_dedisp(const struct scene *s, const double *dm, size_t n
     d.keep = s->with_keep ? s->keep : NULL;
     d.algo = nsub ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT;
     d.nsub = nsub;
+    d.late = late;
     d.nthread = nthread;
     if (psr_dedisp_create(&plan, &d, &err) != PSR_OK) {
         diag("%s", err.msg);
@@ -40,7 +41,7 @@ static psr_dedisp *make_dedisp(const struct scene *s, const double *dm, size_t n
     return plan;
 }
 
-/* A sample of a trial, from the cleaned cells. */
+/* A sample of a trial, from the cleaned cells; before the first there is nothing. */
 static double sum_plainly(const struct scene *s, const psr_dedisp *plan, size_t i, size_t t,
                           size_t ds, double *size)
 {
@@ -49,8 +50,8 @@ static double sum_plainly(const struct scene *s, const psr_dedisp *plan, size_t 
     for (int c = 0; c < s->nchan; c++) {
         int64_t pre = psr_dedisp_predelay(plan, (size_t)c);
         int64_t d = psr_dedisp_delay(plan, i, (size_t)c) - psr_round((double)pre / (double)ds);
-        for (size_t u = 0; s->keep[c] && u < ds; u++) {
-            size_t at = (t + (size_t)d) * ds + (size_t)pre + u;
+        for (size_t u = 0; s->keep[c] && u < ds && (int64_t)t + d >= 0; u++) {
+            size_t at = (size_t)((int64_t)t + d) * ds + (size_t)pre + u;
             double v = s->y[at * (size_t)s->nchan + (size_t)c];
             sum += v / (double)ds;
             *size += (fabs(v) + (s->zerodm ? (s->nbit < 16 ? 256 : 1000) : 0)) / (double)ds;
@@ -60,11 +61,11 @@ static double sum_plainly(const struct scene *s, const psr_dedisp *plan, size_t 
 }
 
 static float *run_series(const struct scene *s, struct consumer *k, const double *dm, size_t ds,
-                         size_t nsub, uint64_t *seed, int nthread)
+                         size_t nsub, bool late, uint64_t *seed, int nthread)
 {
     k->take = dedisperse;
     k->scene = s;
-    k->plan = make_dedisp(s, dm, k->ndm, ds, nsub, nthread);
+    k->plan = make_dedisp(s, dm, k->ndm, ds, nsub, late, nthread);
     k->out = calloc(k->ndm * (size_t)s->nsamp, sizeof *k->out);
     psr_clean *p = make_plan(s, 1);
     struct psr_mask_correction_desc d = {
@@ -102,16 +103,19 @@ static void test_series(uint64_t *seed)
         make_scene(&s, seed);
         clean_plainly(&s);
         size_t ds = (size_t)tap_between(seed, 1, 4), nsub = n % 3 == 2 ? 1 : 0;
+        const bool late = n % 3 == 1;
         double dm[MAX_DM];
         for (int i = 0; i < MAX_DM; i++)
             dm[i] = 300 * tap_uniform(seed);
         struct consumer a = {.ndm = MAX_DM}, b = {.ndm = MAX_DM};
-        run_series(&s, &a, dm, ds, nsub, seed, 1);
-        run_series(&s, &b, dm, ds, nsub, seed, 3);
+        run_series(&s, &a, dm, ds, nsub, late, seed, 1);
+        run_series(&s, &b, dm, ds, nsub, late, seed, 3);
         int wrong = a.bad + b.bad + compare_series(&s, &a, ds);
         if (wrong)
-            diag("scene %d: %d channels, %d spectra, %d bits kind %d, ds %zu, nsub %zu: %d bad", n,
-                 s.nchan, s.nsamp, s.nbit, (int)s.kind, ds, nsub, wrong);
+            diag(
+                "scene %d: %d channels, %d spectra, %d bits kind %d, ds %zu, nsub %zu, late %d: %d "
+                "bad",
+                n, s.nchan, s.nsamp, s.nbit, (int)s.kind, ds, nsub, late, wrong);
         bad += wrong;
         cut +=
             a.nout != b.nout || memcmp(a.out, b.out, MAX_DM * (size_t)s.nsamp * sizeof *a.out) != 0;

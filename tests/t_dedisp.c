@@ -62,6 +62,9 @@ static void test_chosen_shapes(uint64_t *seed)
     check_chosen(&s, 140000, true, 1, seed, "the largest downsampling");
     set_band(&s, 64, 20, 900.0);
     check_chosen(&s, 40000, false, 1009, seed, "trials thousands of samples apart");
+    set_band(&s, 64, 20, 900.0);
+    s.d.late = true;
+    check_chosen(&s, 40000, false, 1009, seed, "late trials thousands of samples apart");
     set_band(&s, 256, 100, 1.0);
     s.d.mem_bytes = 3000000;
     check_chosen(&s, 9000, false, 61, seed, "little memory");
@@ -128,6 +131,7 @@ static void test_refusals(void)
     REFUSE(PSR_EINVAL, "smear", s.d.algo = PSR_DEDISP_TREE; s.d.smear = 101);
     REFUSE(PSR_ENOMEM, "mem_bytes", s.d.algo = PSR_DEDISP_TREE; s.d.mem_bytes = 200);
     REFUSE(PSR_EINVAL, "nsub", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 5);
+    REFUSE(PSR_EINVAL, "late", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 4; s.d.late = true);
     REFUSE(PSR_EINVAL, "freq_mhz", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 4;
            s.freq_mhz[7] = 1600);
     REFUSE(PSR_EINVAL, "keep", s.d.keep = s.keep);

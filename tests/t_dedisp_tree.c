@@ -17,7 +17,9 @@ static bool within_limits(const struct shape *s, const psr_dedisp *p)
             double exact = (psr_delay_s(s->d.dmconst, s->dm[i], s->freq_mhz[c]) -
                             psr_delay_s(s->d.dmconst, s->dm[i], top)) /
                            dt;
-            double difference = fabs((double)psr_dedisp_delay(p, i, c) - exact);
+            int64_t delay =
+                psr_dedisp_delay(p, i, c) + (s->d.late ? (int64_t)psr_dedisp_shift(p, i) : 0);
+            double difference = fabs((double)delay - exact);
             largest = fmax(largest, difference);
             square += difference * difference;
             nkept++;

@@ -348,7 +348,8 @@ static void test_refusals(uint64_t *seed)
     d.nobary = true, d.live.search.threshold = 6, d.live.search.time_tol = -1,
     refused(&d, "time_tol of -1 samples");
     d.dump = ".", refused(&d, "ring_s = 0, must be above 0 with dump, and 0 without");
-    d.ring_s = 1, d.block_s = 0.6, refused(&d, "ring_s = 1, must be two blocks of 0.6 s or more");
+    d.ring_s = 0.1, refused(&d, "-ring 0.1: must be two blocks of 0.");
+    d.ring_s = 1, d.block_s = 0.6, refused(&d, "-block 0.6: pulses are told after blocks of ");
     d = good, d.ring_s = 1, refused(&d, "ring_s, dump and drop_s need a live search");
     d = good, d.sink = sink, d.nsink = 1, refused(&d, "sink 0 has no name, begin, push or abort");
     later.d = good;

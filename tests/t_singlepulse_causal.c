@@ -133,6 +133,51 @@ static void test_cuts_and_threads(uint64_t *seed)
     ok(wrong == 0, "the same bits however cut and for 1 to 3 threads (%d runs)", runs);
 }
 
+/* Of a late series, what was before the input has no data, and what is masked comes later: the same as masks of the
+ * series say. */
+static void test_late(uint64_t *seed)
+{
+    int wrong = 0, total = 0;
+    for (int trial = 0; trial < 20; trial++) {
+        const size_t n = (size_t)tap_between(seed, 3000, 20000);
+        const size_t sweep = (size_t)tap_between(seed, 0, 2500), none = 0;
+        const int64_t at = tap_between(seed, 0, (int64_t)n), count = tap_between(seed, 0, 700);
+        const struct psr_span gap = {at, count};
+        const struct psr_span gone[] = {{0, (int64_t)sweep},
+                                        {at, count + (count ? (int64_t)sweep : 0)}};
+        float *x = make_series(seed, 1, n);
+        struct setup s = {.x = x,
+                          .nseries = 1,
+                          .n = n,
+                          .threshold = 4,
+                          .sweep = &sweep,
+                          .mask = &gap,
+                          .nmask = 1,
+                          .causal = trial % 4 != 0,
+                          .late = true,
+                          .nthread = 1,
+                          .cut = seed};
+        const struct setup t = {.x = x,
+                                .nseries = 1,
+                                .n = n,
+                                .threshold = 4,
+                                .sweep = &none,
+                                .mask = gone,
+                                .nmask = 2,
+                                .causal = s.causal,
+                                .nthread = 1};
+        psr_singlepulse *late = search(&s), *plain = search(&t);
+        const struct psr_event *events;
+        total += (int)psr_singlepulse_events(plain, 0, &events);
+        wrong += count_differences(plain, late, 1);
+        psr_singlepulse_destroy(late);
+        psr_singlepulse_destroy(plain);
+        free(x);
+    }
+    ok(wrong == 0 && total > 20, "late series: masked as they lie (%d events, %d wrong)", total,
+       wrong);
+}
+
 static psr_singlepulse *plan(double maxwidth_s, size_t nseries)
 {
     return plan_search((struct psr_singlepulse_desc){.size = sizeof(struct psr_singlepulse_desc),
@@ -345,6 +390,7 @@ int main(void)
     uint64_t seed = tap_seed();
     test_against_plain_search(&seed);
     test_cuts_and_threads(&seed);
+    test_late(&seed);
     test_as_they_come(&seed);
     test_latency(&seed);
     test_false_alarms(&seed);

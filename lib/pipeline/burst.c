@@ -24,6 +24,12 @@ psr_status psr_pulse_search_check(const struct psr_sink_pulses_desc *d, psr_err 
     return PSR_OK;
 }
 
+double psr_pulse_wait_s(const struct psr_sink_pulses_desc *d, double tsamp_s)
+{
+    const size_t longest = 4 * psr_singlepulse_longest(d->maxwidth_s, tsamp_s);
+    return (double)((longest > 256 ? longest : 256) + (size_t)d->time_tol) * tsamp_s;
+}
+
 psr_status psr_pulse_search_create(psr_singlepulse **out, const struct psr_sink_stream *stream,
                                    size_t line, const struct psr_sink_pulses_desc *d, bool causal,
                                    psr_err *err)
@@ -42,6 +48,7 @@ psr_status psr_pulse_search_create(psr_singlepulse **out, const struct psr_sink_
                                       .nthread = stream->nthread,
                                       .block = l->block,
                                       .causal = causal,
+                                      .late = l->late,
                                   },
                                   err);
 }

@@ -23,6 +23,10 @@ PSR_MUST_CHECK psr_status psr_pulse_search_create(psr_singlepulse **out,
                                                   const struct psr_sink_pulses_desc *d, bool causal,
                                                   psr_err *err);
 
+/* How long the causal search of a line takes at most to tell of a pulse that has ended, in seconds of its samples: 4
+ * longest boxcars, or 256 samples if these are longer, and time_tol. */
+double psr_pulse_wait_s(const struct psr_sink_pulses_desc *d, double tsamp_s);
+
 /* Status: PSR_EINVAL naming field, value and limit */
 PSR_MUST_CHECK psr_status psr_pulse_search_check(const struct psr_sink_pulses_desc *d,
                                                  psr_err *err);

@@ -23,6 +23,7 @@ struct psr_dedispersion_desc {
     bool tree;                           /* use the tree algorithm, */
     double smear;                        /* with this tolerance */
     int tol;
+    bool late;          /* as in psr_dedisp_desc */
     bool any_length;    /* a trial may have no samples if another has some */
     const char *device; /* as psr_pipeline_desc */
     int64_t ncpus;      /* 0: all */

@@ -135,6 +135,7 @@ static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_ded
                 .keep = d->keep,
                 .tol = d->tol,
                 .smear = d->smear,
+                .late = d->late,
                 .nthread = (int)d->ncpus,
             },
     };

@@ -222,6 +222,8 @@ bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *b, st
 int64_t psr_lines_length(const psr_lines *l, size_t line, size_t shift)
 {
     int64_t have = l->ntaken / l->d.dedispersion.trials->line[line].downsamp;
+    if (l->d.dedispersion.late)
+        return have;
     return have > (int64_t)shift ? have - (int64_t)shift : 0;
 }
 
@@ -355,12 +357,12 @@ static size_t find_minshift(const psr_lines *l, size_t line)
     return least;
 }
 
-/* Blank spectra for the longest series of a line; those of the trial of the longest sweep are complete.
- */
+/* Blank spectra for the longest series of a line; those of the trial of the longest sweep are complete, and late
+ * ones are. */
 static size_t count_blank(psr_lines *l, size_t line)
 {
     struct line *of = &l->line[line];
-    if (!of->plan || l->d.same_end || psr_lines_is_full(l, line))
+    if (!of->plan || l->d.same_end || l->d.dedispersion.late || psr_lines_is_full(l, line))
         return 0;
     of->minshift = find_minshift(l, line);
     return (psr_lines_maxshift(l, line) - of->minshift) *

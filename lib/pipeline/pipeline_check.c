@@ -102,10 +102,6 @@ static psr_status check_live(const struct psr_pipeline_desc *d, psr_err *err)
         return psr_fail_field(err, PSR_EINVAL, "ring_s",
                               "pipeline: ring_s = %g, must be above 0 with dump, and 0 without",
                               d->ring_s);
-    if (d->ring_s > 0 && d->ring_s < 2 * d->block_s)
-        return psr_fail_field(err, PSR_EINVAL, "ring_s",
-                              "pipeline: ring_s = %g, must be two blocks of %g s or more",
-                              d->ring_s, d->block_s);
     if (d->live.on && !d->live.burst)
         return psr_fail_field(err, PSR_EINVAL, "live.burst", "pipeline: nobody takes the pulses");
     return d->live.on ? fail_conflict("an endless input is searched live, without", field,

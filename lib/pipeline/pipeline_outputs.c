@@ -174,6 +174,7 @@ psr_status psr_pipeline_list_shifts(struct psr_pipeline *p, psr_err *err)
         for (size_t i = 0; plan && i < l->nseries; i++)
             p->shift[l->first + i] = psr_dedisp_shift(plan, i);
         l->shift = plan ? p->shift + l->first : NULL;
+        l->late = psr_pipeline_is_late(p);
     }
     return PSR_OK;
 }

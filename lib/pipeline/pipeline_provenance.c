@@ -1,7 +1,9 @@
 /* Records how series were made, and finds those that an earlier run completed. */
 #include "pipeline_state.h"
 
+#include "burst.h"
 #include "resume.h"
+#include <math.h>
 #include <psrkit/series.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,36 @@ const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pi
     return d->presto        ? &psr_dedispersion_presto
            : d->subbands.on ? &psr_dedispersion_subbands
                             : &psr_dedispersion_direct;
+}
+
+bool psr_pipeline_is_late(const struct psr_pipeline *p)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(d);
+    return d->live.on && d->algo != PSR_DEDISP_SUBBAND && ops->backend &&
+           !strcmp(ops->backend(d->device), "cpu");
+}
+
+double psr_pipeline_wait_s(const struct psr_pipeline *p)
+{
+    double most_s = 0;
+    for (size_t k = 0; k < p->trials.nline; k++)
+        most_s = fmax(most_s, psr_pulse_wait_s(&p->d.live.search, p->line[k].tsamp_s));
+    return most_s;
+}
+
+/* Spectra; 0: as many as are fast.  Blocks end within sums, and a sample of each line is not complete then. */
+static size_t choose_block(const struct psr_pipeline *p)
+{
+    const double tsamp_s = p->input.obs->tsamp_s, wait_s = psr_pipeline_wait_s(p);
+    double block_s = p->d.block_s;
+    if (!p->d.live.on)
+        return (size_t)(block_s / tsamp_s);
+    double sum_s = 0;
+    for (size_t k = 0; k < p->trials.nline; k++)
+        sum_s = fmax(sum_s, p->line[k].tsamp_s);
+    block_s = block_s > 0 ? block_s - wait_s - 2 * sum_s : 0.1;
+    return block_s > tsamp_s ? (size_t)(block_s / tsamp_s) : 1;
 }
 
 struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr_pipeline *p)
@@ -29,11 +61,12 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .tree = d->algo == PSR_DEDISP_TREE,
         .smear = d->smear,
         .tol = (int)d->tol,
+        .late = psr_pipeline_is_late(p),
         .any_length = !d->series.on && !d->fourier.on && !d->sametail,
         .device = d->device,
         .ncpus = d->ncpus,
         .mem_bytes = d->mem_bytes,
-        .most_block = (size_t)(d->block_s / p->input.obs->tsamp_s),
+        .most_block = choose_block(p),
         .nbit = psr_stage_clean_nbit(p->clean),
         .kind = psr_stage_clean_kind(p->clean),
         .read_bytes = p->input.row_bytes,

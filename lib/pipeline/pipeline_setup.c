@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "presto_view.h"
 #include "resume.h"
+#include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/series.h>
 #include <stdio.h>
@@ -213,10 +214,28 @@ static psr_status reserve(struct psr_pipeline *p, size_t nsamp, psr_err *err)
     return st;
 }
 
+/* Cleaning may take longer blocks than were asked for. */
+static psr_status check_wait(const struct psr_pipeline *p, psr_err *err)
+{
+    const double wait_s = psr_pipeline_wait_s(p);
+    double block_s = 0;
+    for (size_t k = 0; k < p->trials.nline; k++)
+        block_s = fmax(block_s, (double)p->line[k].block * p->line[k].tsamp_s);
+    if (!p->d.live.on || !(p->d.block_s > 0) || block_s + wait_s <= p->d.block_s)
+        return PSR_OK;
+    return psr_fail_field(
+        err, PSR_EINVAL, "block_s",
+        "-block %g: pulses are told after blocks of %.3g s and %.3g s that boxcars "
+        "wait: must be at least %.3g",
+        p->d.block_s, block_s, wait_s, block_s + wait_s);
+}
+
 static psr_status create_buffers(struct psr_pipeline *p, psr_err *err)
 {
     size_t nsamp = psr_lines_block(p->lines);
     psr_status st = reserve(p, nsamp, err);
+    if (!st)
+        st = check_wait(p, err);
     if (!st)
         st = psr_stage_clean_reserve(p->clean, nsamp, err);
     if (!st)
@@ -261,8 +280,12 @@ static void keep_spectra(void *ctx, struct psr_span spectra, struct psr_mjd at, 
 static psr_status create_dump(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
+    const double block_s = (double)psr_lines_block(p->lines) * p->input.obs->tsamp_s;
     if (!d->dump)
         return PSR_OK;
+    if (d->ring_s < 2 * block_s)
+        return psr_fail_field(err, PSR_EINVAL, "ring_s",
+                              "-ring %g: must be two blocks of %.3g s or more", d->ring_s, block_s);
     p->stream.keep = keep_spectra;
     p->stream.ring_s = d->ring_s;
     psr_status st = psr_dump_create(&p->dump,

@@ -68,6 +68,12 @@ PSR_MUST_CHECK psr_status psr_pipeline_list_shifts(struct psr_pipeline *p, psr_e
 const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline_desc *d);
 struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr_pipeline *p);
 
+/* Whether a live search has series that end with the latest sample at each DM; devices have none. */
+bool psr_pipeline_is_late(const struct psr_pipeline *p);
+
+/* What a causal search waits, of the lines. */
+double psr_pipeline_wait_s(const struct psr_pipeline *p);
+
 /* Sets the notes of the lines; and drops trials whose files exist already, possibly all. */
 PSR_MUST_CHECK psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_pipeline_resume(struct psr_pipeline *p, psr_err *err);

@@ -26,6 +26,7 @@ struct live {
     psr_singlepulse **search; /* [nline] */
     struct psr_pulse_clock clock;
     psr_cluster_stream *events;
+    int64_t *settled;     /* [ndm] in ticks */
     struct psr_span *gap; /* [ngap] in ticks */
     size_t ngap, gap_room;
     struct arrival arrival[ARRIVALS]; /* i % ARRIVALS, of narrival so far */
@@ -34,14 +35,26 @@ struct live {
     struct psr_live_found found;
 };
 
+/* Of a trial, in samples of the clock. */
+static int64_t own_sweep(const struct live *s, size_t trial)
+{
+    return (int64_t)(s->clock.sweep[trial] * s->clock.scale[trial]);
+}
+
 static int64_t longest_sweep(const struct live *s)
 {
     int64_t most = 0;
-    for (size_t i = 0; i < s->stream.ndm; i++) {
-        int64_t sweep = (int64_t)(s->clock.sweep[i] * s->clock.scale[i]);
-        most = sweep > most ? sweep : most;
-    }
+    for (size_t i = 0; i < s->stream.ndm; i++)
+        most = own_sweep(s, i) > most ? own_sweep(s, i) : most;
     return most;
+}
+
+static int64_t shortest_sweep(const struct live *s)
+{
+    int64_t least = own_sweep(s, 0);
+    for (size_t i = 1; i < s->stream.ndm; i++)
+        least = own_sweep(s, i) < least ? own_sweep(s, i) : least;
+    return least;
 }
 
 /* Samples of the clock that the longest boxcar has. */
@@ -56,37 +69,44 @@ static int64_t longest_boxcar(const struct live *s)
     return most;
 }
 
+static bool is_late(const struct live *s)
+{
+    return s->stream.line->late;
+}
+
+/* Of sweeps: late series wait only for those that may hold a friend of an event, others for all. */
+static int64_t widest_difference(const struct live *s)
+{
+    const size_t ndm = s->stream.ndm, tol = is_late(s) ? (size_t)s->d.search.trial_tol : 0;
+    int64_t widest = is_late(s) ? 0 : longest_sweep(s) - shortest_sweep(s);
+    for (size_t i = 0; i < ndm; i++)
+        for (size_t j = i + 1; j < ndm && j - i <= tol; j++) {
+            const int64_t apart = llabs(own_sweep(s, j) - own_sweep(s, i));
+            widest = apart > widest ? apart : widest;
+        }
+    return widest;
+}
+
 static double find_bound(const struct live *s)
 {
     double most_s = 0;
-    for (size_t k = 0; k < s->stream.nline; k++) {
-        const struct psr_sink_line *l = &s->stream.line[k];
-        const size_t width = psr_singlepulse_maxwidth(s->search[k]);
-        size_t least = l->shift[0], most = least;
-        for (size_t i = 1; i < l->nseries; i++) {
-            least = l->shift[i] < least ? l->shift[i] : least;
-            most = l->shift[i] > most ? l->shift[i] : most;
-        }
-        const double wait = (double)(l->block + most - least) +
-                            (double)(width > 64 ? 4 * width : 256) + (double)s->d.search.time_tol;
-        most_s = fmax(most_s, wait * l->tsamp_s);
-    }
-    return most_s;
+    for (const struct psr_sink_line *l = s->stream.line; l < s->stream.line + s->stream.nline; l++)
+        most_s = fmax(most_s,
+                      (double)l->block * l->tsamp_s + psr_pulse_wait_s(&s->d.search, l->tsamp_s));
+    return most_s + (double)widest_difference(s) * s->clock.tick_s;
 }
 
-/* All pulses are told as long after their first sample as those with the longest sweep; the ring must hold what is before
- * them for so long. */
+/* The ring must hold what is before a pulse until it is told, those with the longest sweep last; series that are not
+ * late tell of all as long after their first sample. */
 static void note_ring(const struct live *s)
 {
     const struct psr_sink_stream *stream = &s->stream;
-    double sweep_s = 0, dm = 0, least_s = INFINITY;
-    for (size_t i = 0; i < stream->ndm; i++) {
-        const double own_s = (double)(s->clock.sweep[i] * s->clock.scale[i]) * s->clock.tick_s;
-        dm = own_s > sweep_s ? stream->dm[i] : dm;
-        sweep_s = fmax(sweep_s, own_s);
-        least_s = fmin(least_s, own_s);
-    }
-    const double told_s = s->found.bound_s + least_s + (double)longest_boxcar(s) * s->clock.tick_s;
+    const int64_t longest = longest_sweep(s), own = is_late(s) ? longest : shortest_sweep(s);
+    const double sweep_s = (double)longest * s->clock.tick_s;
+    double dm = 0;
+    for (size_t i = 0; i < stream->ndm; i++)
+        dm = own_sweep(s, i) == longest ? stream->dm[i] : dm;
+    const double told_s = s->found.bound_s + (double)(own + longest_boxcar(s)) * s->clock.tick_s;
     const double need_s = margin_s + 2 * (double)longest_boxcar(s) * s->clock.tick_s + told_s;
     if (stream->keep && need_s > stream->ring_s)
         psr_note(
@@ -118,8 +138,9 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     s->d = *(const struct psr_sink_live_desc *)desc;
     s->stream = *stream;
     s->search = calloc(stream->nline, sizeof *s->search);
-    if (!s->search)
-        return psr_fail_nomem(err, "single pulses", (double)stream->nline * 8);
+    s->settled = calloc(stream->ndm, sizeof *s->settled);
+    if (!s->search || !s->settled)
+        return psr_fail_nomem(err, "single pulses", (double)(stream->nline + stream->ndm) * 8);
     psr_status st = psr_pulse_search_check(&s->d.search, err);
     if (!st)
         st = psr_pulse_clock_make(&s->clock, stream, err);
@@ -198,24 +219,28 @@ static int compare_times(const void *a, const void *b)
     return (p->first > q->first) - (p->first < q->first);
 }
 
-static psr_status tell_complete(struct live *s, int64_t settled, psr_err *err)
+static psr_status tell_complete(struct live *s, psr_err *err)
 {
-    psr_status st = PSR_OK;
-    size_t n = 1, nevent;
-    while (n && !st) {
-        struct psr_cluster *cluster;
-        const struct psr_event *event;
-        st = psr_cluster_stream_next(s->events, settled, &cluster, &n, &event, &nevent, err);
-        if (!st && n)
-            st = psr_pulse_clock_mark(&s->clock, &s->stream, event, nevent, s->gap, s->ngap,
-                                      cluster, n, err);
-        if (!st && n)
-            qsort(cluster, n, sizeof *cluster, compare_times);
-        for (size_t k = 0; k < n && !st; k++)
-            st = tell(s, &cluster[k], err);
-        free(cluster);
-    }
+    struct psr_cluster *cluster;
+    const struct psr_event *event;
+    size_t n, nevent;
+    psr_status st =
+        psr_cluster_stream_next(s->events, s->settled, &cluster, &n, &event, &nevent, err);
+    if (!st && n)
+        st = psr_pulse_clock_mark(&s->clock, &s->stream, event, nevent, s->gap, s->ngap, cluster, n,
+                                  err);
+    if (!st && n)
+        qsort(cluster, n, sizeof *cluster, compare_times);
+    for (size_t k = 0; k < n && !st; k++)
+        st = tell(s, &cluster[k], err);
+    free(cluster);
     return st;
+}
+
+/* Samples of a series before the input. */
+static int64_t lateness(const struct psr_sink_line *l, size_t i)
+{
+    return l->late ? (int64_t)l->shift[i] : 0;
 }
 
 /* Moves the events of a line to the stream. */
@@ -229,6 +254,7 @@ static psr_status take_events(struct live *s, size_t line, psr_err *err)
         for (size_t k = 0; k < n && !st; k++) {
             struct psr_event e = event[k];
             e.trial = l->first + i;
+            e.sample -= lateness(l, i);
             st = psr_cluster_stream_push(s->events, &e, 1, err);
         }
     }
@@ -236,15 +262,17 @@ static psr_status take_events(struct live *s, size_t line, psr_err *err)
     return st;
 }
 
-/* No event to come begins before this sample of the clock. */
-static int64_t find_settled(const struct live *s)
+/* No event to come of a trial begins before its sample of the clock.  Returned: the least */
+static int64_t find_settled(struct live *s)
 {
     int64_t least = INT64_MAX;
     for (size_t k = 0; k < s->stream.nline; k++) {
         const struct psr_sink_line *l = &s->stream.line[k];
         for (size_t i = 0; i < l->nseries; i++) {
             int64_t at = psr_singlepulse_settled(s->search[k], i);
-            at = at < INT64_MAX ? at * (int64_t)s->clock.scale[l->first] : at;
+            if (at < INT64_MAX)
+                at = (at - lateness(l, i)) * (int64_t)s->clock.scale[l->first];
+            s->settled[l->first + i] = at;
             least = at < least ? at : least;
         }
     }
@@ -273,9 +301,8 @@ static psr_status push(void *state, size_t line, const struct psr_block *b, psr_
         st = take_events(s, line, err);
     if (st || line + 1 < s->stream.nline)
         return st;
-    const int64_t settled = find_settled(s);
-    forget_gaps(s, settled);
-    return tell_complete(s, settled, err);
+    forget_gaps(s, find_settled(s));
+    return tell_complete(s, err);
 }
 
 static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *err)
@@ -301,8 +328,9 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
             st = take_events(s, k, err);
     }
     s->ngap = psr_pulse_gaps_merge(s->gap, s->ngap);
+    (void)find_settled(s);
     if (!st)
-        st = tell_complete(s, INT64_MAX, err);
+        st = tell_complete(s, err);
     s->found.ncut = psr_cluster_stream_cut(s->events);
     return st;
 }
@@ -323,6 +351,7 @@ static void abort_sink(void *state)
     psr_cluster_stream_destroy(s->events);
     psr_pulse_clock_clear(&s->clock);
     free(s->search);
+    free(s->settled);
     free(s->gap);
     free(s);
 }

@@ -73,6 +73,11 @@ struct psr_dedisp_desc {
     size_t ndevice;      /* 0: only device */
     double smear;        /* TREE: largest total smearing, as a multiple of the unavoidable one, 1.01
                             to 100; 0: PSR_DEDISP_SMEAR */
+    bool late;           /* DIRECT and TREE: samples come out when their lowest channel has come in,
+                            out[i][t] is sample t - shift(i) of the trial as it is otherwise, and
+                            samples of spectra before the first are 0: the first shift(i) of a
+                            trial lack channels.  A stream of N spectra gives floor(N/ds) samples.
+                            On the CPU only */
 };
 
 /* Notes:  With tolerance 1, delays within groups of 16 kept channels are rounded only once.
@@ -82,8 +87,8 @@ struct psr_dedisp_desc {
  *         the sum of their absolute values; this sum too is independent of threads and blocks.
  *         TREE adds 32-bit samples in the order of channels, in single precision within groups of
  *         8 and in double precision above.
- * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (backend "cuda" with TREE for
- *         32-bit samples or sums beyond 32 bits, which "auto" leaves to the CPU);
+ * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (backend "cuda" with late, or
+ *         with TREE for 32-bit samples or sums beyond 32 bits, which "auto" leaves to the CPU);
  *         PSR_ENOMEM if mem_bytes cannot hold the dispersion sweep, with the amount needed; PSR_EDEVICE if the requested backend is not
  *         available */
 PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
@@ -98,15 +103,16 @@ const char *psr_dedisp_backend(const char *name);
 PSR_MUST_CHECK psr_status psr_dedisp_measure(const struct psr_dedisp_desc *desc, size_t *maxshift,
                                              psr_err *err);
 
-/* Delay of the lowest channel of the band, kept or not, at the highest DM, in output samples: the
- * number of output samples lost to the largest delay. */
+/* Delay of the lowest channel of the band, kept or not, at the highest DM, in output samples: but
+ * with late, the number of output samples lost to the largest delay. */
 size_t psr_dedisp_maxshift(const psr_dedisp *p);
 
 /* Delay of the lowest channel of the band at trial i, in output samples. */
 size_t psr_dedisp_shift(const psr_dedisp *p, size_t i);
 
 /* Delay that the plan applies to kept channel c at trial i, in output samples (rounded for SUBBAND
- * with downsampling); for excluded channels the exact delay. */
+ * with downsampling); for excluded channels the exact delay.  With late less shift(i), so that it is
+ * 0 or below. */
 int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c);
 
 /* How the delays of a trial differ from unrounded exact ones, over the kept channels, in output

@@ -111,7 +111,10 @@ struct psr_pipeline_desc {
                         samples, by the mean smearing within a channel; 0: none.  Excludes plan,
                         presto and subbands */
     bool clean_weights; /* with clean_auto: weights of psr_clean_auto_desc */
-    double block_s;     /* longest block, in seconds of the input; 0: as is fastest */
+    double block_s; /* longest block, in seconds of the input; 0: as is fastest.  With live, so long
+                       after its last sample a pulse is told at most, so that what boxcars wait
+                       (psr_live_found.bound_s) is taken off; PSR_EINVAL if nothing is left; 0:
+                       0.1 s more */
     struct psr_sink_live_desc
         live;      /* search an endless input; should_stop then ends the input instead of
                                        failing the run.  Needs nobary */

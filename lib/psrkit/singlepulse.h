@@ -77,6 +77,8 @@ struct psr_singlepulse_desc {
                           once if they have memory; 0: unknown */
     bool causal;         /* level and scatter from what was before alone: events come soon after
                             their last sample; on the host only */
+    bool late;           /* series are those of psr_dedisp_desc.late: series i begins sweep[i]
+                            samples before the input, and those are no data; on the host only */
 };
 
 /* One boxcar that is a pulse.  First, boxcars whose S/N and height (the sum of the flattened
@@ -105,7 +107,8 @@ PSR_MUST_CHECK psr_status psr_singlepulse_create(psr_singlepulse **out,
 
 /* Declares that samples [span.first, span.first + span.count) of the input of dedispersion (counted
  * in series samples) contain no data: no boxcar uses them, at any DM, and they do not enter the
- * statistics.  Series i loses its samples from span.first - sweep[i] on.  Call it before the
+ * statistics.  Series i loses its samples from span.first - sweep[i] on; a late one those from
+ * span.first to as many after the span.  Call it before the
  * execute with samples that depend on them; spans may overlap and come in any order.
  * Status: PSR_EINVAL (count < 0, or some of those samples have been searched), PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_span span,
@@ -152,8 +155,9 @@ int64_t psr_singlepulse_dropped(const psr_singlepulse *p);
 /* Search time of the busiest device so far, in seconds; 0 for series on the host. */
 double psr_singlepulse_device_seconds(const psr_singlepulse *p);
 
-/* Longest boxcar used, in samples. */
+/* Longest boxcar used, in samples; and that of a plan with these. */
 size_t psr_singlepulse_maxwidth(const psr_singlepulse *p);
+size_t psr_singlepulse_longest(double maxwidth_s, double tsamp_s);
 
 /* Samples that all baselines average over, the length next to the one asked for; 0 where each piece
  * has its own. */
@@ -222,12 +226,13 @@ PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_cluster_desc *desc
                                              psr_err *err);
 
 /* Groups events of endless series into pulses as they come, in memory that does not grow: what
- * psr_cluster_events makes of all of them, a group as soon as no event to come can be a friend of its. */
+ * psr_cluster_events makes of all of them.  Events that may be friends form a group, which is complete once no event
+ * to come can be a friend of its members. */
 typedef struct psr_cluster_stream psr_cluster_stream;
 
 /* Given:  desc    copied, with its scale and sweep [ntrial]
- *         longest   samples of the clock: events that follow each other for longer, as in a storm of
- *                   interference, are grouped so far as they are there, and counted; 0: never
+ *         longest   samples of the clock: a group that began longer ago, as in a storm of
+ *                   interference, is taken so far as it is there, and counted; 0: never
  * Status: PSR_EINVAL (time_tol < 0), PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_cluster_stream_create(psr_cluster_stream **out,
                                                     const struct psr_cluster_desc *desc,
@@ -238,12 +243,13 @@ PSR_MUST_CHECK psr_status psr_cluster_stream_push(psr_cluster_stream *s,
                                                   const struct psr_event *events, size_t n,
                                                   psr_err *err);
 
-/* The next complete group of events that follow each other in time, clustered; call until there is none.
- * Given:    settled   sample of the clock; no event that begins before it will be pushed
- * Returned: *clusters [*n] as psr_cluster_events returns them; n = 0: there is none
- *           *events [*nevent] of the group; the stream's, until its next call
+/* The clusters of all groups that have become complete.
+ * Given:    settled [ntrial]   samples of the clock: no event of that trial that begins before it will be pushed
+ * Returned: *clusters [*n] as psr_cluster_events returns them
+ *           *events [*nevent] those of these groups, and others near them in time whose sweep is within their
+ *           width, which psr_cluster_mark needs; the stream's, until its next call
  * Status:   PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_cluster_stream_next(psr_cluster_stream *s, int64_t settled,
+PSR_MUST_CHECK psr_status psr_cluster_stream_next(psr_cluster_stream *s, const int64_t *settled,
                                                   struct psr_cluster **clusters, size_t *n,
                                                   const struct psr_event **events, size_t *nevent,
                                                   psr_err *err);

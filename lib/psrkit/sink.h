@@ -76,6 +76,8 @@ struct psr_sink_line {
                             NULL if not applicable */
     const char *note;    /* origin of the series, for their headers; may change until the end;
                             NULL: none */
+    bool
+        late; /* series i begins shift[i] samples before the input, as those of psr_dedisp_desc.late */
     size_t part; /* 0: of the whole band; else of a part of it: only searches for pulses have
                             such lines, after all others */
     double low_mhz, high_mhz; /* edges of that */
@@ -155,7 +157,7 @@ struct psr_sink_ops {
                               psr_err *err);
 
     /* Called before the samples that depend on it: a range of the input holds no data, so series i
-     * has none from span.first - shift[i] to span.first + span.count.  Where blocks have equalised series, these
+     * has none from span.first - shift[i] to span.first + span.count; late ones from span.first to as many after.  Where blocks have equalised series, these
      * tell of what is masked, and only padding is a gap.  NULL: not needed. */
     psr_status (*gap)(void *state, size_t line, struct psr_span span, psr_err *err);
 
@@ -263,8 +265,9 @@ struct psr_live_found {
     int64_t nburst, nmarked, ncut; /* ncut: groups of events cut short, as psr_cluster_stream_cut */
     double worst_s, mean_s;        /* latency */
     double
-        bound_s; /* of the latency, beside what the machine takes: a block, the longest sweep less the shortest,
-                       and 4 longest boxcars or 256 samples, and time_tol */
+        bound_s; /* of the latency, beside what the machine takes: a block, 4 longest boxcars or 256 samples, and
+                       time_tol; and what trials wait for each other: the largest difference of sweeps, of late
+                       series only between those of one pulse, of which this counts trial_tol trials */
 };
 
 /* "fourier": searches each complete series for pulsars and writes ROOT_DM12.00_ACCEL_200 and its

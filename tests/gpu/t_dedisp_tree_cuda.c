@@ -32,6 +32,7 @@ static void test_random_shapes(uint64_t *seed)
     for (n = 0; n < count; n++) {
         uint64_t now = *seed;
         choose(&s, true, seed);
+        s.d.late = false; /* on the CPU only */
         deal_out(&s, seed);
         s.d.backend = "cuda";
         s.d.mem_bytes = tap_between(seed, 0, 3) ? 0 : INT64_C(1) << tap_between(seed, 24, 30);

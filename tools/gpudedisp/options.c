@@ -268,7 +268,6 @@ static void fill_live(struct gpudedisp_options *o)
     d->live.search = d->pulses;
     d->root = NULL;
     d->nobary = true;
-    d->block_s = d->block_s > 0 ? d->block_s : 0.1;
     d->series.on = d->checksums.on = false;
     if (strcmp(o->events, "-") != 0 && !line_output_is_socket(o->events))
         d->also = o->events;

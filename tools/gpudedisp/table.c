@@ -178,13 +178,16 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "as a line "
          "of JSON to -o FILE, tcp://HOST:PORT or unix:PATH (default -, standard output) once its "
          "members are "
-         "complete, at most a block, 4 longest boxcars (or 256 samples) and the largest sweep less "
-         "its own after "
+         "complete, at most -block after "
          "its last sample. Without -clip, which takes blocks of 2400 spectra; -clean auto takes 2 "
          "s. SIGTERM "
          "ends the input, SIGHUP opens FILE anew.",
          0, 0},
-        {"block", CLI_DOUBLE, &o->run.block_s, "SEC", "Longest block with -live (default 0.1).",
+        {"block", CLI_DOUBLE, &o->run.block_s, "SEC",
+         "With -live: tell of a pulse at most SEC after its last sample at the lowest frequency, "
+         "and what the machine "
+         "takes (default: 4 longest boxcars or 256 samples, and 0.1). On GPUs also the largest "
+         "sweep less its own.",
          1e-6, 1e6},
         {"drop", CLI_DOUBLE, &o->run.drop_s, "SEC",
          "With -live, of a pipe: hold at most SEC seconds for a search that is too slow, and drop "

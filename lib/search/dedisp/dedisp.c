@@ -87,6 +87,21 @@ static bool makes(const struct psr_dedisp_ops *ops, enum psr_dedisp_algo algo, u
     return algo != PSR_DEDISP_TREE || !ops->makes_tree || ops->makes_tree(sample_max, nkept);
 }
 
+/* "auto" passes over a backend that cannot. */
+static psr_status check_backend(const struct psr_dedisp_ops *ops, const struct psr_dedisp_layout *s,
+                                psr_err *err)
+{
+    if (s->align && !ops->makes_late)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "late",
+                              "dedispersion: backend %s has no late trials", ops->name);
+    if (!makes(ops, s->algo, psr_dedisp_layout_sample_max(s), s->nkept))
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "backend",
+                              "dedispersion: backend %s has no tree algorithm for floats, "
+                              "32-bit samples or sums beyond 32 bits",
+                              ops->name);
+    return PSR_OK;
+}
+
 /* "auto" takes the first backend whose device is there; any other failure ends the search. */
 static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
 {
@@ -94,17 +109,13 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
     for (int b = 0; b < NBACKEND; b++) {
         if (!any && strcmp(name, backends[b]->name))
             continue;
-        if (!makes(backends[b], p->layout.algo, psr_dedisp_layout_sample_max(&p->layout),
-                   p->layout.nkept)) {
-            if (any)
-                continue;
-            return psr_fail_field(err, PSR_EUNSUPPORTED, "backend",
-                                  "dedispersion: backend %s has no tree algorithm for floats, "
-                                  "32-bit samples or sums beyond 32 bits",
-                                  name);
-        }
+        psr_status st = check_backend(backends[b], &p->layout, err);
+        if (st && any)
+            continue;
+        if (st)
+            return st;
         p->ops = backends[b];
-        psr_status st = p->ops->create(&p->state, &p->layout, err);
+        st = p->ops->create(&p->state, &p->layout, err);
         if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
             return st;
     }
@@ -215,15 +226,22 @@ size_t psr_dedisp_shift(const psr_dedisp *p, size_t i)
     return (size_t)psr_dedisp_layout_last(s, i) + s->maxshift - (size_t)s->maxoff;
 }
 
+/* Blank samples before the first. */
+static int64_t blank_of(const struct psr_dedisp_layout *s)
+{
+    return s->align ? (int64_t)s->maxshift : 0;
+}
+
 int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
 {
     const struct psr_dedisp_layout *s = &p->layout;
     if (p->position[c] < 0)
-        return psr_delay_samples(p->dmconst, s->dm[i], p->freq_mhz[c], p->top_mhz, s->dt_s);
+        return psr_delay_samples(p->dmconst, s->dm[i], p->freq_mhz[c], p->top_mhz, s->dt_s) -
+               (s->align ? (int64_t)psr_dedisp_shift(p, i) : 0);
     size_t k = (size_t)p->position[c];
     int32_t d;
     psr_dedisp_layout_delays(s, k, i, 1, &d);
-    return d + psr_round((double)s->pre[k] / (double)s->downsamp);
+    return d - blank_of(s) + psr_round((double)s->pre[k] / (double)s->downsamp);
 }
 
 void psr_dedisp_smearing(const psr_dedisp *p, size_t i, struct psr_dedisp_smearing *out)
@@ -238,7 +256,7 @@ int64_t psr_dedisp_predelay(const psr_dedisp *p, size_t c)
 
 static uint64_t outputs_of(const struct psr_dedisp_layout *s, uint64_t nraw)
 {
-    uint64_t n = nraw / s->downsamp;
+    uint64_t n = nraw / s->downsamp + (uint64_t)blank_of(s);
     return n > s->maxshift ? n - s->maxshift : 0;
 }
 
@@ -373,6 +391,7 @@ void psr_dedisp_destroy(psr_dedisp *p)
     free(p->layout.pre);
     free(p->layout.coeff);
     free(p->layout.dm);
+    free(p->layout.align);
     psr_merge_destroy(&p->layout.tree);
     free(p->layout.device);
     free(p->freq_mhz);

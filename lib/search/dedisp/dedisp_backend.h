@@ -46,6 +46,8 @@ struct psr_dedisp_layout {
     double coeff_top; /* of the highest channel */
     double coeff_low; /* of the lowest */
     double smear;     /* TREE: as in psr_dedisp_desc */
+    int32_t *align;   /* [ndm] what is added to all delays of a trial, so that the latest is
+                         maxoff: spectra follow maxshift blank ones.  NULL: 0, and none */
     struct psr_merge_tree tree;
 };
 
@@ -61,7 +63,7 @@ PSR_MUST_CHECK psr_status psr_dedisp_layout_make(struct psr_dedisp_layout *s,
                                                  const struct psr_dedisp_desc *d, int32_t *position,
                                                  double *top_mhz, psr_err *err);
 
-/* Computes delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in output samples.
+/* Computes delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in output samples, aligned.
  * Returned: d [n]   within 0 .. maxoff */
 void psr_dedisp_layout_delays(const struct psr_dedisp_layout *s, size_t k, size_t i0, size_t n,
                               int32_t *d);
@@ -95,6 +97,7 @@ struct psr_dedisp_ops {
     /* Whether it does TREE for integer samples up to sample_max, or for floats if that is 0; NULL if
      * for all. */
     bool (*makes_tree)(uint64_t sample_max, size_t nkept);
+    bool makes_late;
 
     /* Counts devices; NULL if the backend needs none. */
     bool (*present)(void);

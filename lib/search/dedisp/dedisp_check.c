@@ -58,6 +58,8 @@ static psr_status check_algorithm(const struct psr_dedisp_desc *d, psr_err *err)
                               d->smear);
     if (d->algo == PSR_DEDISP_DIRECT || d->algo == PSR_DEDISP_TREE)
         return PSR_OK;
+    if (d->late)
+        return psr_fail_field(err, PSR_EINVAL, "late", "dedispersion: late sub-bands, must be 0");
     if (d->algo != PSR_DEDISP_SUBBAND)
         return psr_fail_field(err, PSR_EINVAL, "algo", "dedispersion: no algorithm %d",
                               (int)d->algo);

@@ -36,7 +36,8 @@ struct cpu {
     unsigned char *runs;   /* [nkept][stride] */
     size_t pad;            /* LANE_PAD or TREE_PAD */
     size_t stride, room;   /* room: samples of a run that are in use at most */
-    uint64_t first;        /* sample at the start of the runs */
+    size_t blank;          /* samples before the first */
+    uint64_t first;        /* sample at the start of the runs, blank ones counted */
     uint64_t nraw, ndone;  /* spectra taken, samples given */
     size_t piece;          /* samples transposed at once, at most */
     struct thread *thread; /* [nthread] */
@@ -211,11 +212,17 @@ static psr_status make_runs(struct cpu *cpu, psr_err *err)
     return PSR_OK;
 }
 
+/* Samples so far. */
+static uint64_t nstored(const struct cpu *cpu)
+{
+    return cpu->blank + cpu->nraw / cpu->s->downsamp;
+}
+
 /* Moves what later outputs need to the start of the runs. */
 static void make_room(struct cpu *cpu)
 {
     size_t skip = (size_t)(cpu->ndone - cpu->first), bytes = cpu->lanes.store_bytes;
-    size_t live = (size_t)(cpu->nraw / cpu->s->downsamp - cpu->ndone);
+    size_t live = (size_t)(nstored(cpu) - cpu->ndone);
 #pragma omp parallel for num_threads(cpu->s->nthread)
     for (size_t k = 0; k < cpu->s->nkept; k++) {
         unsigned char *run = cpu->runs + k * cpu->stride * bytes;
@@ -227,7 +234,7 @@ static void make_room(struct cpu *cpu)
 /* Spectra that still fit the runs. */
 static size_t room_left(const struct cpu *cpu)
 {
-    return (size_t)((cpu->first + cpu->room) * cpu->s->downsamp - cpu->nraw);
+    return (size_t)((cpu->first + cpu->room - cpu->blank) * cpu->s->downsamp - cpu->nraw);
 }
 
 /* --- summing ---------------------------------------------------------------------------------- */
@@ -308,7 +315,7 @@ static psr_status sum_ready(struct cpu *cpu, float *out, size_t stride, size_t n
 
 static size_t count_ready(const struct cpu *cpu)
 {
-    uint64_t n = cpu->nraw / cpu->s->downsamp;
+    uint64_t n = nstored(cpu);
     return n > cpu->s->maxshift + cpu->ndone ? (size_t)(n - cpu->s->maxshift - cpu->ndone) : 0;
 }
 
@@ -323,7 +330,8 @@ static psr_status cpu_execute(void *state, const void *in, size_t nsamp, float *
         size_t piece = nsamp < most ? nsamp : most;
         if (room_left(cpu) < piece)
             make_room(cpu);
-        psr_cornerturn_run(cpu->cornerturn, spectra, piece, cpu->runs, cpu->stride, cpu->first);
+        psr_cornerturn_run(cpu->cornerturn, spectra, piece, cpu->runs, cpu->stride,
+                           cpu->first - cpu->blank);
         cpu->nraw += piece;
         spectra += piece * row_bytes;
         nsamp -= piece;
@@ -340,11 +348,29 @@ static psr_status cpu_execute(void *state, const void *in, size_t nsamp, float *
 
 /* --- the backend ------------------------------------------------------------------------------ */
 
+/* Samples of 0, as runs hold them: unsigned. */
+static void fill_blank(struct cpu *cpu)
+{
+    const size_t bytes = cpu->lanes.store_bytes;
+    const uint32_t zero = psr_dedisp_layout_bias(cpu->s) * (uint32_t)cpu->s->downsamp;
+    for (size_t k = 0; k < cpu->s->nkept; k++)
+        for (size_t t = 0; t < cpu->blank; t++) {
+            unsigned char *to = cpu->runs + (k * cpu->stride + t) * bytes;
+            if (bytes == 1)
+                *to = (unsigned char)zero;
+            else if (bytes == 2)
+                *(uint16_t *)(void *)to = (uint16_t)zero;
+            else
+                *(uint32_t *)(void *)to = zero;
+        }
+}
+
 static void cpu_reset(void *state)
 {
     struct cpu *cpu = state;
     cpu->first = cpu->nraw = cpu->ndone = 0;
     psr_cornerturn_reset(cpu->cornerturn);
+    fill_blank(cpu);
 }
 
 static void cpu_describe(void *state, struct psr_dedisp_info *info)
@@ -400,18 +426,22 @@ static psr_status cpu_create(void **state, const struct psr_dedisp_layout *s, ps
     cpu->s = s;
     cpu->pad = s->algo == PSR_DEDISP_TREE ? TREE_PAD : LANE_PAD;
     cpu->lanes = psr_lanes_for(psr_dedisp_layout_sample_max(s), s->nkept);
+    cpu->blank = s->align ? s->maxshift : 0;
     psr_planner_begin(&cpu->planner, s, &cpu->lanes);
+    cpu->planner.align = s->align;
     psr_status st = s->algo == PSR_DEDISP_TREE ? psr_merge_choose(&cpu->planner, err)
                                                : psr_planner_choose(&cpu->planner, err);
     if (st || (st = plan_programs(cpu, err)) || (st = make_totals(cpu, err)) ||
         (st = make_runs(cpu, err)))
         return st;
+    fill_blank(cpu);
     return create_cornerturn(cpu, err);
 }
 
 const struct psr_dedisp_ops psr_dedisp_cpu = {
     .name = "cpu",
     .block_bytes = 0x1p26, /* fresh pages cost more than blocks gain */
+    .makes_late = true,
     .create = cpu_create,
     .execute = cpu_execute,
     .reset = cpu_reset,

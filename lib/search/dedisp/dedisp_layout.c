@@ -148,6 +148,16 @@ static int64_t highest_dm_shift(const struct psr_dedisp_layout *s)
     return shift < 1e9 ? psr_round(shift) : INT64_C(1) << 31;
 }
 
+static psr_status align_trials(struct psr_dedisp_layout *s, psr_err *err)
+{
+    s->align = malloc(s->ndm * sizeof *s->align);
+    if (!s->align)
+        return psr_fail_nomem(err, "trials", 4.0 * (double)s->ndm);
+    for (size_t i = 0; i < s->ndm; i++)
+        s->align[i] = s->maxoff - psr_dedisp_layout_last(s, i);
+    return PSR_OK;
+}
+
 static psr_status set_shifts(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
                              const struct ranked *rank, const int32_t *position, psr_err *err)
 {
@@ -175,7 +185,7 @@ static psr_status set_shifts(struct psr_dedisp_layout *s, const struct psr_dedis
             return st;
     }
     s->maxshift = (size_t)s->maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
-    return PSR_OK;
+    return d->late ? align_trials(s, err) : PSR_OK;
 }
 
 psr_status psr_dedisp_layout_make(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
@@ -207,17 +217,17 @@ void psr_dedisp_layout_delays(const struct psr_dedisp_layout *s, size_t k, size_
     const struct psr_delay_frame frame = psr_dedisp_layout_frame(s);
     const double *dm = s->dm + i0, coeff = s->coeff[k];
     const double first = s->coeff[k / PSR_TOL_GROUP * PSR_TOL_GROUP];
-    if (s->algo == PSR_DEDISP_TREE) {
+    if (s->algo == PSR_DEDISP_TREE)
         for (size_t i = 0; i < n; i++)
             d[i] = psr_merge_delay(&s->tree, i0 + i, k);
-        return;
-    }
-    if (s->tol && s->algo == PSR_DEDISP_DIRECT)
+    else if (s->tol && s->algo == PSR_DEDISP_DIRECT)
         for (size_t i = 0; i < n; i++)
             d[i] = psr_dedisp_delay_tolerant(dm[i], coeff, first, &frame);
     else
         for (size_t i = 0; i < n; i++)
             d[i] = psr_dedisp_delay_of(dm[i], coeff, s->coeff_top, s->dt_s);
+    for (size_t i = 0; i < n && s->align; i++)
+        d[i] += s->align[i0 + i];
 }
 
 uint64_t psr_dedisp_layout_sample_max(const struct psr_dedisp_layout *s)

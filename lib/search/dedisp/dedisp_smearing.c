@@ -14,13 +14,13 @@ static double linear_limit(const struct psr_dedisp_layout *s, double dm, size_t 
 void psr_dedisp_layout_smearing(const struct psr_dedisp_layout *s, size_t i,
                                 struct psr_dedisp_smearing *out)
 {
-    double dm = s->dm[i], square = 0;
+    double dm = s->dm[i], square = 0, align = s->align ? s->align[i] : 0;
     *out = (struct psr_dedisp_smearing){.limit = s->tree.nlevel ? s->tree.difference[i] : NAN};
     for (size_t k = 0; k < s->nkept; k++) {
         int32_t delay;
         psr_dedisp_layout_delays(s, k, i, 1, &delay);
         double exact = (dm / s->coeff[k] - dm / s->coeff_top) / s->dt_s;
-        double difference = fabs(delay - exact);
+        double difference = fabs(delay - align - exact);
         square += difference * difference;
         out->largest = fmax(out->largest, difference);
     }

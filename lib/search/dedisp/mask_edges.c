@@ -1,6 +1,7 @@
 /* Steps of masked samples, as the edges that trials meet. */
 #include <psrkit/ddplan.h>
 
+#include "dedisp_backend.h"
 #include "mask_correction_plan.h"
 #include <math.h>
 #include <stdlib.h>
@@ -77,11 +78,14 @@ double psr_mask_unit(const psr_mask_correction *p)
     return ldexp(1, -p->shift) / (double)p->d.downsamp;
 }
 
+/* Late trials meet them up to the longest sweep after. */
 void psr_mask_drop_edges(psr_mask_correction *p)
 {
+    const bool late = psr_dedisp_layout(p->d.plan)->align != NULL;
+    const int64_t latest = late ? (int64_t)psr_dedisp_maxshift(p->d.plan) : 0;
     size_t kept = 0;
     for (size_t k = 0; k < p->nedge; k++)
-        if (p->edge[k].q + 1 >= p->ngiven)
+        if (p->edge[k].q + 1 + latest >= p->ngiven)
             p->edge[kept++] = p->edge[k];
     p->nedge = kept;
 }

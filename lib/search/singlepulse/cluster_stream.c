@@ -1,4 +1,4 @@
-/* Groups events of endless series into pulses: events that follow each other in time, once no more can come. */
+/* Groups events of endless series into pulses: events that may be friends, once no more can come. */
 #include <psrkit/singlepulse.h>
 
 #include "base/copy_desc.h"
@@ -6,12 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const size_t NONE = SIZE_MAX;
+
+/* An event, and of its group what its root knows. */
+struct held {
+    struct psr_event event;
+    int64_t first, reach; /* samples of the clock; reach: a friend begins there or before */
+    size_t up;            /* another event of the group; the root's own number */
+    bool given;           /* its group was complete */
+    bool there;           /* none that begins before it can still come to its group */
+    bool open, cut;       /* of the root: more may come; it has been long enough */
+};
+
 struct psr_cluster_stream {
     struct psr_cluster_desc d;
-    size_t *scale, *sweep;   /* [ntrial] */
-    int64_t tol, longest;    /* samples of the clock; tol: of friends at most */
-    struct psr_event *event; /* [n] by first sample, the first "done" of which were given out */
-    size_t n, room, done;
+    size_t ntrial, *scale, *sweep; /* [ntrial] */
+    int64_t tol, longest;          /* samples of the clock; tol: of friends at most */
+    struct held *held;             /* [n] by first sample */
+    struct psr_event *event;       /* [n] room to list them */
+    size_t n, room, event_room;
+    size_t *latest; /* [ntrial] the event that reaches furthest so far */
     bool sorted;
     int64_t cut;
 };
@@ -35,10 +49,12 @@ static psr_status copy_trials(psr_cluster_stream *s, size_t ntrial, psr_err *err
 {
     const struct psr_cluster_desc *d = &s->d;
     size_t most = 1;
+    s->ntrial = ntrial;
+    s->latest = malloc((ntrial + 1) * sizeof *s->latest);
     s->scale = malloc((ntrial + 1) * sizeof *s->scale);
     s->sweep = d->sweep ? malloc((ntrial + 1) * sizeof *s->sweep) : NULL;
-    if (!s->scale || (d->sweep && !s->sweep))
-        return psr_fail_nomem(err, "a stream of events", (double)ntrial * 2 * sizeof *s->scale);
+    if (!s->latest || !s->scale || (d->sweep && !s->sweep))
+        return psr_fail_nomem(err, "a stream of events", (double)ntrial * 3 * sizeof *s->scale);
     for (size_t i = 0; i < ntrial; i++) {
         s->scale[i] = d->scale ? d->scale[i] : 1;
         most = s->scale[i] > most ? s->scale[i] : most;
@@ -76,93 +92,169 @@ psr_status psr_cluster_stream_create(psr_cluster_stream **out, const struct psr_
     return st;
 }
 
-/* Forgets the events that were given out. */
-static void drop_done(psr_cluster_stream *s)
-{
-    s->n -= s->done;
-    if (s->done && s->n)
-        memmove(s->event, s->event + s->done, s->n * sizeof *s->event);
-    s->done = 0;
-}
-
 psr_status psr_cluster_stream_push(psr_cluster_stream *s, const struct psr_event *events, size_t n,
                                    psr_err *err)
 {
     psr_status st = PSR_OK;
-    drop_done(s);
     for (size_t k = 0; k < n && !st; k++) {
-        st = psr_grow(&s->event, &s->room, s->n, sizeof *s->event, "events", err);
+        const struct psr_event *e = &events[k];
+        st = psr_grow(&s->held, &s->room, s->n, sizeof *s->held, "events", err);
         if (!st)
-            s->event[s->n++] = events[k];
+            st = psr_grow(&s->event, &s->event_room, s->n, sizeof *s->event, "events", err);
+        if (!st)
+            s->held[s->n++] =
+                (struct held){.event = *e, .first = first_of(s, e), .reach = end_of(s, e) + s->tol};
     }
     s->sorted = s->sorted && !n;
     return st;
 }
 
-/* An event with its place, to be sorted without knowing the stream. */
-struct placed {
-    int64_t first;
-    struct psr_event event;
-};
-
 static int compare_places(const void *a, const void *b)
 {
-    const struct placed *p = a, *q = b;
+    const struct held *p = a, *q = b;
     if (p->first != q->first)
         return p->first < q->first ? -1 : 1;
     return (p->event.trial > q->event.trial) - (p->event.trial < q->event.trial);
 }
 
-static psr_status sort_events(psr_cluster_stream *s, psr_err *err)
+/* --- groups ----------------------------------------------------------------------------------- */
+
+/* The trials with which an event of trial i may have friends: [*from, *to). */
+static void find_near(const psr_cluster_stream *s, size_t i, size_t *from, size_t *to)
 {
-    if (s->sorted || !s->n)
-        return PSR_OK;
-    struct placed *p = malloc(s->n * sizeof *p);
-    if (!p)
-        return psr_fail_nomem(err, "events", (double)s->n * sizeof *p);
-    for (size_t k = 0; k < s->n; k++)
-        p[k] = (struct placed){first_of(s, &s->event[k]), s->event[k]};
-    qsort(p, s->n, sizeof *p, compare_places);
-    for (size_t k = 0; k < s->n; k++)
-        s->event[k] = p[k].event;
-    free(p);
-    s->sorted = true;
-    return PSR_OK;
+    const size_t tol = s->d.trial_tol;
+    *from = i > tol ? i - tol : 0;
+    *to = tol < s->ntrial - i ? i + tol + 1 : s->ntrial;
 }
 
-/* Events of the group at the front.  Returned: their number; 0: more may come */
-static size_t find_group(psr_cluster_stream *s, int64_t settled)
+/* The event that stands for the group of event k. */
+static size_t find_root(psr_cluster_stream *s, size_t k)
 {
-    size_t k = 0, there = 0;
-    int64_t reach = INT64_MIN;
-    for (; k < s->n && (!k || first_of(s, &s->event[k]) <= reach); k++) {
-        const int64_t end = end_of(s, &s->event[k]) + s->tol;
-        reach = end > reach ? end : reach;
-        there += end < settled;
-    }
-    if (k && reach < settled)
-        return k;
-    if (!k || !s->longest || settled - first_of(s, s->event) <= s->longest || !there)
-        return 0;
-    s->cut++;
-    for (k = 0; k < s->n && first_of(s, &s->event[k]) < settled; k++)
-        ;
+    while (s->held[k].up != k)
+        k = s->held[k].up = s->held[s->held[k].up].up;
     return k;
 }
 
-psr_status psr_cluster_stream_next(psr_cluster_stream *s, int64_t settled,
+static void join(psr_cluster_stream *s, size_t a, size_t b)
+{
+    const size_t p = find_root(s, a), q = find_root(s, b);
+    s->held[p > q ? p : q].up = p > q ? q : p;
+}
+
+/* Joins events that may be friends.  Of each trial the one that reaches furthest stands for those before it: all that
+ * an event meets have met it. */
+static void find_groups(psr_cluster_stream *s)
+{
+    for (size_t i = 0; i < s->ntrial; i++)
+        s->latest[i] = NONE;
+    for (size_t k = 0; k < s->n; k++) {
+        struct held *h = &s->held[k];
+        size_t from, to;
+        h->up = k;
+        if (h->given)
+            continue;
+        find_near(s, h->event.trial, &from, &to);
+        for (size_t i = from; i < to; i++)
+            if (s->latest[i] != NONE && s->held[s->latest[i]].reach >= h->first)
+                join(s, k, s->latest[i]);
+        size_t *latest = &s->latest[h->event.trial];
+        if (*latest == NONE || s->held[*latest].reach < h->reach)
+            *latest = k;
+    }
+}
+
+/* --- what is complete ------------------------------------------------------------------------- */
+
+/* Sample before which none of the events to come begins that may be friends of one of this trial. */
+static int64_t settled_near(const psr_cluster_stream *s, const int64_t *settled, size_t trial)
+{
+    size_t from, to;
+    int64_t least = INT64_MAX;
+    find_near(s, trial, &from, &to);
+    for (size_t i = from; i < to; i++)
+        least = settled[i] < least ? settled[i] : least;
+    return least;
+}
+
+/* Whether more may come to a group, and whether to wait for it. */
+static void judge_groups(psr_cluster_stream *s, const int64_t *settled)
+{
+    for (size_t k = 0; k < s->n; k++)
+        s->held[k].open = s->held[k].cut = false;
+    for (size_t k = 0; k < s->n; k++) {
+        struct held *h = &s->held[k], *root = &s->held[find_root(s, k)];
+        if (h->given)
+            continue;
+        const int64_t near = settled_near(s, settled, h->event.trial);
+        h->there = h->first < near;
+        root->open |= h->reach >= near;
+        root->cut |= s->longest && h->there && root->first < near - s->longest;
+    }
+}
+
+/* Dispersed by no more than its width, which psr_cluster_mark compares later pulses with. */
+static bool is_flat(const psr_cluster_stream *s, const struct psr_event *e)
+{
+    return s->sweep && s->sweep[e->trial] <= (size_t)e->width;
+}
+
+/* Lists the events of complete groups, and of those that are cut what is there, and then others that are flat.
+ * Returned: the number of the former; *nevent of all */
+static size_t list_complete(psr_cluster_stream *s, size_t *nevent)
+{
+    size_t n = 0, m = s->n;
+    for (size_t k = 0; k < s->n; k++) {
+        struct held *h = &s->held[k];
+        const struct held *root = &s->held[find_root(s, k)];
+        const bool complete = !h->given && (!root->open || (root->cut && h->there));
+        s->cut += complete && root->open && h == root;
+        if (complete)
+            s->event[n++] = h->event;
+        else if (is_flat(s, &h->event))
+            s->event[--m] = h->event;
+        h->given |= complete;
+    }
+    if (m < s->n)
+        memmove(s->event + n, s->event + m, (s->n - m) * sizeof *s->event);
+    *nevent = n + s->n - m;
+    return n;
+}
+
+/* Drops those that were given, once no later pulse is compared with them. */
+static void drop_given(psr_cluster_stream *s, int64_t settled)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < s->n; k++) {
+        const struct held *h = &s->held[k];
+        if (!h->given || (is_flat(s, &h->event) && h->reach >= settled - s->longest))
+            s->held[kept++] = *h;
+    }
+    s->n = kept;
+}
+
+static int64_t settled_all(const psr_cluster_stream *s, const int64_t *settled)
+{
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < s->ntrial; i++)
+        least = settled[i] < least ? settled[i] : least;
+    return least;
+}
+
+psr_status psr_cluster_stream_next(psr_cluster_stream *s, const int64_t *settled,
                                    struct psr_cluster **clusters, size_t *n,
                                    const struct psr_event **events, size_t *nevent, psr_err *err)
 {
     *clusters = NULL;
-    *n = 0;
-    drop_done(s);
-    psr_status st = sort_events(s, err);
-    if (st)
-        return st;
+    *n = *nevent = 0;
+    if (!s->sorted && s->n)
+        qsort(s->held, s->n, sizeof *s->held, compare_places);
+    s->sorted = true;
+    find_groups(s);
+    judge_groups(s, settled);
+    const size_t complete = list_complete(s, nevent);
+    drop_given(s, settled_all(s, settled));
     *events = s->event;
-    *nevent = s->done = find_group(s, settled);
-    return psr_cluster_events(&s->d, s->event, *nevent, clusters, n, err);
+    return psr_cluster_events(&s->d, s->event, complete, clusters, n, err);
 }
 
 int64_t psr_cluster_stream_cut(const psr_cluster_stream *s)
@@ -174,8 +266,10 @@ void psr_cluster_stream_destroy(psr_cluster_stream *s)
 {
     if (!s)
         return;
+    free(s->latest);
     free(s->scale);
     free(s->sweep);
+    free(s->held);
     free(s->event);
     free(s);
 }

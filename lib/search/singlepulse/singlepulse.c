@@ -42,6 +42,12 @@ static psr_status check_desc(const struct psr_singlepulse_desc *d, psr_err *err)
     return PSR_OK;
 }
 
+/* A width given in seconds means whole samples even where the quotient rounds down. */
+size_t psr_singlepulse_longest(double maxwidth_s, double tsamp_s)
+{
+    return psr_pulse_width_at_most(maxwidth_s > 0 ? maxwidth_s / tsamp_s * (1 + 1e-9) : INFINITY);
+}
+
 static int count_threads(int asked, size_t nseries)
 {
     int n = psr_count_threads(asked);
@@ -117,12 +123,11 @@ static psr_status create(psr_singlepulse **out, const struct psr_singlepulse_des
     if (!p)
         return psr_fail_nomem(err, "a single-pulse search", sizeof *p);
     p->nseries = desc->nseries;
-    /* A width given in seconds means whole samples even where the quotient rounds down. */
-    p->maxwidth = psr_pulse_width_at_most(
-        desc->maxwidth_s > 0 ? desc->maxwidth_s / desc->tsamp_s * (1 + 1e-9) : INFINITY);
+    p->maxwidth = psr_singlepulse_longest(desc->maxwidth_s, desc->tsamp_s);
     p->length = psr_pulse_piece_length(p->maxwidth);
     p->room = p->length + p->maxwidth;
     p->causal = desc->causal;
+    p->late = desc->late;
     psr_pulse_set_scale(
         &p->scale, p->maxwidth, p->length,
         desc->detrend > 0 ? psr_pulse_choose_fixed(desc->detrend, p->length, p->causal) : -1);
@@ -156,7 +161,8 @@ psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_span span, psr_er
                         (long long)span.count, (long long)span.first);
     if (span.count == 0 || span.first + span.count <= 0)
         return PSR_OK;
-    if (p->pos > 0 && span.first - (int64_t)p->maxsweep < p->pos)
+    const int64_t reach = p->late ? 0 : (int64_t)p->maxsweep;
+    if (p->pos > 0 && span.first - reach < p->pos)
         return psr_fail(err, PSR_EINVAL,
                         "single pulses: mask from sample %lld comes after sample %lld was searched",
                         (long long)span.first, (long long)p->pos - 1);

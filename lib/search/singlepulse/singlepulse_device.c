@@ -25,9 +25,9 @@ static psr_status check_series(const psr_singlepulse *p,
         return psr_fail(err, PSR_EDEVICE, "single pulses: psrkit was built without CUDA");
     if (p->ended)
         return psr_fail(err, PSR_EINVAL, "single pulses: samples after the end of the stream");
-    if (p->causal)
-        return psr_fail_field(err, PSR_EINVAL, "causal",
-                              "single pulses: a causal search is done on the host");
+    if (p->causal || p->late)
+        return psr_fail_field(err, PSR_EINVAL, p->causal ? "causal" : "late",
+                              "single pulses: a causal search, and late series, are for the host");
     if (p->samples || (p->share && ndevice_series != p->nshare))
         return psr_fail(err, PSR_EINVAL, "single pulses: series have moved within the stream");
     for (size_t k = 0; k < ndevice_series; k++) {

@@ -41,7 +41,7 @@ struct psr_singlepulse {
     float threshold;
     int nthread;
     int64_t pos; /* samples pushed */
-    bool causal, ended;
+    bool causal, late, ended;
     struct psr_span *mask; /* that may still touch samples to come */
     size_t nmask, mask_room;
     struct pulse_series_state *series; /* [nseries] */
