@@ -627,6 +627,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/cornerturn.h \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
+	lib/signal/ddplan_tolerance.c \
 	lib/signal/delays.c \
 	lib/signal/deredden.c \
 	lib/signal/detrend_ends.c \

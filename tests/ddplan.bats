@@ -194,6 +194,21 @@ END
     refused "-s 100 does not divide the 1024 channels" -s 100 -plan -
 }
 
+@test "-dm_tol lists the DMs of Heimdall" {
+    # Heads, tails and numbers of what dedisp_generate_dm_list makes of the same bands.
+    ddplan -dm_tol 1.25 -d 1000 -t 64e-6 -f 1382 -b 400 -n 1024 >a
+    [ "$(wc -l <a)" -eq 1197 ]
+    [ "$(sed -n '1,3p;1196,1197p' a | paste -sd ' ')" = "0 0.180006832 0.360011697 998.566895 1001.48273" ]
+    ddplan -dm_tol 1.1 -dm_pulse_width 1000 -l 10 -d 500 -t 983e-6 -f 600 -b 400 -n 16384 >b
+    [ "$(wc -l <b)" -eq 2879 ]
+    [ "$(sed -n '1,3p;2878,2879p' b | paste -sd ' ')" = "10 10.1672316 10.3344631 499.949738 500.126038" ]
+    gpudedisp -q -nobary -dms <(head -n 5 a) -nowrite -singlepulse -o x "$g8"
+    refused "-dm_tol lists DMs instead of a plan: not with -plan" -dm_tol 1.25 -plan -
+    refused "-dm_tol lists DMs instead of a plan: not with -cost" -dm_tol 1.25 -cost
+    refused "-dm_pulse_width belongs to -dm_tol" -dm_pulse_width 40
+    refused "more than 1000000 DMs" -dm_tol 1.0001 -dm_pulse_width 0 -t 1e-9 -n 1000000 -d 1e5
+}
+
 @test "files that cannot be read or written fail" {
     run -1 --separate-stderr ddplan -d 100 absent.fil
     [[ $stderr == "ddplan: absent.fil"* ]]

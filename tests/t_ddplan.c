@@ -422,8 +422,94 @@ static void test_round_trip(void)
     psr_planfile_clear(&wrote);
 }
 
+/* --- lists by tolerance ----------------------------------------------------------------------- */
+
+/* Square of the width, us, that a pulse of DM dm has when it is dedispersed at x. */
+static long double width_square(const struct psr_dm_tolerance_desc *d, long double dm,
+                                long double x)
+{
+    const long double ghz = d->band.fctr_mhz / 1000, tsamp = d->band.tsamp_s * 1e6L;
+    const long double channel = 8.3L * d->band.bw_mhz / d->band.nchan / powl(ghz, 3);
+    const long double band = d->band.bw_mhz / 4 * 8.3L / powl(ghz, 3);
+    return tsamp * tsamp + 1e12L * d->width_s * d->width_s + powl(channel * x, 2) +
+           powl(band * (x - dm), 2);
+}
+
+/* The larger x at which it has grown by the tolerance, by halving. */
+static long double find_next(const struct psr_dm_tolerance_desc *d, long double dm)
+{
+    const long double most = width_square(d, dm, dm) * d->tolerance * d->tolerance;
+    long double low = dm, high = 1e9L;
+    for (int k = 0; k < 200; k++) {
+        const long double middle = (low + high) / 2;
+        if (width_square(d, dm, middle) < most)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void test_tolerance(void)
+{
+    uint64_t rng = tap_seed();
+    int wrong = 0;
+    size_t total = 0;
+    for (int n = 0; n < 200; n++) {
+        struct psr_dm_tolerance_desc d = {.tolerance = 1 + log_uniform(&rng, 0.01, 2)};
+        d.band.tsamp_s = log_uniform(&rng, 1e-5, 1e-2);
+        d.band.fctr_mhz = log_uniform(&rng, 100, 5000);
+        d.band.bw_mhz = d.band.fctr_mhz * log_uniform(&rng, 0.05, 1);
+        d.band.nchan = tap_between(&rng, 8, 4096);
+        d.lodm = tap_between(&rng, 0, 1) ? 0 : log_uniform(&rng, 0.1, 2000);
+        d.hidm = d.lodm + log_uniform(&rng, 0.1, 500);
+        d.width_s = tap_between(&rng, 0, 1) ? 0 : log_uniform(&rng, 1e-6, 1e-2);
+        double *dm;
+        size_t ndm;
+        psr_err err;
+        if (psr_dm_tolerance_list(&d, &dm, &ndm, &err)) {
+            wrong += !strstr(err.msg, "more than 1000000 DMs");
+            continue;
+        }
+        wrong += dm[0] != (double)(float)d.lodm || dm[ndm - 1] < d.hidm ||
+                 (ndm > 1 && dm[ndm - 2] >= d.hidm);
+        for (size_t i = 1; i < ndm; i += 1 + ndm / 50)
+            wrong += fabsl(dm[i] - find_next(&d, dm[i - 1])) > 1e-7L * dm[i];
+        total += ndm;
+        free(dm);
+    }
+    ok(!wrong && total > 10000, "DMs by a tolerance: each widens a pulse by it (%zu DMs, %d wrong)",
+       total, wrong);
+}
+
+static void test_tolerance_refusals(void)
+{
+    static const struct {
+        const char *field;
+        struct psr_dm_tolerance_desc d;
+    } bad[] = {
+        {"tolerance", {{64e-6, 1400, 300, 1024}, 0, 100, 1, 40e-6}},
+        {"tolerance", {{64e-6, 1400, 300, 1024}, 0, 100, NAN, 40e-6}},
+        {"tolerance", {{1e-9, 1400, 300, 1000000}, 0, 1e5, 1.0001, 0}},
+        {"width_s", {{64e-6, 1400, 300, 1024}, 0, 100, 1.25, -1}},
+        {"hidm", {{64e-6, 1400, 300, 1024}, 100, 100, 1.25, 0}},
+        {"hidm", {{64e-6, 1400, 300, 1024}, 0, 2e6, 1.25, 0}},
+        {"nchan", {{64e-6, 1400, 300, 0}, 0, 100, 1.25, 0}},
+    };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        double *dm;
+        size_t ndm;
+        psr_err err = {0};
+        ok(psr_dm_tolerance_list(&bad[k].d, &dm, &ndm, &err) == PSR_EINVAL && !dm && !ndm &&
+               !strcmp(err.field, bad[k].field),
+           "refused: %s", err.msg);
+    }
+}
+
 int main(void)
 {
+    test_tolerance();
+    test_tolerance_refusals();
     test_random_plans();
     test_factors();
     test_beyond_ddplan();

@@ -139,6 +139,26 @@ int64_t psr_ddplan_nsub(int64_t nchan);
 enum { PSR_DDPLAN_MAX_FACTORS = 32 };
 int psr_ddplan_factors(int64_t blocklen, int64_t factor[PSR_DDPLAN_MAX_FACTORS]);
 
+/* --- tolerances ------------------------------------------------------------------------------- */
+
+/* Lists DMs by Heimdall's rule: each is the one at which a pulse of the DM before it is "tolerance" times as wide as it
+ * would be there.  Width is the quadrature sum of the pulse's own, the sampling time, dispersion within a channel at
+ * the centre of the band (8.3 us per MHz, GHz^-3 and unit of DM), and that of the difference in DM over a quarter of
+ * the band. */
+enum { PSR_DM_TOLERANCE_MOST = 1000000 };
+
+struct psr_dm_tolerance_desc {
+    struct psr_band band;
+    double lodm, hidm; /* pc cm^-3, 0 <= lodm < hidm <= 1e6 */
+    double tolerance;  /* 1.0001 to 100; Heimdall's default is 1.25 */
+    double width_s;    /* of the pulse; Heimdall's default is 40e-6 */
+};
+
+/* Returned: *dm [*ndm]   from lodm to the first at hidm or above, single precision as Heimdall's; malloc'd, caller frees
+ * Status:   PSR_EINVAL naming field, value and limit, also of more than PSR_DM_TOLERANCE_MOST DMs; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_dm_tolerance_list(const struct psr_dm_tolerance_desc *desc,
+                                                double **dm, size_t *ndm, psr_err *err);
+
 /* --- plan files ------------------------------------------------------------------------------- */
 
 /* Reads and writes dedispersion plans, the text format between ddplan and gpudedisp.

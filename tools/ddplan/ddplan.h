@@ -27,6 +27,8 @@ struct ddplan_options {
     double smear;           /* of -algo tree; 0: its default */
     double tobs_s;          /* 0: unknown */
     int64_t nbit;           /* 0: unknown */
+    double dm_tol;          /* list DMs by it instead of a plan; 0: not */
+    double dm_pulse_width_us;
     bool script, json, cost;
     struct psr_ddplan_desc in_file; /* what the file says, before flags; where there is a file */
     char *command;                  /* the command line, for provenance; malloc'd */
@@ -43,6 +45,9 @@ PSR_MUST_CHECK psr_status ddplan_options_parse(struct ddplan_options *o, struct 
 /* DDplan.py's text on standard output: what was taken from a file, and the plan. */
 void ddplan_print_observation(const struct ddplan_options *o);
 void ddplan_print_plan(const struct psr_ddplan *plan);
+
+/* Lists DMs of -dm_tol on standard output, one a line.  Status: those of psr_dm_tolerance_list */
+PSR_MUST_CHECK psr_status ddplan_print_dms(const struct ddplan_options *o, psr_err *err);
 
 /* A shell script of calls on standard output. */
 void ddplan_print_script(const struct ddplan_options *o, const struct psr_ddplan *plan);

@@ -83,18 +83,24 @@ static psr_status put_out(const struct ddplan_options *o, const struct psr_ddpla
     return st;
 }
 
+static psr_status make_plan(const struct ddplan_options *o, psr_err *err)
+{
+    struct psr_ddplan plan;
+    psr_status st = psr_ddplan_make(&plan, &o->desc, err);
+    return st ? st : put_out(o, &plan, err);
+}
+
 int main(int argc, char **argv)
 {
     struct ddplan_options o;
-    struct psr_ddplan plan;
     struct cli tool;
     psr_err err;
     run_catch_limit();
     psr_status st = ddplan_options_parse(&o, &tool, argc, argv, &err);
-    if (st == PSR_OK)
-        st = psr_ddplan_make(&plan, &o.desc, &err);
-    if (st == PSR_OK)
-        st = put_out(&o, &plan, &err);
+    if (st == PSR_OK && o.dm_tol > 0)
+        st = ddplan_print_dms(&o, &err);
+    else if (st == PSR_OK)
+        st = make_plan(&o, &err);
     free(o.plot);
     free(o.command);
     if (st == PSR_EINVAL) /* what is out of its range came from the command line */

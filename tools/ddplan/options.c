@@ -127,6 +127,33 @@ static void check_combinations(const struct ddplan_options *o, const struct cli 
         cli_usage_error(tool, "-for: '%s' is neither gpudedisp nor prepsubband", o->script_for);
 }
 
+/* A list of DMs is no plan. */
+static void check_tolerance(struct ddplan_options *o, const struct cli *tool)
+{
+    const struct ddplan_given *g = &o->given;
+    const struct {
+        const char *name;
+        bool given;
+    } conflicting[] = {{"-r", !isnan(g->res_ms)},
+                       {"-s", g->nsub != INT64_MIN},
+                       {"-p", g->nproc != INT64_MIN},
+                       {"-k", g->blocklen != INT64_MIN},
+                       {"-c", !isnan(g->cohdm)},
+                       {"-plan", o->plan != NULL},
+                       {"-w", o->script},
+                       {"-json", o->json},
+                       {"-o", o->draw != NULL},
+                       {"-cost", o->cost}};
+    for (size_t k = 0; o->dm_tol > 0 && k < sizeof conflicting / sizeof *conflicting; k++)
+        if (conflicting[k].given)
+            cli_usage_error(tool, "-dm_tol lists DMs instead of a plan: not with %s",
+                            conflicting[k].name);
+    if (!(o->dm_tol > 0) && !isnan(o->dm_pulse_width_us))
+        cli_usage_error(tool, "-dm_pulse_width belongs to -dm_tol");
+    if (isnan(o->dm_pulse_width_us))
+        o->dm_pulse_width_us = 40;
+}
+
 /* A plan that will be run needs sub-bands of equally many channels. */
 static void check_subbands(const struct ddplan_options *o, const struct cli *tool)
 {
@@ -189,8 +216,10 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
                                 psr_err *err)
 {
     struct cli_table table;
-    *o = (struct ddplan_options){
-        .desc = defaults, .given = nothing_given, .script_for = "gpudedisp"};
+    *o = (struct ddplan_options){.desc = defaults,
+                                 .given = nothing_given,
+                                 .script_for = "gpudedisp",
+                                 .dm_pulse_width_us = NAN};
     ddplan_fill_table(&table, o);
     *tool = (struct cli){
         .name = "ddplan",
@@ -207,6 +236,7 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
         return psr_fail_nomem(err, "the command line", argc);
     int noperands = cli_parse(tool, argc, argv);
     check_combinations(o, tool, argc);
+    check_tolerance(o, tool);
     o->plot = o->draw ? plot_name(tool, o->draw) : NULL;
     o->files.text = (const char **)(argv + 1);
     o->files.n = (size_t)noperands;

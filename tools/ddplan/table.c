@@ -20,6 +20,20 @@ static void add_search(struct cli_table *list, struct ddplan_given *g)
     CLI_ADD(list, options);
 }
 
+static void add_tolerance(struct cli_table *list, struct ddplan_options *o)
+{
+    const struct cli_option options[] = {
+        {"dm_tol", CLI_DOUBLE, &o->dm_tol, "F",
+         "Instead of a plan list the DMs, one a line for gpudedisp -dms, between which a pulse "
+         "becomes at most F times "
+         "as wide, as Heimdall does (there 1.25 by default).",
+         1.0001, 100},
+        {"dm_pulse_width", CLI_DOUBLE, &o->dm_pulse_width_us, "US",
+         "With -dm_tol: width of the pulse, microseconds (default 40).", 0, 1e8},
+    };
+    CLI_ADD(list, options);
+}
+
 static void add_observation(struct cli_table *list, struct ddplan_given *g)
 {
     const struct cli_option options[] = {
@@ -78,6 +92,7 @@ void ddplan_fill_table(struct cli_table *list, struct ddplan_options *o)
 {
     list->n = 0;
     add_search(list, &o->given);
+    add_tolerance(list, o);
     add_observation(list, &o->given);
     add_output(list, o);
     add_cost(list, o);

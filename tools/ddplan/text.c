@@ -2,6 +2,7 @@
 #include "ddplan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Texts and widths of the plan are DDplan.py's, to the byte: people diff them. */
 
@@ -99,4 +100,20 @@ void ddplan_print_cost(const struct ddplan_cost *cost)
                cost->seconds[DDPLAN_ADD] / cost->tree_s, 100 * ddplan_tree_loss(cost));
     else
         printf("Cheapest: exact sums, -algo direct, which lose nothing.\n");
+}
+
+psr_status ddplan_print_dms(const struct ddplan_options *o, psr_err *err)
+{
+    const struct psr_dm_tolerance_desc d = {.band = o->desc.band,
+                                            .lodm = o->desc.lodm,
+                                            .hidm = o->desc.hidm,
+                                            .tolerance = o->dm_tol,
+                                            .width_s = o->dm_pulse_width_us * 1e-6};
+    double *dm;
+    size_t ndm;
+    psr_status st = psr_dm_tolerance_list(&d, &dm, &ndm, err);
+    for (size_t i = 0; i < ndm; i++)
+        printf("%.9g\n", dm[i]);
+    free(dm);
+    return st;
 }
