@@ -223,6 +223,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/dada.c \
 	lib/formats/dada_date.c \
 	lib/formats/dada_date.h \
+	lib/formats/dada_keys.c \
+	lib/formats/dada_keys.h \
+	lib/formats/dada_spectra.c \
+	lib/formats/dada_spectra_write.c \
 	lib/formats/header_keys.c \
 	lib/formats/header_keys.h \
 	lib/formats/vdif_frame.c \
@@ -249,6 +253,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/bestprof.c \
 	lib/formats/mask.c \
 	lib/formats/pfd.c \
+	lib/formats/pipe_reader.c \
 	lib/formats/mask_write.c \
 	lib/formats/obs.c \
 	lib/formats/udp_frames.c \
@@ -296,6 +301,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/sigproc_keys.h \
 	lib/formats/sigproc_obs.c \
 	lib/formats/sigproc_reader.c \
+	lib/formats/spectra_reader.c \
+	lib/formats/spectra_reader.h \
 	lib/formats/sigproc_write.c \
 	lib/formats/source.c \
 	lib/formats/subbands.c \

@@ -54,6 +54,7 @@ UNIT_TESTS = \
 	tests/t_cluster_stream \
 	tests/t_compat \
 	tests/t_dada \
+	tests/t_dada_spectra \
 	tests/t_dat \
 	tests/t_ddplan \
 	tests/t_dedisp \

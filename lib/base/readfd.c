@@ -34,8 +34,10 @@ psr_status psr_open_input(int *fd, bool *stream, int64_t *size, const char *path
     *fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0 || fstat(*fd, &about) != 0)
         return psr_fail_errno(err, "%s", psr_path_called(path));
-    if (S_ISDIR(about.st_mode))
-        return psr_fail(err, PSR_EIO, "%s: is a directory", psr_path_called(path));
+    if (S_ISDIR(about.st_mode)) {
+        errno = EISDIR;
+        return psr_fail_errno(err, "%s", psr_path_called(path));
+    }
     *stream = standard || !S_ISREG(about.st_mode);
     *size = about.st_size;
     return PSR_OK;

@@ -1,7 +1,6 @@
 /* Reads voltages of DADA files. */
 #include "baseband_reader.h"
-#include "dada_date.h"
-#include "header_keys.h"
+#include "dada_keys.h"
 
 #include <psrkit/dada.h>
 
@@ -11,7 +10,6 @@
 #include <string.h>
 
 enum { CHUNK_BYTES = 1 << 20, UNIT_BYTES_MAX = 1 << 28, MKBF_HEAP = 256 };
-enum { OBSERVATION_S_MAX = 1000000000 };
 
 struct state {
     int64_t header_bytes;
@@ -20,20 +18,6 @@ struct state {
     uint8_t *buffer;
     int64_t at; /* next sample */
 };
-
-static bool is_dada(const uint8_t *bytes, size_t n)
-{
-    static const char *const words[] = {"HDR_SIZE", "HDR_VERSION", "UTC_START", "NBIT"};
-    n = n < PSR_DADA_HEADER ? n : PSR_DADA_HEADER;
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
-        const size_t length = strlen(words[w]);
-        for (size_t i = 0; i + length < n && bytes[i]; i++)
-            if (!memcmp(bytes + i, words[w], length) && (i == 0 || bytes[i - 1] == '\n') &&
-                (bytes[i + length] == ' ' || bytes[i + length] == '\t'))
-                return true;
-    }
-    return false;
-}
 
 /* --- the header ------------------------------------------------------------------------------- */
 
@@ -89,30 +73,12 @@ static psr_status read_start(const struct psr_header_keys *k, psr_baseband *b,
                              struct psr_mjd *start, psr_err *err)
 {
     const struct psr_baseband_header *h = &b->header;
-    const char *utc = psr_header_keys_text(k, "UTC_START"), *mjd;
-    double offset = 0, day = 0, overlap = 0;
-    int64_t pico = 0;
-    psr_status st = psr_header_keys_double(k, "OBS_OFFSET", false, 0, 9e18, &offset, err);
+    const double sample_bits = (double)(h->nchan * h->npol * (h->real ? 1 : 2)) * h->nbit;
+    double overlap = 0;
+    psr_status st = psr_dada_read_start(k, sample_bits / 8 * h->rate_hz, start, err);
     if (!st)
         st = psr_header_keys_double(k, "OBS_OVERLAP", false, 0, 1e15, &overlap, err);
-    if (!st)
-        st = psr_header_keys_int(k, "PICOSECONDS", false, 0, 999999999999, &pico, err);
-    if (!st)
-        st = psr_header_keys_double(k, "MJD_START", false, 0, 1e6, &day, err);
-    *start = (struct psr_mjd){0, 0};
-    if (!st && utc)
-        st = psr_dada_read_utc(k->name, utc, pico, start, err);
-    else if (!st && (mjd = psr_header_keys_text(k, "MJD_START")))
-        *start = psr_dada_read_mjd(mjd);
-    const double sample_bits = (double)(h->nchan * h->npol * (h->real ? 1 : 2)) * h->nbit;
     b->overlap = psr_baseband_sample(overlap * 8 / sample_bits);
-    const double seconds = offset * 8 / sample_bits / h->rate_hz;
-    if (!st && !(seconds < OBSERVATION_S_MAX))
-        st = psr_fail_field(err, PSR_EFORMAT, "OBS_OFFSET",
-                            "%s: OBS_OFFSET is %.17g bytes, %.3g s, limit %d s", k->name, offset,
-                            seconds, OBSERVATION_S_MAX);
-    if (!st)
-        *start = psr_mjd_add(*start, seconds);
     return st;
 }
 
@@ -306,5 +272,5 @@ static void close_dada(void *state)
     free(s);
 }
 
-const struct baseband_format psr_baseband_dada = {"DADA",     is_dada,   open_dada,
-                                                  begin_dada, next_dada, close_dada};
+const struct baseband_format psr_baseband_dada = {"DADA",     psr_dada_is_header, open_dada,
+                                                  begin_dada, next_dada,          close_dada};

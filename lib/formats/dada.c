@@ -321,26 +321,7 @@ done:
 /* --- writing ---------------------------------------------------------------------------------- */
 
 /* Room for every key that is known here. */
-enum { KNOWN_MAX = 4096 };
-
-static int print_start(char *to, size_t room, struct psr_mjd start)
-{
-    int year, month, day;
-    double frac;
-    int64_t pico =
-        (int64_t)llround(start.frac * (PSR_DAY_S * 1e6)) * 1000000; /* to the microsecond */
-    if (pico >= (int64_t)PSR_DAY_S * 1000000000000) {
-        start.day++;
-        pico = 0;
-    }
-    if (eraJd2cal(ERFA_DJM0, (double)start.day, &year, &month, &day, &frac) != 0)
-        return 0;
-    int64_t second = pico / 1000000000000;
-    return psr_c_locale_snprintf(to, room,
-                                 "UTC_START %04d-%02d-%02d-%02d:%02d:%02d\nPICOSECONDS %lld\n",
-                                 year, month, day, (int)(second / 3600), (int)(second / 60 % 60),
-                                 (int)(second % 60), (long long)(pico % 1000000000000));
-}
+enum { KNOWN_MAX = 4096, MICROSECOND_PS = 1000000 };
 
 static int print_known(char *to, size_t room, const struct psr_dada *h)
 {
@@ -357,7 +338,7 @@ static int print_known(char *to, size_t room, const struct psr_dada *h)
     if (h->source[0])
         n += psr_c_locale_snprintf(to + n, room - (size_t)n, "SOURCE %s\n", h->source);
     if (h->has_start)
-        n += print_start(to + n, room - (size_t)n, h->start);
+        n += psr_dada_print_start(to + n, room - (size_t)n, h->start, MICROSECOND_PS);
     return n;
 }
 

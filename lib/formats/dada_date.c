@@ -1,9 +1,10 @@
-/* Reads dates of DADA headers. */
+/* Reads and writes dates of DADA headers. */
 #include "dada_date.h"
 
 #include "base/c_locale.h"
 
 #include <erfa.h>
+#include <erfam.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,4 +35,23 @@ struct psr_mjd psr_dada_read_mjd(const char *text)
     bool plain = point && strspn(point + 1, "0123456789") == strlen(point + 1);
     double frac = plain ? psr_c_locale_strtod(point, NULL) : number - day;
     return (struct psr_mjd){(long)day, frac};
+}
+
+int psr_dada_print_start(char *to, size_t room, struct psr_mjd start, int64_t unit_ps)
+{
+    const int64_t second_ps = 1000000000000, day_s = (int64_t)PSR_DAY_S;
+    int year, month, day;
+    double frac;
+    int64_t ps = (int64_t)llround(start.frac * (PSR_DAY_S * 1e12) / (double)unit_ps) * unit_ps;
+    if (ps >= day_s * second_ps) {
+        start.day++;
+        ps = 0;
+    }
+    if (eraJd2cal(ERFA_DJM0, (double)start.day, &year, &month, &day, &frac) != 0)
+        return 0;
+    const int64_t second = ps / second_ps;
+    return psr_c_locale_snprintf(to, room,
+                                 "UTC_START %04d-%02d-%02d-%02d:%02d:%02d\nPICOSECONDS %lld\n",
+                                 year, month, day, (int)(second / 3600), (int)(second / 60 % 60),
+                                 (int)(second % 60), (long long)(ps % second_ps));
 }

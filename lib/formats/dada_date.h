@@ -14,4 +14,8 @@ PSR_MUST_CHECK psr_status psr_dada_read_utc(const char *name, const char *text, 
  * lost. */
 struct psr_mjd psr_dada_read_mjd(const char *text);
 
+/* Prints the lines of UTC_START and PICOSECONDS, the latter a multiple of unit_ps.
+ * Returned: characters, 0 for a year that the calendar does not have */
+int psr_dada_print_start(char *to, size_t room, struct psr_mjd start, int64_t unit_ps);
+
 #endif

@@ -1,6 +1,8 @@
 /* Opens the files of one observation, checks that they match, and orders them by time. */
 #include "multi_file.h"
+#include "base/dada_ring.h"
 #include "base/readfd.h"
+#include "dada_keys.h"
 #include "drop_reader.h"
 #include "subbands.h"
 #include "udp_socket.h"
@@ -14,22 +16,33 @@
 struct psr_format {
     enum psr_input input; /* PSR_INPUT_AUTO: chosen by its first bytes alone */
     const char *name;
-    const char *magic; /* the file's first bytes */
+    bool (*is)(const uint8_t *bytes, size_t n); /* whether the file's first bytes say so */
     bool may_gap, no_pipe;
     psr_status (*open)(struct psr_reader **out, const char *path,
                        const struct psr_source_desc *desc, psr_err *err);
 };
 
+static bool is_fits(const uint8_t *bytes, size_t n)
+{
+    return psr_is_fits(bytes, n);
+}
+
 /* The first format is assumed if the first bytes of a file identify none. */
 static const struct psr_format formats[] = {
-    {PSR_INPUT_SIGPROC, "SIGPROC", "\x0c\0\0\0", false, false, psr_sigproc_open},
-    {PSR_INPUT_PSRFITS, "PSRFITS", PSR_FITS_MAGIC, true, true, psr_psrfits_open},
+    {PSR_INPUT_SIGPROC, "SIGPROC", NULL, false, false, psr_sigproc_open},
+    {PSR_INPUT_PSRFITS, "PSRFITS", is_fits, true, true, psr_psrfits_open},
+    {PSR_INPUT_AUTO, "DADA", psr_dada_is_header, false, false, psr_dada_open},
 };
-enum { NFORMAT = sizeof formats / sizeof *formats, MAGIC_MAX = 16 };
+enum { NFORMAT = sizeof formats / sizeof *formats };
 
 /* Chosen by the name. */
-static const struct psr_format network = {PSR_INPUT_AUTO, "UDP", "",
+static const struct psr_format network = {PSR_INPUT_AUTO, "UDP", NULL,
                                           true,           true,  psr_udp_reader_open};
+static const struct psr_format ring = {PSR_INPUT_AUTO, "DADA", NULL, false, true, psr_dada_open};
+
+/* Chosen by the first bytes that come. */
+static const struct psr_format any_pipe = {PSR_INPUT_AUTO, "a pipe", NULL,
+                                           false,          false,    psr_pipe_open};
 
 static void relay_note(void *ctx, const char *msg)
 {
@@ -38,39 +51,38 @@ static void relay_note(void *ctx, const char *msg)
         psr_note(&parts->notes, "%s", msg);
 }
 
-/* The first bytes of a regular file; a pipe's must not be taken before its reader sees them. */
-static psr_status peek_file(const char *path, char magic[MAGIC_MAX], psr_err *err)
+/* By the first bytes of a regular file; a pipe's must not be taken before its reader sees them. */
+static psr_status recognise(const struct psr_format **format, const char *path, psr_err *err)
 {
+    uint8_t bytes[PSR_DADA_HEADER];
     struct stat status;
     int fd;
-    memset(magic, 0, MAGIC_MAX);
     psr_status st = psr_open_regular(&fd, &status, path, err);
-    if (st || fd < 0)
+    if (st || fd < 0) {
+        *format = &any_pipe;
         return st;
-    if (psr_read_at(fd, magic, MAGIC_MAX, 0) < 0)
+    }
+    const ssize_t n = psr_read_at(fd, bytes, sizeof bytes, 0);
+    if (n < 0)
         st = psr_fail_errno(err, "%s", path);
     close(fd);
+    for (size_t i = 1; i < NFORMAT && !st; i++)
+        if (formats[i].is(bytes, (size_t)n))
+            *format = formats + i;
     return st;
 }
 
 static psr_status find_format(const struct psr_format **format, const char *path,
                               enum psr_input input, psr_err *err)
 {
-    char magic[MAGIC_MAX];
-    *format = psr_udp_is_name(path) ? &network : formats;
-    if (*format == &network)
+    *format = psr_udp_is_name(path) ? &network : psr_dada_ring_is_name(path) ? &ring : formats;
+    if (*format != formats)
         return PSR_OK;
-    if (input == PSR_INPUT_AUTO) {
-        psr_status st = peek_file(path, magic, err);
-        if (st)
-            return st;
-    }
-    for (size_t i = 1; i < NFORMAT; i++) {
-        const struct psr_format *f = formats + i;
-        if (input == PSR_INPUT_AUTO ? memcmp(magic, f->magic, strlen(f->magic)) == 0
-                                    : input == f->input)
-            *format = f;
-    }
+    if (input == PSR_INPUT_AUTO)
+        return recognise(format, path, err);
+    for (size_t i = 1; i < NFORMAT; i++)
+        if (input == formats[i].input)
+            *format = formats + i;
     if ((*format)->no_pipe && strcmp(path, "-") == 0)
         return psr_fail(err, PSR_EUNSUPPORTED,
                         "standard input: %s cannot be read from a pipe; give the name of the file",
@@ -244,7 +256,7 @@ static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)
         if (strcmp(desc->path[i], "-") == 0)
             st = psr_fail_field(err, PSR_EINVAL, "path",
                                 "standard input (-) among %zu inputs, must be the only one", n);
-        else if (psr_udp_is_name(desc->path[i]))
+        else if (psr_udp_is_name(desc->path[i]) || psr_dada_ring_is_name(desc->path[i]))
             st = psr_fail_field(err, PSR_EINVAL, "path",
                                 "%s among %zu inputs, must be the only one", desc->path[i], n);
         else if (stat(desc->path[i], &status) != 0)

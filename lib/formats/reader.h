@@ -6,8 +6,15 @@
 #define PSR_FORMATS_READER_H
 
 #include <psrkit/source.h>
+#include <string.h>
 
 #define PSR_FITS_MAGIC "SIMPLE  =" /* first bytes of every FITS file */
+
+/* Whether these are the first bytes of a FITS file. */
+static inline bool psr_is_fits(const void *bytes, size_t n)
+{
+    return n >= strlen(PSR_FITS_MAGIC) && !memcmp(bytes, PSR_FITS_MAGIC, strlen(PSR_FITS_MAGIC));
+}
 
 struct psr_reader;
 
@@ -33,6 +40,10 @@ struct psr_reader {
 /* desc gives the options (if_choice, no_weights, notes...); its path list is ignored. */
 PSR_MUST_CHECK psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
                                            const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_dada_open(struct psr_reader **out, const char *path,
+                                        const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipe_open(struct psr_reader **out, const char *path,
+                                        const struct psr_source_desc *desc, psr_err *err);
 PSR_MUST_CHECK psr_status psr_psrfits_open(struct psr_reader **out, const char *path,
                                            const struct psr_source_desc *desc, psr_err *err);
 PSR_MUST_CHECK psr_status psr_udp_reader_open(struct psr_reader **out, const char *path,

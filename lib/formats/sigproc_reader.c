@@ -1,150 +1,28 @@
 /* Reads SIGPROC filterbank files and pipes. */
-#include "reader.h"
 #include "sigproc_header.h"
-#include "unpack.h"
+#include "spectra_reader.h"
 
-#include "base/path.h"
-#include "base/readfd.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { READ_BYTES = 4 << 20 }; /* that a thread reads at once */
-
-struct sigproc_reader {
-    struct psr_reader base;
-    struct psr_notes notes;
-    bool (*should_stop)(void *ctx); /* as in psr_source_desc */
-    void *stop_ctx;
-    int nthread;
-    char *name;
-    int fd;
-    bool borrowed;        /* fd is standard input, and stays open */
-    bool stream;          /* no regular file: its length is unknown and it cannot seek */
-    bool ended;           /* a stream's end was met */
-    unsigned char *spare; /* [spare_n] read for the header's sake, used up to spare_at */
-    size_t spare_at, spare_n;
-    size_t header_bytes;
-    size_t spectrum_bytes; /* in the file, all IFs */
-    int64_t pos;           /* spectra given so far */
-    int64_t promised;      /* by the header, or -1 */
-    int if_choice;
-    const struct psr_if_sum *sum; /* NULL where no IFs are summed */
-    unsigned char *raw; /* [raw_spectra] spectra; NULL where blocks are the file's bytes */
-    size_t raw_spectra;
-};
-
-/* Whole pieces of a file that is probably in memory, which one thread is slower to copy than many.
- * Returned: bytes read from where the file stands, which stands behind them; fewer than n, perhaps
- *           none, where the rest is left to be read in order */
-static size_t read_pieces(const struct sigproc_reader *r, void *to, size_t n)
+static psr_status check_fits(const struct psr_spectra_start *start, psr_err *err)
 {
-    const int nthread = r->nthread;
-    const off_t at = lseek(r->fd, 0, SEEK_CUR);
-    size_t npiece = n / READ_BYTES, first_bad = npiece;
-    if (at < 0 || nthread < 2 || npiece < 2)
-        return 0;
-#pragma omp parallel for schedule(dynamic) num_threads(nthread) reduction(min : first_bad)
-    for (size_t k = 0; k < npiece; k++) {
-        size_t from = k * READ_BYTES;
-        if (pread(r->fd, (char *)to + from, READ_BYTES, at + (off_t)from) != READ_BYTES)
-            first_bad = k < first_bad ? k : first_bad;
-    }
-    size_t good = first_bad * READ_BYTES;
-    return lseek(r->fd, at + (off_t)good, SEEK_SET) < 0 ? 0 : good;
-}
-
-/* A file gives what it has at once. */
-static ssize_t read_some(const struct sigproc_reader *r, void *to, size_t n)
-{
-    return psr_read_unless(r->stream ? r->should_stop : NULL, r->stop_ctx, r->fd, to, n);
-}
-
-/* Returned: *got < n only at the end of the input. */
-static psr_status read_bytes(struct sigproc_reader *r, void *to, size_t n, size_t *got,
-                             psr_err *err)
-{
-    size_t spare = r->spare_n - r->spare_at;
-    *got = spare < n ? spare : n;
-    if (*got > 0)
-        memcpy(to, r->spare + r->spare_at, *got);
-    r->spare_at += *got;
-    if (!r->stream)
-        *got += read_pieces(r, (char *)to + *got, n - *got);
-    while (*got < n) {
-        ssize_t more = read_some(r, (char *)to + *got, n - *got);
-        if (more < 0)
-            return psr_fail_errno(err, "%s: reading spectrum %lld", r->name, (long long)r->pos);
-        if (more == 0)
-            break;
-        *got += (size_t)more;
-    }
-    return PSR_OK;
-}
-
-/* Takes what is there, in pieces: a pipe may give no more until it is read. */
-static psr_status extend_header(struct sigproc_reader *r, size_t *room, bool *end, psr_err *err)
-{
-    if (r->spare_n == *room) {
-        size_t wanted = *room ? 2 * *room : 4096;
-        unsigned char *larger = realloc(r->spare, wanted);
-        if (!larger)
-            return psr_fail_nomem(err, "SIGPROC header", (double)wanted);
-        r->spare = larger;
-        *room = wanted;
-    }
-    ssize_t more = read_some(r, r->spare + r->spare_n, *room - r->spare_n);
-    if (more < 0)
-        return psr_fail_errno(err, "%s", r->name);
-    *end = more == 0;
-    r->spare_n += (size_t)more;
-    return PSR_OK;
-}
-
-static psr_status check_fits(const struct sigproc_reader *r, psr_err *err)
-{
-    size_t n = strlen(PSR_FITS_MAGIC);
-    if (r->spare_n < n || memcmp(r->spare, PSR_FITS_MAGIC, n) != 0)
+    if (!psr_is_fits(start->bytes, start->n))
         return PSR_OK;
-    if (r->stream)
+    if (start->stream)
         return psr_fail(err, PSR_EUNSUPPORTED,
                         "%s: FITS files cannot be read from a pipe; give the name of the file",
-                        r->name);
-    return psr_fail(err, PSR_EFORMAT, "%s: a FITS file, a SIGPROC file was expected", r->name);
+                        start->name);
+    return psr_fail(err, PSR_EFORMAT, "%s: a FITS file, a SIGPROC file was expected", start->name);
 }
 
 /* So little has come that it may yet be the beginning of a FITS file. */
-static bool may_be_fits(const struct sigproc_reader *r)
+static bool may_be_fits(const struct psr_spectra_start *start)
 {
-    return r->spare_n < strlen(PSR_FITS_MAGIC) && memcmp(r->spare, PSR_FITS_MAGIC, r->spare_n) == 0;
-}
-
-static psr_status read_header(struct sigproc_reader *r, struct psr_sigproc_header *h, psr_err *err)
-{
-    size_t room = 0;
-    bool end = false;
-    psr_status parsed;
-    do {
-        psr_status st = extend_header(r, &room, &end, err);
-        if (!st)
-            st = check_fits(r, err);
-        if (st)
-            return st;
-        parsed = psr_sigproc_parse_header(h, r->spare, r->spare_n, r->name, NULL, err);
-    } while (parsed && (h->need_more || may_be_fits(r)) && !end);
-    if (parsed)
-        return parsed;
-    /* Remarks are made once, now that the header is whole. */
-    psr_obs_clear(&h->obs);
-    return psr_sigproc_parse_header(h, r->spare, r->spare_n, r->name, &r->notes, err);
+    return start->n < strlen(PSR_FITS_MAGIC) && memcmp(start->bytes, PSR_FITS_MAGIC, start->n) == 0;
 }
 
 /* Only spectra with a frequency axis can be a source. */
-static psr_status check_data_type(const struct sigproc_reader *r,
+static psr_status check_data_type(const struct psr_spectra_start *start,
                                   const struct psr_sigproc_header *h, psr_err *err)
 {
     switch (h->data_type) {
@@ -157,7 +35,7 @@ static psr_status check_data_type(const struct sigproc_reader *r,
                 err, PSR_EUNSUPPORTED,
                 "%s: data_type = 2, a time series dedispersed at DM %.10g, must be 1, a "
                 "filterbank",
-                r->name, h->obs.refdm);
+                start->name, h->obs.refdm);
         break;
     case PSR_SIGPROC_SUBBANDS:
         break;
@@ -166,229 +44,35 @@ static psr_status check_data_type(const struct sigproc_reader *r,
     case PSR_SIGPROC_SPECTRUM:
         return psr_fail(
             err, PSR_EUNSUPPORTED,
-            "%s: data_type = %d, folded profiles or a spectrum, must be 1, a filterbank", r->name,
-            h->data_type);
+            "%s: data_type = %d, folded profiles or a spectrum, must be 1, a filterbank",
+            start->name, h->data_type);
     }
-    psr_note(&r->notes, "%s: data_type = %d, read as a filterbank", r->name, h->data_type);
+    psr_note(start->notes, "%s: data_type = %d, read as a filterbank", start->name, h->data_type);
     return PSR_OK;
 }
 
-static psr_status choose_ifs(struct sigproc_reader *r, int if_choice, psr_err *err)
+psr_status psr_sigproc_parse_start(struct psr_spectra_header *h,
+                                   const struct psr_spectra_start *start, psr_err *err)
 {
-    struct psr_obs *obs = &r->base.obs;
-    if (if_choice < -1 || if_choice >= obs->nif)
-        return psr_fail_field(err, PSR_EINVAL, "if_choice",
-                              "%s: IF = %d, must be 0 to %d, or -1 for the sum", r->name, if_choice,
-                              obs->nif - 1);
-    /* SIGPROC goes on with the next spectrum at the next bit, PRESTO counts bytes rounded down. */
-    if (obs->nchan * (size_t)obs->nbit % 8 != 0)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "nchans",
-                              "%s: nchans = %zu at nbits = %d, must be a multiple of %d: programs "
-                              "disagree on spectra that end within a byte",
-                              r->name, obs->nchan, obs->nbit, 8 / obs->nbit);
-    size_t if_bytes = psr_row_bytes(obs->nchan, obs->nbit);
-    r->spectrum_bytes = if_bytes * (size_t)obs->nif;
-    r->if_choice = if_choice;
-    if (obs->nif == 1)
-        return PSR_OK;
-    const size_t raw_bytes = (size_t)1 << 18;
-    r->raw_spectra = raw_bytes / r->spectrum_bytes + 1;
-    r->raw = malloc(r->raw_spectra * r->spectrum_bytes);
-    if (!r->raw)
-        return psr_fail_nomem(err, "spectra of all IFs",
-                              (double)r->raw_spectra * (double)r->spectrum_bytes);
-    snprintf(obs->poln, sizeof obs->poln, "%d polns were %s", obs->nif,
-             if_choice < 0 ? "summed" : "not summed");
-    if (if_choice < 0) {
-        r->sum = psr_if_sum_find(obs->nbit, obs->kind);
-        obs->nbit = r->sum->sum_nbit;
-        obs->kind = r->sum->sum_kind;
-    }
-    obs->nif = 1;
-    return PSR_OK;
-}
-
-static psr_status measure_file(struct sigproc_reader *r, const struct stat *status, psr_err *err)
-{
-    int64_t bytes = status->st_size - (int64_t)r->header_bytes;
-    int64_t nsamp = bytes / (int64_t)r->spectrum_bytes;
-    int64_t partial = bytes % (int64_t)r->spectrum_bytes;
-    if (nsamp < 1)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: no samples: %lld bytes follow the header, a spectrum takes %zu",
-                        r->name, (long long)(bytes > 0 ? bytes : 0), r->spectrum_bytes);
-    if (r->promised >= 0 && nsamp < r->promised)
-        psr_note(&r->notes, "%s: truncated: nsamples = %lld, but the file holds %lld spectra",
-                 r->name, (long long)r->promised, (long long)nsamp);
-    if (r->promised >= 0 && nsamp > r->promised)
-        psr_note(&r->notes, "%s: nsamples = %lld, but the file holds %lld spectra: all are read",
-                 r->name, (long long)r->promised, (long long)nsamp);
-    if (partial)
-        psr_note(&r->notes, "%s: the last %lld bytes are no whole spectrum of %zu and are left out",
-                 r->name, (long long)partial, r->spectrum_bytes);
-    r->base.obs.nsamp = nsamp;
-    if (lseek(r->fd, (off_t)r->header_bytes, SEEK_SET) < 0)
-        return psr_fail_errno(err, "%s", r->name);
-    r->spare_at = r->spare_n;
-    (void)posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return PSR_OK;
-}
-
-/* A stream's end. */
-static psr_status note_end(struct sigproc_reader *r, size_t partial, psr_err *err)
-{
-    r->ended = true;
-    if (r->pos == 0)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: no samples: %zu bytes follow the header, a spectrum takes %zu",
-                        r->name, partial, r->spectrum_bytes);
-    if (r->promised > r->pos)
-        psr_note(&r->notes, "%s: truncated: %lld spectra promised, %lld read", r->name,
-                 (long long)r->promised, (long long)r->pos);
-    if (partial)
-        psr_note(&r->notes, "%s: the last %zu bytes are no whole spectrum of %zu and are left out",
-                 r->name, partial, r->spectrum_bytes);
-    return PSR_OK;
-}
-
-/* Reads up to nsamp spectra as they are stored. */
-static psr_status read_spectra(struct sigproc_reader *r, size_t nsamp, void *to, size_t *nread,
-                               psr_err *err)
-{
-    size_t got;
-    psr_status st = read_bytes(r, to, nsamp * r->spectrum_bytes, &got, err);
-    *nread = got / r->spectrum_bytes;
+    struct psr_sigproc_header sigproc = {.need_more = false};
+    psr_obs_init(&sigproc.obs);
+    psr_status st = check_fits(start, err);
+    if (!st)
+        st = psr_sigproc_parse_header(&sigproc, start->bytes, start->n, start->name, start->notes,
+                                      err);
+    if (!st)
+        st = check_data_type(start, &sigproc, err);
+    else
+        sigproc.need_more |= may_be_fits(start);
     if (st)
-        return st;
-    r->pos += (int64_t)*nread;
-    if (*nread == nsamp)
-        return PSR_OK;
-    if (r->stream)
-        return note_end(r, got % r->spectrum_bytes, err);
-    return psr_fail(err, PSR_EIO, "%s: ended after %lld of %lld spectra while it was read", r->name,
-                    (long long)r->pos, (long long)r->base.obs.nsamp);
-}
-
-static void merge_ifs(const struct sigproc_reader *r, size_t nsamp, unsigned char *block)
-{
-    const struct psr_obs *obs = &r->base.obs;
-    size_t row_bytes = psr_row_bytes(obs->nchan, obs->nbit);
-    for (size_t t = 0; t < nsamp; t++) {
-        const unsigned char *spectrum = r->raw + t * r->spectrum_bytes;
-        if (r->sum)
-            r->sum->add(block + t * row_bytes, spectrum, obs->nchan, r->base.file_nif);
-        else
-            memcpy(block + t * row_bytes, spectrum + (size_t)r->if_choice * row_bytes, row_bytes);
-    }
-}
-
-static psr_status next_spectra(struct psr_reader *base, size_t nsamp, void *block, size_t *nread,
-                               int64_t *gap, psr_err *err)
-{
-    struct sigproc_reader *r = (struct sigproc_reader *)base;
-    *nread = 0;
-    *gap = 0;
-    if (!r->stream && (int64_t)nsamp > base->obs.nsamp - r->pos)
-        nsamp = (size_t)(base->obs.nsamp - r->pos);
-    if (nsamp == 0 || r->ended)
-        return PSR_OK;
-    if (!r->raw)
-        return read_spectra(r, nsamp, block, nread, err);
-    size_t n = nsamp < r->raw_spectra ? nsamp : r->raw_spectra;
-    psr_status st = read_spectra(r, n, r->raw, nread, err);
-    if (!st)
-        merge_ifs(r, *nread, block);
-    return st;
-}
-
-static psr_status seek_spectrum(struct psr_reader *base, int64_t n, psr_err *err)
-{
-    struct sigproc_reader *r = (struct sigproc_reader *)base;
-    if (n < 0 || n > base->obs.nsamp)
-        return psr_fail(err, PSR_EINVAL, "%s: spectrum %lld, must be 0 to %lld", r->name,
-                        (long long)n, (long long)base->obs.nsamp);
-    off_t at = (off_t)r->header_bytes + (off_t)n * (off_t)r->spectrum_bytes;
-    if (lseek(r->fd, at, SEEK_SET) < 0)
-        return psr_fail_errno(err, "%s: spectrum %lld", r->name, (long long)n);
-    r->pos = n;
-    r->ended = false;
-    return PSR_OK;
-}
-
-static void close_reader(struct psr_reader *base)
-{
-    struct sigproc_reader *r = (struct sigproc_reader *)base;
-    if (r->fd >= 0 && !r->borrowed)
-        close(r->fd);
-    psr_obs_clear(&base->obs);
-    free(r->name);
-    free(r->spare);
-    free(r->raw);
-    free(r);
-}
-
-static const struct psr_reader_ops file_ops = {next_spectra, seek_spectrum, close_reader};
-static const struct psr_reader_ops stream_ops = {next_spectra, NULL, close_reader};
-
-static psr_status open_input(struct sigproc_reader *r, const char *path, struct stat *status,
-                             psr_err *err)
-{
-    r->borrowed = strcmp(path, "-") == 0;
-    r->name = strdup(psr_path_called(path));
-    if (!r->name)
-        return psr_fail_nomem(err, "a file name", (double)strlen(path));
-    r->fd = r->borrowed ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (r->fd < 0 || fstat(r->fd, status) != 0)
-        return psr_fail_errno(err, "%s", r->name);
-    r->stream = r->borrowed || !S_ISREG(status->st_mode);
-    r->base.ops = r->stream ? &stream_ops : &file_ops;
-    return PSR_OK;
-}
-
-static psr_status set_up(struct sigproc_reader *r, const char *path,
-                         const struct psr_source_desc *desc, psr_err *err)
-{
-    struct stat status;
-    struct psr_sigproc_header h;
-    psr_status st = open_input(r, path, &status, err);
-    if (!st)
-        st = read_header(r, &h, err);
-    if (st)
-        return st;
-    r->base.obs = h.obs;
-    r->base.file_nbit = h.obs.nbit;
-    r->base.file_nif = h.obs.nif;
-    r->promised = h.obs.nsamp;
-    r->base.obs.nsamp = -1;
-    r->header_bytes = h.bytes;
-    r->spare_at = h.bytes;
-    st = check_data_type(r, &h, err);
-    if (!st)
-        st = choose_ifs(r, desc->if_choice, err);
-    if (!st && !r->stream)
-        st = measure_file(r, &status, err);
+        psr_obs_clear(&sigproc.obs);
+    *h = (struct psr_spectra_header){
+        .obs = sigproc.obs, .bytes = sigproc.bytes, .need_more = sigproc.need_more};
     return st;
 }
 
 psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
                             const struct psr_source_desc *desc, psr_err *err)
 {
-    *out = NULL;
-    struct sigproc_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return psr_fail_nomem(err, "SIGPROC reader", sizeof *r);
-    psr_obs_init(&r->base.obs);
-    r->base.ops = &stream_ops;
-    r->notes = desc->notes;
-    r->nthread = desc->nthread;
-    r->should_stop = desc->should_stop;
-    r->stop_ctx = desc->stop_ctx;
-    r->fd = -1;
-    psr_status st = set_up(r, path, desc, err);
-    if (st) {
-        close_reader(&r->base);
-        return st;
-    }
-    *out = &r->base;
-    return PSR_OK;
+    return psr_spectra_reader_open(out, path, desc, psr_sigproc_parse_start, err);
 }

@@ -1,4 +1,4 @@
-/* source.h: readers of spectra in any supported format; writers of SIGPROC and PSRFITS files; senders. */
+/* source.h: readers of spectra in any supported format; writers of SIGPROC, DADA and PSRFITS files; senders. */
 #ifndef PSRKIT_SOURCE_H
 #define PSRKIT_SOURCE_H
 
@@ -12,10 +12,10 @@ PSR_API_BEGIN
 
 /* Reads blocks of spectra from any supported input.
  *
- * A source is one observation: a SIGPROC filterbank file, several consecutive ones, PSRFITS
- * search-mode files, sub-band files written by prepsubband -sub, standard input, or what a
- * psr_udp_sender sends.  It reads
- * forward only and does not seek in pipes.  It reports missing data (notes, gaps) and never fills
+ * A source is one observation: a SIGPROC filterbank file, several consecutive ones, DADA files of spectra, PSRFITS
+ * search-mode files, sub-band files written by prepsubband -sub, standard input, what a
+ * psr_udp_sender sends, or what is written to a ring of psrdada.  It reads
+ * forward only and does not seek in pipes and rings.  It reports missing data (notes, gaps) and never fills
  * samples in silently.  Not thread-safe: use each source from one thread. */
 
 typedef struct psr_source psr_source;
@@ -31,8 +31,8 @@ enum { PSR_GAP_DAYS_MAX = 1 };
 
 struct psr_source_desc {
     size_t size;             /* sizeof the struct */
-    const char *const *path; /* [npath] in any order; "-" is standard input, and
-                                udp://ADDRESS:PORT receives there; these must be the only one */
+    const char *const *path; /* [npath] in any order; "-" is standard input, udp://ADDRESS:PORT
+                                receives there, and dada://KEY is a ring; these must be the only one */
     size_t npath;
     enum psr_input input;
     int if_choice; /* IF or polarisation, from 0; -1 sums them (total intensity) */
@@ -145,6 +145,36 @@ PSR_MUST_CHECK psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs
 /* The same in big-endian, as SIGPROC writes it on a big-endian machine. */
 PSR_MUST_CHECK psr_status psr_sigproc_write_swapped(psr_outfile *f, const struct psr_obs *obs,
                                                     int data_type, psr_err *err);
+
+/* --- DADA headers of spectra ------------------------------------------------------------------ */
+
+/* DADA headers of detected spectra, NDIM 1 in the order TF, or TPF with several polarisations; psrkit-formats(5)
+ * lists the keys. */
+
+/* Parses a header.
+ * Given:    bytes [n]   the start of a file
+ *           name   the file, for messages
+ *           notes   for a missing date
+ * Returned: *obs, initialised here, cleared by the caller; nsamp is -1
+ *           *header_bytes, offset of the first sample
+ * Status:   PSR_EFORMAT naming file, key, value and limit; *need_more is set if n bytes were too few and more may
+ *           help.  PSR_EUNSUPPORTED, the same, for voltages, several beams or another order; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_dada_parse_spectra(struct psr_obs *obs, size_t *header_bytes,
+                                                 bool *need_more, const void *bytes, size_t n,
+                                                 const char *name, const struct psr_notes *notes,
+                                                 psr_err *err);
+
+/* Writes a header of 4096 bytes, which Heimdall and DSPSR can read, too.
+ * Notes:  blanks in names become _; machine_id and what telescope_id says without a name are omitted
+ * Status: PSR_EFORMAT (as psr_obs_check), PSR_EUNSUPPORTED (a table of frequencies, barycentric, more than 4 IFs,
+ *         whole numbers of 32 bits), and those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_dada_write_spectra(psr_outfile *f, const struct psr_obs *obs,
+                                                 psr_err *err);
+
+/* Writes the header that suits an output: DADA's for a ring of psrdada, dada://KEY, SIGPROC's for others.
+ * Status: those of both */
+PSR_MUST_CHECK psr_status psr_spectra_write_header(psr_outfile *f, const char *path,
+                                                   const struct psr_obs *obs, psr_err *err);
 
 /* --- writing PSRFITS -------------------------------------------------------------------------- */
 
