@@ -172,6 +172,16 @@ static void test_many(uint64_t *seed)
     free(seen);
 }
 
+/* A ring is known by its key. */
+static void test_rings(void)
+{
+    begin();
+    ok(input("dada://dada") && !output("dada://0xDADA") && says("which is read"),
+       "a ring that is read is not written: %s", err.msg);
+    ok(output("dada://dadc") && !output("dada://DADC") && says("one file"), "nor written twice");
+    ok(input("dada://dade") && input("dada://dade"), "others are others");
+}
+
 static void make_many(void)
 {
     char name[32];
@@ -194,6 +204,7 @@ int main(void)
     test_outputs();
     test_links();
     test_descriptors();
+    test_rings();
     test_many(&seed);
     psr_overwrite_check_clear(&check);
     ok(psr_same_file("a", "softer") && !psr_same_file("a", "b") && !psr_same_file("gone", "gone"),

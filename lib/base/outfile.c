@@ -59,11 +59,16 @@ static psr_status fail_file(psr_outfile *f, const char *action, psr_err *err)
     return psr_fail_errno(err, "%s: cannot %s", f->name, action);
 }
 
-/* Waits if a full pipe or terminal is non-blocking. */
-static bool write_all(int fd, const unsigned char *bytes, size_t n)
+/* Waits if a full pipe or terminal is non-blocking.  Nobody may ever read a ring: a signal ends the wait for it. */
+static bool write_all(int fd, bool interruptible, const unsigned char *bytes, size_t n)
 {
     while (n > 0) {
         ssize_t done = write(fd, bytes, n);
+        const bool interrupted = done < 0 ? errno == EINTR : (size_t)done < n;
+        if (interrupted && interruptible) {
+            errno = EINTR;
+            return false;
+        }
         if (done >= 0) {
             bytes += done;
             n -= (size_t)done;
@@ -84,21 +89,21 @@ static bool close_fd(psr_outfile *f)
     return close(fd) == 0 || errno == EINTR;
 }
 
-/* Waits for the ring behind the descriptor. */
-static psr_status end_ring(psr_outfile *f, psr_err *err)
+/* Waits for the ring behind the descriptor, until it has all, or only as long as it must. */
+static psr_status end_ring(psr_outfile *f, bool all, psr_err *err)
 {
     psr_dada_ring *ring = f->ring;
     f->ring = NULL;
     if (f->fd >= 0)
         (void)close_fd(f);
-    return psr_dada_ring_finish(ring, err);
+    return psr_dada_ring_finish(ring, all, err);
 }
 
 /* A ring that takes no more says why. */
 static psr_status fail_ring(psr_outfile *f, psr_err *err)
 {
     f->failure = EPIPE;
-    const psr_status st = end_ring(f, err);
+    const psr_status st = end_ring(f, false, err);
     return st ? st : fail_file(f, "write", err);
 }
 
@@ -110,7 +115,7 @@ static psr_status push_bytes(psr_outfile *f, const void *bytes, size_t n, psr_er
         if (f->fd < 0)
             return fail_file(f, "open its temporary file again", err);
     }
-    if (!write_all(f->fd, bytes, n))
+    if (!write_all(f->fd, f->ring, bytes, n))
         return f->ring ? fail_ring(f, err) : fail_file(f, "write", err);
     if (f->parked && !close_fd(f))
         return fail_file(f, "write", err);
@@ -402,7 +407,7 @@ psr_status psr_outfile_close(psr_outfile *f, psr_err *err)
     if (!st && f->fd >= 0 && !close_fd(f))
         st = fail_file(f, "write", err);
     if (!st && f->ring)
-        st = end_ring(f, err);
+        st = end_ring(f, true, err);
     return st;
 }
 
@@ -448,7 +453,7 @@ void psr_outfile_abort(psr_outfile *f)
     if (!f)
         return;
     if (f->ring)
-        (void)!end_ring(f, NULL);
+        (void)!end_ring(f, false, NULL);
     if (f->fd >= 0)
         close(f->fd);
     if (f->temp)

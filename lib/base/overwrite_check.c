@@ -2,6 +2,7 @@
 #include <psrkit/outfile.h>
 #include <psrkit/tool.h>
 
+#include "dada_ring.h"
 #include "path.h"
 
 #include <stdbool.h>
@@ -15,6 +16,9 @@ struct identity {
     uint64_t dev, ino; /* of the file; of its folder where it is not there yet */
     const char *base;  /* its name in there, or "" */
 };
+
+/* A ring is no file: its key is its number on a device that no file is on. */
+static const uint64_t ring_dev = UINT64_MAX;
 
 struct psr_overwrite_file {
     uint64_t dev, ino;
@@ -62,7 +66,10 @@ static psr_status identify_path(struct psr_overwrite_check *c, const char *path,
     const bool standard = !strcmp(path, "-");
     const int fd = input ? STDIN_FILENO : STDOUT_FILENO;
     *kind = UNKNOWN;
-    if (standard ? fstat(fd, &st) == 0 : stat(path, &st) == 0)
+    if (psr_dada_ring_is_name(path)) {
+        *id = (struct identity){ring_dev, psr_dada_ring_key(path), ""};
+        *kind = ONE_FILE;
+    } else if (standard ? fstat(fd, &st) == 0 : stat(path, &st) == 0)
         *kind = identify(&st, id);
     else if (!standard && !input)
         return find_folder(c, path, psr_path_file(path), kind, id, err);

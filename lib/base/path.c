@@ -27,12 +27,23 @@ const char *psr_path_called(const char *path)
     return strcmp(path, "-") ? path : "standard input";
 }
 
+static bool begins_with_one(const char *path, const char *const *start, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(path, start[i], strlen(start[i])))
+            return true;
+    return false;
+}
+
+bool psr_path_is_stream(const char *path)
+{
+    static const char *const start[] = {"udp://", "dada://"};
+    return !strcmp(path, "-") || begins_with_one(path, start, sizeof start / sizeof *start);
+}
+
 bool psr_path_is_descriptor(const char *path)
 {
     static const char *const start[] = {"/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/",
                                         "dada://"};
-    for (size_t i = 0; i < sizeof start / sizeof *start; i++)
-        if (!strncmp(path, start[i], strlen(start[i])))
-            return true;
-    return false;
+    return begins_with_one(path, start, sizeof start / sizeof *start);
 }

@@ -13,7 +13,7 @@
 psr_status psr_open_regular(int *fd, struct stat *status, const char *path, psr_err *err)
 {
     *fd = -1;
-    if (strcmp(path, "-") == 0)
+    if (psr_path_is_stream(path))
         return PSR_OK;
     if (stat(path, status) != 0)
         return psr_fail_errno(err, "%s", path);

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 /* Opens a regular file.
- * Returned: *fd, -1 for "-" and for anything that is not a regular file, such as a pipe
+ * Returned: *fd, -1 for "-", a ring, the network and anything else that is not a regular file, such as a pipe
  *           *status   of the file, if there is one
  * Status:   PSR_EIO */
 PSR_MUST_CHECK psr_status psr_open_regular(int *fd, struct stat *status, const char *path,

@@ -9,7 +9,7 @@ static psr_status check_again(const struct psr_pipeline_desc *d, psr_err *err)
 {
     for (size_t k = 0; k < d->npath; k++) {
         struct stat st;
-        bool piped = !strcmp(d->path[k], "-");
+        bool piped = psr_path_is_stream(d->path[k]);
         if (piped || (stat(d->path[k], &st) == 0 && !S_ISREG(st.st_mode)))
             return psr_fail_field(
                 err, PSR_EINVAL, "plan",
