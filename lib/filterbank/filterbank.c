@@ -29,6 +29,19 @@ void psr_filterbank_defaults(struct psr_filterbank_desc *desc)
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
+/* Before an input is waited for, which may be the output. */
+static psr_status check_names(const psr_filterbank *p, psr_err *err)
+{
+    struct psr_overwrite_check c = {0};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < p->d.npath && !st; i++)
+        st = psr_overwrite_check_input(&c, p->d.path[i], err);
+    if (!st)
+        st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
+    psr_overwrite_check_clear(&c);
+    return st;
+}
+
 static psr_status open_input(psr_filterbank *p, psr_err *err)
 {
     const struct psr_baseband_desc desc = {.size = sizeof desc,
@@ -169,20 +182,12 @@ static void describe_output(psr_filterbank *p)
 
 static psr_status open_output(psr_filterbank *p, psr_err *err)
 {
-    struct psr_overwrite_check c = {0};
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < p->d.npath && !st; i++)
-        st = psr_overwrite_check_input(&c, p->d.path[i], err);
-    if (!st)
-        st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
-    psr_overwrite_check_clear(&c);
     describe_output(p);
-    if (!st)
-        st = psr_obs_check(&p->obs, p->d.output, err);
+    psr_status st = psr_obs_check(&p->obs, p->d.output, err);
     if (!st)
         st = psr_outfile_create(&p->rows.file, p->d.output, err);
     if (!st)
-        st = psr_sigproc_write(p->rows.file, &p->obs, PSR_SIGPROC_FILTERBANK, err);
+        st = psr_spectra_write_header(p->rows.file, p->d.output, &p->obs, err);
     return st;
 }
 
@@ -190,6 +195,8 @@ static psr_status prepare(psr_filterbank *p, psr_err *err)
 {
     psr_status st = psr_filterbank_check(&p->d, err);
     p->nthread = psr_count_threads((int)p->d.ncpus);
+    if (!st)
+        st = check_names(p, err);
     if (!st)
         st = open_input(p, err);
     if (!st)

@@ -83,8 +83,11 @@ static psr_status open_samples(struct fakebin_job *j)
     if (o->headerless)
         return PSR_OK;
     int type = j->obs.nchan == 1 ? PSR_SIGPROC_SERIES : PSR_SIGPROC_FILTERBANK;
-    return o->swapout ? psr_sigproc_write_swapped(j->out, &j->obs, type, &j->err)
-                      : psr_sigproc_write(j->out, &j->obs, type, &j->err);
+    if (o->swapout)
+        return psr_sigproc_write_swapped(j->out, &j->obs, type, &j->err);
+    return type == PSR_SIGPROC_SERIES
+               ? psr_sigproc_write(j->out, &j->obs, type, &j->err)
+               : psr_spectra_write_header(j->out, o->output ? o->output : "-", &j->obs, &j->err);
 }
 
 static psr_status open_sender(struct fakebin_job *j)

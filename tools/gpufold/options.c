@@ -209,12 +209,15 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
     check_candidate(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
-    bool is_pipe = false;
-    for (int i = 1; i <= n; i++)
+    bool is_pipe = false, is_stream = false;
+    for (int i = 1; i <= n; i++) {
         is_pipe |= !strcmp(argv[i], "-");
-    if (is_pipe && (!o->root || o->resume))
-        cli_usage_error(tool, o->resume ? "-resume needs a file, which it can examine"
-                                        : "standard input needs -o");
+        is_stream |= strstr(argv[i], "://") != NULL;
+    }
+    if ((is_pipe || is_stream) && o->resume)
+        cli_usage_error(tool, "-resume needs a file, which it can examine");
+    if ((is_pipe || is_stream) && !o->root)
+        cli_usage_error(tool, "%s needs -o", is_pipe ? "standard input" : argv[1]);
     if (is_pipe && o->candfile && !strcmp(o->candfile, "-"))
         cli_usage_error(tool, "standard input cannot be both the data and the list");
     if (!(o->run.start < o->run.end))
