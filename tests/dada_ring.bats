@@ -10,14 +10,14 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-# need_rings [BLOCK]: makes a ring with a key of its own and blocks of so many bytes, or skips the test.
+# need_rings [BLOCK] [READERS]: makes a ring with a key of its own and blocks of so many bytes, or skips the test.
 need_rings() {
     if gpudigifil -q -o x dada://1 2>&1 | grep -q 'this build has no psrdada'; then
         skip "this build has no psrdada"
     fi
     command -v dada_db >/dev/null || skip "needs psrdada's dada_db"
     key=$(printf '%x' $((0x10000 + RANDOM * 2)))
-    dada_db -k "$key" -n 4 -b "${1-65536}" >/dev/null
+    dada_db -k "$key" -n 4 -b "${1-65536}" -r "${2-1}" >/dev/null
     ring=dada://$key
     sky=(-q -seed 3 -nchans 64 -nbits 8 -tsamp 500 -fch1 1500 -foff -2 -period 0 -tstart 58849.25)
     search=(-q -nobary -lodm 0 -dmstep 40 -numdms 3)
@@ -111,6 +111,21 @@ teardown() {
     for dm in 0.00 40.00 80.00; do
         cmp "pipe_DM$dm.dat" "ring_DM$dm.dat"
         diff <(sed '1d;4d' "pipe_DM$dm.inf") <(sed '1d;4d' "ring_DM$dm.inf")
+    done
+}
+
+@test "two programs read one ring, one after the other observation" {
+    need_rings 30000 2
+    fakebin "${sky[@]}" -tobs 5 | gpudedisp "${search[@]}" -o pipe -
+    for run in 1 2 3; do
+        gpudedisp "${search[@]}" -o "a$run" "$ring" &
+        local one=$!
+        gpudedisp "${search[@]}" -o "b$run" "$ring" &
+        fakebin "${sky[@]}" -tobs 5 -o "$ring"
+        wait $!
+        wait $one
+        cmp pipe_DM40.00.dat "a${run}_DM40.00.dat"
+        cmp pipe_DM40.00.dat "b${run}_DM40.00.dat"
     done
 }
 

@@ -333,9 +333,9 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     *tool = (struct cli){
         .name = "gpudedisp",
         .operands = "[OPTION]... -o ROOT FILE... | -",
-        .summary =
-            "Dedisperse telescope data (SIGPROC filterbank, PSRFITS, sub-band files) exactly at "
-            "many trial DMs, and search for single pulses.",
+        .summary = "Dedisperse telescope data (SIGPROC filterbank, PSRFITS, DADA, sub-band files) "
+                   "exactly at "
+                   "many trial DMs, and search for single pulses.",
         .options = table.option,
         .noptions = table.n,
     };
