@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Voltages over the loopback interface to spectra: 8-bit complex VDIF frames at RATE GB/s of payload for SECONDS, to 1024 channels, sums of
-# 16 and 8 bits; what is lost.  Before it, ceilings: the same packets only taken; the same frames from memory.  Run from the
+# 16 and 8 bits; what is lost.  Before it, ceilings: the same packets only taken; the same frames from memory, all and half
+# of them.  Run from the
 # build folder; needs a second of frames under TMPDIR, which is memory where it can be.
 #   bench_udp.sh [RATE [SECONDS]]
 [ -n "${TMPDIR-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm
@@ -17,12 +18,14 @@ sleep 0.3
 vdif_flood send $port 100 0.3 >/dev/null # 100: as fast as they leave
 wait
 
-vdif_flood write "$dir/frames" "$rate" 1 >/dev/null
-for threads in 1 2; do
-    echo "from memory, $threads threads:"
-    "${digifil[@]}" -q -ncpus $threads "$dir/frames" 2>&1 >/dev/null | tail -n 1
+for lost in 0 0.5; do
+    vdif_flood write "$dir/frames" "$rate" 1 $lost >/dev/null
+    for threads in 1 2; do
+        echo "from memory, $lost lost, $threads threads:"
+        "${digifil[@]}" -q -ncpus $threads "$dir/frames" 2>&1 >/dev/null | tail -n 1
+    done
+    rm "$dir/frames"
 done
-rm "$dir/frames"
 
 echo "at $rate GB/s for $length s:"
 "${digifil[@]}" -q "udp://127.0.0.1:$port?idle=1&room=512M" >/dev/null 2>"$dir/spectra" &

@@ -31,9 +31,9 @@ static psr_channelise *create(const struct psr_channelise_desc *d)
     return p;
 }
 
-/* All spectra of x [nplane][nsamp], in blocks of at most block samples. */
-static float *run(const struct psr_channelise_desc *d, const float *x, size_t nsamp, size_t block,
-                  size_t *nout)
+/* Spectra of x [nplane][nsamp] that are wanted, in blocks of at most block samples; the others are 0. */
+static float *run_wanted(const struct psr_channelise_desc *d, const float *x, size_t nsamp,
+                         size_t block, const bool *wanted, size_t *nout)
 {
     psr_channelise *p = create(d);
     const size_t ndim = d->real ? 1 : 2, nplane = d->nchan_in * d->npol;
@@ -47,7 +47,8 @@ static float *run(const struct psr_channelise_desc *d, const float *x, size_t ns
         n = block == nsamp ? nsamp : n < nsamp - at ? n : nsamp - at;
         for (size_t k = 0; k < nplane; k++)
             memcpy(part + k * n * ndim, x + (k * nsamp + at) * ndim, n * ndim * sizeof *x);
-        if (psr_channelise_execute(p, part, n, out + *nout * row, &got, &err))
+        if (psr_channelise_execute(p, part, n, wanted ? wanted + *nout : NULL, out + *nout * row,
+                                   &got, &err))
             printf("Bail out! %s\n", err.msg);
         *nout += got;
         at += n;
@@ -55,6 +56,12 @@ static float *run(const struct psr_channelise_desc *d, const float *x, size_t ns
     free(part);
     psr_channelise_destroy(p);
     return out;
+}
+
+static float *run(const struct psr_channelise_desc *d, const float *x, size_t nsamp, size_t block,
+                  size_t *nout)
+{
+    return run_wanted(d, x, nsamp, block, NULL, nout);
 }
 
 /* --- the definition --------------------------------------------------------------------------- */
@@ -142,6 +149,81 @@ static void test_definition(void)
     free(r.window);
     free(out);
     free(again);
+}
+
+/* --- spectra that are not wanted --------------------------------------------------------------- */
+
+/* Runs of wanted spectra and of others, several segments long; *any [segment] have a wanted one. */
+static bool *choose_wanted(size_t nspectrum, size_t keep, bool *any)
+{
+    bool *wanted = tap_take(nspectrum + 1, sizeof *wanted);
+    bool on = tap_random(&state) >> 63;
+    for (size_t i = 0, left = 0; i < nspectrum; i++, left--) {
+        if (left == 0) {
+            left = (size_t)tap_between(&state, 1, 4 * (int64_t)keep);
+            on = !on;
+        }
+        wanted[i] = on;
+        any[i / keep] |= on;
+    }
+    return wanted;
+}
+
+/* Samples that no wanted segment reaches are not numbers. */
+static void spoil_samples(const struct psr_channelise_shape *s, const bool *any, size_t nsegment,
+                          size_t nplane, size_t ndim, size_t nsamp, float *x)
+{
+    bool *used = tap_take(nsamp, sizeof *used);
+    for (size_t k = 0; k < nsegment; k++)
+        for (size_t u = 0; u < s->segment && any[k]; u++)
+            used[k * s->step + u] = true;
+    for (size_t t = 0; t < nplane * nsamp; t++)
+        for (size_t e = 0; e < ndim && !used[t % nsamp]; e++)
+            x[t * ndim + e] = NAN;
+    free(used);
+}
+
+/* Segments of which a spectrum is wanted have the bits of a run that wants all; others stay 0. */
+static size_t count_unlike(const float *all, const float *some, const bool *any, size_t nsegment,
+                           size_t segment_floats)
+{
+    size_t wrong = 0;
+    for (size_t k = 0; k < nsegment * segment_floats; k++) {
+        const float want = any[k / segment_floats] ? all[k] : 0;
+        wrong += memcmp(&want, some + k, sizeof want) != 0;
+    }
+    return wrong;
+}
+
+static void test_wanted(void)
+{
+    const struct psr_channelise_desc d = random_desc();
+    psr_channelise *p = create(&d);
+    struct psr_channelise_shape s;
+    psr_channelise_describe(p, &s);
+    psr_channelise_destroy(p);
+    const size_t nsegment = (size_t)tap_between(&state, 20, 40), nplane = d.nchan_in * d.npol;
+    const size_t nsamp = s.segment + (nsegment - 1) * s.step, ndim = d.real ? 1 : 2;
+    float *x = tap_take(nsamp * nplane * ndim, sizeof *x);
+    bool *any = tap_take(nsegment, sizeof *any);
+    size_t nall, nsome, nagain, nany = 0;
+    for (size_t k = 0; k < nsamp * nplane * ndim; k++)
+        x[k] = (float)tap_normal(&state);
+    float *all = run(&d, x, nsamp, nsamp, &nall);
+    bool *wanted = choose_wanted(nall, s.keep, any);
+    spoil_samples(&s, any, nsegment, nplane, ndim, nsamp, x);
+    float *some = run_wanted(&d, x, nsamp, nsamp, wanted, &nsome);
+    float *again = run_wanted(&d, x, nsamp, 2 * s.step + 3, wanted, &nagain);
+    const size_t each = s.keep * 2 * d.npol * d.nchan;
+    for (size_t k = 0; k < nsegment; k++)
+        nany += any[k];
+    ok(nsome == nall && !count_unlike(all, some, any, nsegment, each),
+       "%zu taps, nfft %zu, DM %.3g, %zu of %zu segments wanted: the same bits, others not made",
+       d.ntap, s.nfft, d.dm, nany, nsegment);
+    ok(nagain == nall && !count_unlike(all, again, any, nsegment, each),
+       "so it is with blocks of any length");
+    free(x), free(any), free(wanted);
+    free(all), free(some), free(again);
 }
 
 /* --- tones ------------------------------------------------------------------------------------ */
@@ -314,6 +396,8 @@ int main(void)
     state = tap_seed();
     for (int i = 0; i < 30; i++)
         test_definition();
+    for (int i = 0; i < 30; i++)
+        test_wanted();
     for (int i = 0; i < 12; i++)
         test_tone(i % 2, i % 4 < 2 ? 16 : -16, i / 4 == 1 ? 8 : 1, i / 4 == 2 ? 32 : 1);
     test_pulse(16);

@@ -2,7 +2,7 @@
  * before they are sent, of one thread of complex voltages of 8 bits, at a rate in GB/s of payload; 8 leave at
  * once.
  *   vdif_flood send PORT RATE SECONDS      over the loopback interface
- *   vdif_flood write FILE RATE SECONDS     the same frames
+ *   vdif_flood write FILE RATE SECONDS [LOST]     the same frames, but this part of each STRETCH is not there
  *   vdif_flood receive PORT                takes packets until none come for half a second, and says how fast
  * Prints a line. */
 #include "bench.h"
@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { STRETCH = 4096 }; /* frames: 33 MB, as what a full receiver drops */
 enum { PAYLOAD = 8000, AT_ONCE = 8, SETS = 64, BATCH = 64, BYTES = PSR_VDIF_HEADER + PAYLOAD };
 
 static unsigned char frames[SETS][AT_ONCE][BYTES];
@@ -77,13 +78,15 @@ static int open_sender(const char *port)
     return fd;
 }
 
-/* Sends or writes all frames, and says so. */
-static void put_frames(int fd, bool paced, int64_t per_second, double seconds)
+/* Sends or writes the frames that are not lost, and says so. */
+static void put_frames(int fd, bool paced, int64_t per_second, double seconds, double lost)
 {
     const int64_t n = (int64_t)(seconds * (double)per_second);
     int64_t failed = 0;
     const double began_s = psr_seconds();
     for (int64_t i = 0; i < n; i += AT_ONCE) {
+        if ((double)(i % STRETCH) >= (1 - lost) * STRETCH)
+            continue;
         unsigned char(*set)[BYTES] = frames[i / AT_ONCE % SETS];
         number_frames(set, i, per_second);
         if (paced)
@@ -133,14 +136,15 @@ int main(int argc, char **argv)
         receive(argv[2]);
         return 0;
     }
-    if (argc != 5)
-        bench_stop("vdif_flood send PORT RATE SECONDS | write FILE RATE SECONDS | receive PORT");
+    if (argc < 5 || argc > 6)
+        bench_stop("vdif_flood send PORT RATE SECONDS | write FILE RATE SECONDS [LOST] | "
+                   "receive PORT");
     const bool sends = !strcmp(argv[1], "send");
     const int64_t per_second = (int64_t)(atof(argv[3]) * 1e9 / PAYLOAD);
     fill_frames();
     const int fd = sends ? open_sender(argv[2]) : open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (fd < 0)
         bench_stop(argv[2]);
-    put_frames(fd, sends, per_second, atof(argv[4]));
+    put_frames(fd, sends, per_second, atof(argv[4]), argc > 5 ? atof(argv[5]) : 0);
     return 0;
 }

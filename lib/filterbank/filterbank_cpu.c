@@ -45,11 +45,11 @@ static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *e
     double since_s = psr_seconds();
     size_t nspectrum;
     choose_pol(p, planes, n);
-    psr_status st = psr_channelise_execute(p->channels, planes, n, p->v, &nspectrum, err);
+    psr_filterbank_find_good(p, psr_channelise_ready(p->channels, n));
+    psr_status st = psr_channelise_execute(p->channels, planes, n, p->good, p->v, &nspectrum, err);
     psr_charge(&p->channels_s, &since_s);
     if (st)
         return st;
-    psr_filterbank_find_good(p, nspectrum);
     st = psr_filterbank_rows_add(&p->rows, p->v, p->good, nspectrum, err);
     if (!st && psr_filterbank_input_is_stream(&p->in))
         st = psr_outfile_park(p->rows.file, err); /* what there is, now */

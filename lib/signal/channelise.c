@@ -152,47 +152,75 @@ size_t psr_channelise_ready(const psr_channelise *p, size_t nsamp)
     return count_segments(p, nsamp) * p->shape.keep;
 }
 
-/* Puts new samples behind those that were kept, for every input channel and polarisation. */
-static void join_samples(const psr_channelise *p, const float *in, size_t nsamp, float *x)
+/* Samples [from, from + n) of what was kept and the new ones behind it, for every input channel and
+ * polarisation: *to [nplane][n]. */
+static void copy_samples(const psr_channelise *p, const float *in, size_t nsamp, size_t from,
+                         size_t n, float *to)
 {
-    const size_t nplane = p->d.nchan_in * p->d.npol, old = p->nheld * p->ndim,
-                 more = nsamp * p->ndim;
-    for (size_t k = 0; k < nplane; k++) {
+    const size_t nplane = p->d.nchan_in * p->d.npol, ndim = p->ndim;
+    const size_t left = from < p->nheld ? p->nheld - from : 0, old = left < n ? left : n;
+    const size_t skip = from > p->nheld ? from - p->nheld : 0;
+    for (size_t k = 0; k < nplane; k++, to += n * ndim) {
         if (old)
-            memcpy(x + k * (old + more), p->held + k * old, old * sizeof *x);
-        if (more)
-            memcpy(x + k * (old + more) + old, in + k * more, more * sizeof *x);
+            memcpy(to, p->held + (k * p->nheld + from) * ndim, old * ndim * sizeof *to);
+        if (n > old)
+            memcpy(to + old * ndim, in + (k * nsamp + skip) * ndim, (n - old) * ndim * sizeof *to);
     }
 }
 
-static void keep_samples(const psr_channelise *p, const float *x, size_t nsamp, size_t left,
-                         float *held)
+/* Segments that begin within what was kept. */
+static size_t count_seam(const psr_channelise *p, size_t nsegment)
 {
-    const size_t nplane = p->d.nchan_in * p->d.npol;
-    for (size_t k = 0; k < nplane; k++)
-        if (left)
-            memcpy(held + k * left * p->ndim, x + ((k + 1) * nsamp - left) * p->ndim,
-                   left * p->ndim * sizeof *held);
+    const size_t n = (p->nheld + p->shape.step - 1) / p->shape.step;
+    return n < nsegment ? n : nsegment;
 }
 
-psr_status psr_channelise_execute(psr_channelise *p, const float *in, size_t nsamp, float *out,
-                                  size_t *nout, psr_err *err)
+static void transform_seam(psr_channelise *p, const float *in, size_t nsamp, size_t nsegment,
+                           const bool *wanted, float *seam, float *out)
 {
-    const size_t nsegment = count_segments(p, nsamp), all = p->nheld + nsamp;
-    const size_t left = all - nsegment * p->shape.step;
+    const size_t n = nsegment > 0 ? (nsegment - 1) * p->shape.step + p->shape.segment : 0;
+    if (n > 0)
+        copy_samples(p, in, nsamp, 0, n, seam);
+    psr_channelise_transform(
+        p, &(struct psr_channelise_samples){
+               .x = seam, .stride = n, .nsegment = nsegment, .wanted = wanted, .out = out});
+}
+
+/* Segments from "first" on, which are where they came. */
+static void transform_rest(psr_channelise *p, const float *in, size_t nsamp, size_t first,
+                           size_t nsegment, const bool *wanted, float *out)
+{
+    const size_t done = first * p->shape.keep;
+    if (first == nsegment)
+        return;
+    psr_channelise_transform(
+        p, &(struct psr_channelise_samples){.x = in + (first * p->shape.step - p->nheld) * p->ndim,
+                                            .stride = nsamp,
+                                            .nsegment = nsegment - first,
+                                            .wanted = wanted ? wanted + done : NULL,
+                                            .out = out + done * 2 * p->d.npol * p->d.nchan});
+}
+
+psr_status psr_channelise_execute(psr_channelise *p, const float *in, size_t nsamp,
+                                  const bool *wanted, float *out, size_t *nout, psr_err *err)
+{
+    const size_t nsegment = count_segments(p, nsamp), nseam = count_seam(p, nsegment);
+    const size_t done = nsegment * p->shape.step, left = p->nheld + nsamp - done;
     const size_t sample = p->d.nchan_in * p->d.npol * p->ndim;
+    const size_t nboth = nseam * p->shape.step + p->shape.segment;
     *nout = 0;
-    float *x = malloc((all * sample + 1) * sizeof *x);
+    float *seam = malloc(nboth * sample * sizeof *seam);
     float *held = malloc((left * sample + 1) * sizeof *held);
-    if (!x || !held) {
-        free(x);
+    if (!seam || !held) {
+        free(seam);
         free(held);
-        return psr_fail_nomem(err, "voltages", (double)(all + left) * (double)sample * sizeof *x);
+        return psr_fail_nomem(err, "voltages",
+                              (double)(nboth + left) * (double)sample * sizeof *seam);
     }
-    join_samples(p, in, nsamp, x);
-    psr_channelise_transform(p, x, all, nsegment, out);
-    keep_samples(p, x, all, left, held);
-    free(x);
+    transform_seam(p, in, nsamp, nseam, wanted, seam, out);
+    transform_rest(p, in, nsamp, nseam, nsegment, wanted, out);
+    copy_samples(p, in, nsamp, done, left, held);
+    free(seam);
     free(p->held);
     p->held = held;
     p->nheld = left;

@@ -76,14 +76,18 @@ PSR_MUST_CHECK psr_status psr_channelise_create(psr_channelise **out,
 /* Spectra that the next execute returns for nsamp more samples. */
 size_t psr_channelise_ready(const psr_channelise *p, size_t nsamp);
 
-/* Given:    in     [nchan_in][npol][nsamp] floats, or pairs of them for complex voltages: the next
- *                  samples
+/* Given:    in      [nchan_in][npol][nsamp] floats, or pairs of them for complex voltages: the next
+ *                   samples
+ *           wanted  [psr_channelise_ready(p, nsamp)] which spectra are used; NULL: all.  Segments
+ *                   without any are not transformed, and take no time; their samples may be anything
  * Returned: out    [psr_channelise_ready(p, nsamp)][npol][nchan] complex pairs, channels from the
- *                  highest frequency to the lowest, and frequency running up within each
+ *                  highest frequency to the lowest, and frequency running up within each; as it was
+ *                  where a segment was not transformed
  *           *nout  spectra
  * Status:   PSR_ENOMEM; the plan is as before then */
 PSR_MUST_CHECK psr_status psr_channelise_execute(psr_channelise *p, const float *in, size_t nsamp,
-                                                 float *out, size_t *nout, psr_err *err);
+                                                 const bool *wanted, float *out, size_t *nout,
+                                                 psr_err *err);
 
 /* What a plan does, in the units of its description. */
 struct psr_channelise_shape {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHARES = 16 }; /* of a thread in the segments of a block */
+
 /* Where one segment of one input channel and polarisation comes from and goes to. */
 struct job {
     const float *x;
@@ -179,17 +181,26 @@ static void transform_segment(const psr_channelise *p, const struct psr_channeli
     }
 }
 
-void psr_channelise_transform(psr_channelise *p, const float *x, size_t nsamp, size_t nsegment,
-                              float *out)
+static bool is_wanted(const psr_channelise *p, const bool *wanted, size_t segment)
+{
+    const size_t keep = p->shape.keep;
+    return !wanted || memchr(wanted + segment * keep, true, keep * sizeof *wanted);
+}
+
+/* Segments that are not wanted come in blocks: threads take few at a time. */
+void psr_channelise_transform(psr_channelise *p, const struct psr_channelise_samples *in)
 {
     const size_t nplane = p->d.nchan_in * p->d.npol, row = 2 * p->d.npol * p->d.nchan;
-    const int nthread = p->nthread;
-    (void)nthread; /* without OpenMP */
-#pragma omp parallel for num_threads(nthread) schedule(static)
-    for (size_t k = 0; k < nsegment * nplane; k++) {
+    const size_t njob = in->nsegment * nplane;
+    const int nthread = p->nthread, few = (int)(njob / ((size_t)nthread * SHARES)) + 1;
+    (void)few; /* without OpenMP */
+#pragma omp parallel for num_threads(nthread) schedule(dynamic, few)
+    for (size_t k = 0; k < njob; k++) {
         const size_t s = k / nplane, plane = k % nplane;
-        const struct job job = {.x = x + (plane * nsamp + s * p->shape.step) * p->ndim,
-                                .out = out + s * p->shape.keep * row,
+        if (!is_wanted(p, in->wanted, s))
+            continue;
+        const struct job job = {.x = in->x + (plane * in->stride + s * p->shape.step) * p->ndim,
+                                .out = in->out + s * p->shape.keep * row,
                                 .j = plane / p->d.npol,
                                 .pol = plane % p->d.npol};
         transform_segment(p, p->scratch + psr_thread_number(), &job);

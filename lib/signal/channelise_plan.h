@@ -46,10 +46,15 @@ void psr_channelise_fill_window(const psr_channelise *p, float *window);
 PSR_MUST_CHECK psr_status psr_channelise_make_transforms(psr_channelise *p, psr_err *err);
 void psr_channelise_free_transforms(psr_channelise *p);
 
-/* Transforms segments of all input channels and polarisations.
- * Given: x   [nchan_in npol][nsamp] samples
- *        out   [nsegment keep][npol][nchan] */
-void psr_channelise_transform(psr_channelise *p, const float *x, size_t nsamp, size_t nsegment,
-                              float *out);
+/* Samples of all input channels and polarisations, and the segments that begin there. */
+struct psr_channelise_samples {
+    const float *x; /* [nchan_in npol][stride samples] */
+    size_t stride, nsegment;
+    const bool *wanted; /* [nsegment keep] spectra; NULL: all */
+    float *out;         /* [nsegment keep][npol][nchan] */
+};
+
+/* Transforms the segments of which a spectrum is wanted. */
+void psr_channelise_transform(psr_channelise *p, const struct psr_channelise_samples *s);
 
 #endif

@@ -173,7 +173,7 @@ static void run_cpu(struct run *r, const struct psr_spectra_block *b, float *v)
     float *x = bench_take(r->nsamp * r->layout.nplane * r->layout.ndim, sizeof *x);
     size_t nout;
     psr_baseband_unpack(&r->layout, &r->coding, b->bytes, 0, r->nsamp, x, r->nsamp, 16);
-    must(psr_channelise_execute(r->channels, x, r->nsamp, v, &nout, &err));
+    must(psr_channelise_execute(r->channels, x, r->nsamp, NULL, v, &nout, &err));
     free(x);
 }
 

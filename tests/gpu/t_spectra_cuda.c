@@ -101,7 +101,7 @@ static struct rows run_cpu(const struct voltages *v, const struct sums *s, psr_c
     psr_err err;
     *nspectrum = psr_channelise_ready(p, v->nsamp);
     *spectra = tap_take(*nspectrum * v->d.npol * 2 * v->d.nchan + 1, sizeof **spectra);
-    must(psr_channelise_execute(p, v->x, v->nsamp, *spectra, nspectrum, &err), &err);
+    must(psr_channelise_execute(p, v->x, v->nsamp, NULL, *spectra, nspectrum, &err), &err);
     struct rows r = take_rows(v, s, *nspectrum);
     psr_detect(s->what, *spectra, *nspectrum, v->d.npol, v->d.nchan, good, s->tsum, s->fsum, 0, r.x,
                r.weight, 1);
