@@ -20,6 +20,8 @@ psr_status psr_filterbank_cpu_make(psr_filterbank *p, psr_err *err)
     const size_t fit = (size_t)(waits ? soon : most_here), step = p->shape.step;
     const size_t nstep = fit / step > SEGMENTS_MIN ? fit / step : SEGMENTS_MIN;
     p->in.block = nstep * step;
+    if (p->shape.keep == 1) /* no spectrum that is used has a lost sample in its segment */
+        psr_baseband_leave_lost(p->in.reader);
     const size_t most = (nstep + p->shape.segment / step + 1) * p->shape.keep;
     p->v = malloc(most * p->npol * 2 * (h->nchan * p->spectrum_nsamp) * sizeof *p->v);
     p->good = malloc(most * sizeof *p->good);

@@ -256,6 +256,11 @@ void psr_baseband_use_threads(psr_baseband *b, int n)
         b->input->nthread = n;
 }
 
+void psr_baseband_leave_lost(psr_baseband *b)
+{
+    b->leaves_lost = true;
+}
+
 size_t psr_baseband_lost(const psr_baseband *b, const struct psr_span **span)
 {
     *span = b->lost;
@@ -278,11 +283,12 @@ static psr_status add_lost(psr_baseband *b, size_t at, size_t n, psr_err *err)
     return st;
 }
 
-/* Zeroes samples [at, at + n) of plane p, where planes are stride apart. */
+/* Zeroes samples [at, at + n) of plane p, where planes are stride apart, unless they are to be left. */
 static void zero_samples(const psr_baseband *b, size_t p, float *out, size_t stride, size_t at,
                          size_t n)
 {
-    memset(out + (p * stride + at) * b->layout.ndim, 0, n * b->layout.ndim * sizeof *out);
+    if (!b->leaves_lost)
+        memset(out + (p * stride + at) * b->layout.ndim, 0, n * b->layout.ndim * sizeof *out);
 }
 
 static void tell_losses(const psr_baseband *b)
@@ -385,6 +391,30 @@ static psr_status drop_absent(psr_baseband *b, size_t from, size_t n, float *out
     return st;
 }
 
+static psr_status lose_samples(psr_baseband *b, float *out, size_t stride, size_t at, size_t n,
+                               psr_err *err)
+{
+    for (size_t p = 0; p < b->layout.nplane; p++)
+        zero_samples(b, p, out, stride, at, n);
+    return add_lost(b, at, n, err);
+}
+
+/* How many of samples [from, from + n) of the chunk come before a frame that is wholly *absent, or not, unlike
+ * the first. */
+static size_t count_alike(const psr_baseband *b, size_t from, size_t n, bool *absent)
+{
+    const size_t ngroup = b->layout.ngroup, frame = b->layout.frame_nsamp;
+    size_t k = from / frame;
+    const bool *present = b->chunk.present;
+    *absent = present && !memchr(present + k * ngroup, true, ngroup * sizeof *present);
+    if (!present)
+        return n;
+    while (++k * frame < from + n &&
+           *absent == !memchr(present + k * ngroup, true, ngroup * sizeof *present))
+        continue;
+    return k * frame < from + n ? k * frame - from : n;
+}
+
 /* Puts up to n samples to "at" of the planes: *done of them. */
 static psr_status put_samples(psr_baseband *b, float *out, size_t stride, size_t at, size_t n,
                               size_t *done, psr_err *err)
@@ -393,12 +423,13 @@ static psr_status put_samples(psr_baseband *b, float *out, size_t stride, size_t
     if (b->chunk.first > now) {
         const int64_t gap = b->chunk.first - now;
         *done = gap < (int64_t)n ? (size_t)gap : n;
-        for (size_t p = 0; p < b->layout.nplane; p++)
-            zero_samples(b, p, out, stride, at, *done);
-        return add_lost(b, at, *done, err);
+        return lose_samples(b, out, stride, at, *done, err);
     }
     const size_t from = (size_t)(now - b->chunk.first), left = b->chunk.nsamp - from;
-    *done = left < n ? left : n;
+    bool absent;
+    *done = count_alike(b, from, left < n ? left : n, &absent);
+    if (absent)
+        return lose_samples(b, out, stride, at, *done, err);
     psr_baseband_unpack(&b->layout, &b->coding, b->chunk.bytes, from, *done,
                         out + at * b->layout.ndim, stride, b->nthread);
     return b->chunk.present ? drop_absent(b, from, *done, out, stride, at, err) : PSR_OK;

@@ -4,8 +4,8 @@
  * format: VDIF levels over the standard deviation that thresholds are set for, the integers of the
  * others as they are.  psrkit-formats(5) lists what headers may hold.
  *
- * What is missing (lost frames, frames flagged as invalid, gaps between blocks and files) is 0, and
- * listed: psr_baseband_lost. */
+ * What is missing (lost frames, frames flagged as invalid, gaps between blocks and files) is 0, or what was
+ * there before after psr_baseband_leave_lost, and listed: psr_baseband_lost. */
 #ifndef PSR_FORMATS_BASEBAND_H
 #define PSR_FORMATS_BASEBAND_H
 
@@ -80,6 +80,9 @@ size_t psr_baseband_lost(const psr_baseband *b, const struct psr_span **span);
 
 /* Unpacks and reads by n threads from now on. */
 void psr_baseband_use_threads(psr_baseband *b, int n);
+
+/* From now on lost samples are not set to 0, which takes time: for callers that use none of them. */
+void psr_baseband_leave_lost(psr_baseband *b);
 
 void psr_baseband_describe(const psr_baseband *b, struct psr_baseband_count *count);
 

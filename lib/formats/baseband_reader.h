@@ -93,6 +93,7 @@ struct psr_baseband {
     double told_s; /* when losses were last reported, and how many frames were missing */
     int64_t told_missing;
     struct psr_span *lost; /* [nlost] of the last read */
+    bool leaves_lost;      /* they are not set to 0 */
     size_t nlost, lost_room;
     char *names; /* copies of the paths */
     int nthread;
