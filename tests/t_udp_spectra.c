@@ -36,6 +36,14 @@ struct spectra {
     char note[1024];
 };
 
+/* How channels are made. */
+struct kind {
+    const char *name;
+    int64_t ntap, freq_res;
+    double dm;
+};
+static const struct kind plain = {"plain", 1, 0, 0};
+
 static void keep_note(void *ctx, const char *msg)
 {
     struct spectra *s = ctx;
@@ -167,7 +175,7 @@ static void read_spectra(struct spectra *s, const char *path)
     free(file);
 }
 
-static void make_spectra(struct spectra *s, const char *from)
+static void make_spectra(struct spectra *s, const char *from, const struct kind *kind)
 {
     psr_filterbank *p;
     psr_err err;
@@ -178,6 +186,9 @@ static void make_spectra(struct spectra *s, const char *from)
     d.npath = 1;
     d.freq_mhz = 400;
     d.nchan = NCHAN;
+    d.ntap = kind->ntap;
+    d.freq_res = kind->freq_res;
+    d.dm = kind->dm;
     d.tsum = TSUM;
     d.nbits = 32;
     d.interval_s = 0;
@@ -258,7 +269,7 @@ static void transfer(struct stream *s, const struct spectra *whole, const struct
     snprintf(name, sizeof name, "udp://127.0.0.1:%d?idle=0.6", s->port);
     if (pthread_create(&thread, NULL, send_stream, s))
         exit(EXIT_FAILURE);
-    make_spectra(&net, name);
+    make_spectra(&net, name, &plain);
     pthread_join(thread, NULL);
     if (strstr(net.note, " 0 found the kernel's"))
         compare(whole, &net, e, what);
@@ -362,6 +373,96 @@ static void test_clock(struct stream *s, const struct spectra *whole, int shift_
     transfer(s, whole, &e, what);
 }
 
+/* --- stretches of a file ------------------------------------------------------------------------ */
+
+/* Runs of frames that are there and of others, up to longest frames each; the first and last are. */
+static void lose_stretches(uint64_t *random, int64_t longest, bool *came)
+{
+    bool on = true;
+    for (int64_t i = 0, left = 5; i < FRAMES; i++, left--) {
+        if (left == 0) {
+            on = !on;
+            left = tap_between(random, 1, longest);
+        }
+        came[NPOL * i] = came[NPOL * i + 1] = on || i >= FRAMES - 2;
+        if (on && left == 1) /* a polarisation alone is no use */
+            came[NPOL * i + (size_t)tap_between(random, 0, 1)] = tap_random(random) % 2;
+    }
+}
+
+static bool are_there(const struct expected *e, size_t first, size_t n)
+{
+    for (size_t k = first / FRAME_NSAMP; k * FRAME_NSAMP < first + n; k++)
+        if (k >= e->n || e->frame[k] < 0)
+            return false;
+    return true;
+}
+
+/* Of the spectra of row i, those whose samples are there, and those whose segments are. */
+static void count_spectra(const struct expected *e, const struct spectra *s,
+                          const struct kind *kind, size_t i, size_t *good, size_t *whole)
+{
+    const size_t early = s->report.early, late = s->report.late, nfft = s->report.nfft;
+    const size_t keep = nfft - early - late, ntap = (size_t)kind->ntap;
+    *good = *whole = 0;
+    for (size_t k = i * TSUM; k < (i + 1) * TSUM; k++) {
+        *good += are_there(e, k * NCHAN, (ntap + early + late) * NCHAN);
+        *whole += are_there(e, k / keep * keep * NCHAN, ntap * nfft * NCHAN);
+    }
+}
+
+/* Rows of whole segments have the bits of a lossless run; those without a spectrum are 0 and flagged. */
+static void compare_kind(const struct spectra *all, const struct spectra *some,
+                         const struct expected *e, const struct kind *kind, int64_t longest)
+{
+    static const float none[NCHAN];
+    size_t wrong = 0, same = 0, lost = 0;
+    int64_t samples = 0;
+    for (size_t k = 0; k < e->n; k++)
+        samples += e->frame[k] < 0 ? FRAME_NSAMP : 0;
+    for (size_t i = 0; i < all->n && i < some->n; i++) {
+        const float *x = some->x + i * NCHAN;
+        size_t good, whole;
+        count_spectra(e, some, kind, i, &good, &whole);
+        if (whole == TSUM)
+            wrong += memcmp(x, all->x + i * NCHAN, sizeof none) != 0;
+        if (good == 0)
+            wrong += memcmp(x, none, sizeof none) != 0;
+        same += whole == TSUM;
+        lost += good == 0;
+    }
+    ok(some->n == all->n && !wrong && same > 0 && some->report.nlost == samples &&
+           some->report.nrow_lost == (int64_t)lost,
+       "%s, up to %lld frames lost in a row: %zu rows have the bits of a lossless run, %zu of "
+       "%lld are flagged",
+       kind->name, (long long)longest, same, lost, (long long)some->report.nrow);
+    if (wrong || some->report.nlost != samples || some->report.nrow_lost != (int64_t)lost)
+        diag("%zu wrong, %lld samples lost of %lld, %lld rows", wrong,
+             (long long)some->report.nlost, (long long)samples, (long long)some->report.nrow_lost);
+}
+
+static void test_stretches(const struct stream *s, const char *path, uint64_t *random,
+                           const struct kind *kind, int64_t longest)
+{
+    bool came[DATAGRAMS];
+    struct expected e;
+    struct spectra all, some;
+    uint8_t *kept = tap_take(DATAGRAMS, FRAME_BYTES);
+    size_t n = 0;
+    lose_stretches(random, longest, came);
+    expect(&e, came, 0, FRAMES, 0);
+    for (size_t i = 0; i < DATAGRAMS; i++)
+        if (came[i])
+            memcpy(kept + n++ * FRAME_BYTES, s->frames + i * FRAME_BYTES, FRAME_BYTES);
+    scratch_write(scratch("lossy.vdif"), kept, n * FRAME_BYTES);
+    make_spectra(&all, path, kind);
+    make_spectra(&some, scratch("lossy.vdif"), kind);
+    compare_kind(&all, &some, &e, kind, longest);
+    free(kept);
+    free(all.x);
+    free(some.x);
+}
+
 int main(void)
 {
     uint64_t random = tap_seed();
@@ -369,10 +470,11 @@ int main(void)
     struct spectra whole;
     size_t bytes;
     scratch_make();
-    const char *path = scratch("whole.vdif");
+    char path[256];
+    snprintf(path, sizeof path, "%s", scratch("whole.vdif"));
     write_frames(path, tap_random(&random) >> 2);
     s.frames = (uint8_t *)scratch_read(path, &bytes);
-    make_spectra(&whole, path);
+    make_spectra(&whole, path, &plain);
     ok(bytes == (size_t)DATAGRAMS * FRAME_BYTES &&
            whole.n == (size_t)FRAMES * FRAME_NSAMP / ROW_NSAMP && !whole.report.nlost,
        "a lossless run of a file");
@@ -383,6 +485,11 @@ int main(void)
     test_restart(&s, &whole);
     test_clock(&s, &whole, -3600);
     test_clock(&s, &whole, 3600);
+    const struct kind kinds[] = {
+        plain, {"8 taps", 8, 0, 0}, {"sharp", 1, 32, 0}, {"coherent", 1, 128, 500}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (int64_t longest = 1; longest <= 64; longest *= 8)
+            test_stretches(&s, path, &random, kinds + i, longest);
     free(s.frames);
     free(whole.x);
     return done_testing();
