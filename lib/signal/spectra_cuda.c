@@ -128,18 +128,23 @@ static cudaError_t detect(const struct spectra_cuda *c, const psr_spectra *s,
     return channelise_k_detect(&d, c->compute);
 }
 
+/* Batches of which no spectrum is good are not transformed: detection passes over what is there. */
 static cudaError_t make_rows(struct spectra_cuda *c, const psr_spectra *s,
-                             const struct spectra_cuda_slot *slot, size_t nsegment, bool all_good)
+                             const struct spectra_cuda_slot *slot, size_t nsegment,
+                             const bool *good)
 {
+    const size_t keep = s->shape.keep;
     const size_t row = s->nvalue * sizeof *slot->d_row;
     if (s->fill)
         TRY(cudaMemcpyAsync(slot->d_row, c->d_last, row, cudaMemcpyDeviceToDevice, c->compute));
     for (size_t done = 0; done < nsegment; done += c->batch) {
         const size_t left = nsegment - done, n = left < c->batch ? left : c->batch;
-        TRY(transform(c, s, done));
-        if (s->shape.nfft > 1)
+        const bool any = !good || memchr(good + done * keep, true, n * keep * sizeof *good);
+        if (any)
+            TRY(transform(c, s, done));
+        if (any && s->shape.nfft > 1)
             TRY(transform_back(c, s));
-        TRY(detect(c, s, slot, done, n, all_good));
+        TRY(detect(c, s, slot, done, n, !good));
     }
     return cudaSuccess;
 }
@@ -154,7 +159,7 @@ static cudaError_t queue(struct spectra_cuda *c, psr_spectra *s, int k,
     TRY(cudaSetDevice(c->device));
     TRY(send(c, slot, b, good, nsegment * s->shape.keep));
     TRY(unpack(c, s, slot, b));
-    TRY(make_rows(c, s, slot, nsegment, !good));
+    TRY(make_rows(c, s, slot, nsegment, good));
     TRY(keep_rest(c, s, used, s->nheld + b->nsamp - used));
     c->d_last = slot->d_row + nrow * s->nvalue;
     TRY(cudaEventRecord(slot->done, c->compute));
