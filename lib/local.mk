@@ -198,6 +198,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/filterbank/filterbank_cpu.c \
 	lib/filterbank/filterbank_device.c \
 	lib/filterbank/filterbank_input.c \
+	lib/filterbank/filterbank_latency.c \
+	lib/filterbank/filterbank_latency.h \
 	lib/filterbank/filterbank_rows.c \
 	lib/filterbank/filterbank_state.h \
 	lib/formats/accel.c \

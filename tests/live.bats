@@ -312,6 +312,27 @@ chain() {
     [ "$missing" -eq $((lost + overflowed)) ]
 }
 
+@test "gpudigifil says how late its spectra were" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    choose_address
+    voltages=(-q -vdif -fch1 610 -foff 2 -nchans 1 -nifs 1 -nbits 8)
+    gpudigifil -freq 610 -F 64 -t 16 -b 8 -I 0.5 -o a.fil "udp://$at?idle=1" 2>log &
+    await_receiver
+    fakebin "${voltages[@]}" -tobs 3 -udp "$at"
+    wait
+    cat log
+    # A block of 0.05 s, and twice 128 frames of 2 ms, and one: a busy machine may take ten times as long.
+    read -r n mean worst bound < <(sed -n \
+        's/.*: \([0-9]*\) spectra were written \(.*\) s after their last voltages came, \(.*\) s at most (bound: \([0-9.]*\) s, a block.*/\1 \2 \3 \4/p' log)
+    echo "$n $mean $worst $bound" | awk '!($1 > 2000 && $1 <= 5859 && $2 > 0 && $3 >= $2 && $3 < 10 * $4 && $4 > 0.55 && $4 < 0.58) { exit 1 }'
+    fakebin "${voltages[@]}" -tobs 0.3 -o a.vdif
+    gpudigifil -v -freq 610 -F 64 -t 16 -b 8 -I 0.1 -o b.fil a.vdif 2>log
+    fails grep 'spectra were written' log
+    gpudigifil -q -freq 610 -F 64 -t 16 -b 8 -I 0.1 -o c.fil - <a.vdif 2>log
+    [ ! -s log ]
+    cmp b.fil c.fil
+}
+
 # ends_soon PID SECONDS: it ends within so long after SIGTERM.
 ends_soon() {
     local since=${EPOCHREALTIME/./}

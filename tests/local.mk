@@ -76,6 +76,7 @@ UNIT_TESTS = \
 	tests/t_dedisp_tree \
 	tests/t_fundamental \
 	tests/t_filterbank \
+	tests/t_filterbank_latency \
 	tests/t_fold \
 	tests/t_fold_refine \
 	tests/t_fold_search \

@@ -271,31 +271,37 @@ void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_repo
 {
     const struct psr_baseband_header *h = p->header;
     const size_t sample = h->nchan * h->npol * (h->real ? 1 : 2);
+    const struct psr_filterbank_latency *l = &p->in.latency;
     struct psr_baseband_count count;
     psr_baseband_describe(p->in.reader, &count);
-    *report = (struct psr_filterbank_report){.input = psr_path_called(p->d.path[0]),
-                                             .format = h->format,
-                                             .nchan_in = h->nchan,
-                                             .npol_in = h->npol,
-                                             .real = h->real,
-                                             .nbit_in = h->nbit,
-                                             .rate_hz = h->rate_hz,
-                                             .nsamp = psr_baseband_nsamp(p->in.reader),
-                                             .sample_bytes = (double)sample * h->nbit / 8,
-                                             .nchan = p->rows.nchan,
-                                             .nfft = p->shape.nfft,
-                                             .early = p->shape.early,
-                                             .late = p->shape.late,
-                                             .out = &p->obs,
-                                             .held = (int64_t)p->rows.held,
-                                             .nthread = p->nthread,
-                                             .backend = p->spectra ? psr_spectra_backend(p->spectra)
-                                                                   : "cpu",
-                                             .nread = p->in.first,
-                                             .nlost = count.lost,
-                                             .nrow = p->rows.nrow,
-                                             .nrow_lost = p->rows.nlost,
-                                             .read_s = p->read_s,
-                                             .channels_s = p->channels_s,
-                                             .rows_s = p->rows_s};
+    *report = (struct psr_filterbank_report){
+        .input = psr_path_called(p->d.path[0]),
+        .format = h->format,
+        .nchan_in = h->nchan,
+        .npol_in = h->npol,
+        .real = h->real,
+        .nbit_in = h->nbit,
+        .rate_hz = h->rate_hz,
+        .nsamp = psr_baseband_nsamp(p->in.reader),
+        .sample_bytes = (double)sample * h->nbit / 8,
+        .nchan = p->rows.nchan,
+        .nfft = p->shape.nfft,
+        .early = p->shape.early,
+        .late = p->shape.late,
+        .out = &p->obs,
+        .held = (int64_t)p->rows.held,
+        .nthread = p->nthread,
+        .backend = p->spectra ? psr_spectra_backend(p->spectra) : "cpu",
+        .nread = p->in.first,
+        .nlost = count.lost,
+        .nrow = p->rows.nrow,
+        .nrow_lost = p->rows.nlost,
+        .read_s = p->read_s,
+        .channels_s = p->channels_s,
+        .rows_s = p->rows_s,
+        .ntimed = l->nrow,
+        .latency_s = l->nrow ? l->sum_s / (double)l->nrow : 0,
+        .worst_s = l->worst_s,
+        .block_s = (double)(p->in.block + p->shape.segment) / h->rate_hz,
+        .hold_s = (double)psr_baseband_hold(p->in.reader) / h->rate_hz};
 }

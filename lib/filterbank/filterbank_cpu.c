@@ -44,6 +44,8 @@ static void choose_pol(const psr_filterbank *p, float *planes, size_t n)
 
 static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *err)
 {
+    const int64_t nrow = p->rows.nrow;
+    const bool measured = p->rows.measured;
     double since_s = psr_seconds();
     size_t nspectrum;
     choose_pol(p, planes, n);
@@ -54,7 +56,7 @@ static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *e
         return st;
     st = psr_filterbank_rows_add(&p->rows, p->v, p->good, nspectrum, err);
     if (!st && psr_filterbank_input_is_stream(&p->in))
-        st = psr_outfile_park(p->rows.file, err); /* what there is, now */
+        st = psr_filterbank_send_rows(p, nrow, measured, err);
     psr_charge(&p->rows_s, &since_s);
     return st;
 }

@@ -124,6 +124,8 @@ static psr_status push(psr_filterbank *p, const struct psr_spectra_block *block,
 
 static psr_status collect(psr_filterbank *p, double *since_s, psr_err *err)
 {
+    const int64_t before = p->rows.nrow;
+    const bool measured = p->rows.measured;
     const uint32_t *weight;
     float *x;
     size_t nrow;
@@ -132,7 +134,7 @@ static psr_status collect(psr_filterbank *p, double *since_s, psr_err *err)
     if (!st)
         st = psr_filterbank_rows_take(&p->rows, x, weight, nrow, err);
     if (!st && psr_filterbank_input_is_stream(&p->in))
-        st = psr_outfile_park(p->rows.file, err); /* what there is, now */
+        st = psr_filterbank_send_rows(p, before, measured, err);
     psr_charge(&p->rows_s, since_s);
     return st;
 }

@@ -1,16 +1,19 @@
 /* Reads voltages while others are channelised, and keeps track of lost ones. */
 #include "filterbank_state.h"
 
+#include "base/clock.h"
 #include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Lost samples of the block just read, which begins at sample first. */
-static psr_status note_lost(struct psr_filterbank_input *in, int64_t first, psr_err *err)
+/* Lost samples of the block just read, which begins at sample first, and when it came. */
+static psr_status note_samples(struct psr_filterbank_input *in, int64_t first, psr_err *err)
 {
+    const struct psr_baseband_mark *mark;
     const struct psr_span *span;
-    const size_t n = psr_baseband_lost(in->reader, &span);
-    psr_status st = PSR_OK;
+    const size_t n = psr_baseband_lost(in->reader, &span),
+                 nmark = psr_baseband_marks(in->reader, &mark);
+    psr_status st = psr_filterbank_latency_note(&in->latency, mark, nmark, in->skipped, err);
     for (size_t i = 0; i < n && !st; i++) {
         st = psr_grow(&in->lost, &in->lost_room, in->nlost, sizeof *in->lost, "gaps", err);
         if (!st)
@@ -48,6 +51,7 @@ static psr_status read_block(void *ctx, psr_err *err)
     while (!st && in->skip > 0 && in->got > 0) {
         st = skip_samples(in, in->skip < (int64_t)in->block ? (size_t)in->skip : in->block, err);
         in->skip -= (int64_t)in->got;
+        in->skipped += (int64_t)in->got;
     }
     const size_t want =
         in->left >= 0 && in->left < (int64_t)in->block ? (size_t)in->left : in->block;
@@ -63,6 +67,7 @@ psr_status psr_filterbank_input_start(struct psr_filterbank_input *in, psr_err *
 {
     const struct psr_baseband_header *h = psr_baseband_header(in->reader);
     const size_t n = h->nchan * h->npol * (h->real ? 1 : 2) * in->block;
+    in->latency.rate_hz = h->rate_hz;
     for (int i = 0; i < 2 && !in->is_coded; i++)
         if (!(in->block_of[i] = malloc(n * sizeof(float))))
             return psr_fail_nomem(err, "voltages", (double)n * sizeof(float));
@@ -86,7 +91,7 @@ psr_status psr_filterbank_input_next(struct psr_filterbank_input *in, float **pl
     *n = st ? 0 : in->got;
     if (st || *n == 0)
         return st;
-    st = note_lost(in, in->first, err);
+    st = note_samples(in, in->first, err);
     in->first += (int64_t)*n;
     float *x = in->block_of[in->next];
     /* the read that reached the end asked for what was left, or for a block */
@@ -109,7 +114,7 @@ psr_status psr_filterbank_input_next_coded(struct psr_filterbank_input *in,
     (*block)->nsamp = st ? 0 : in->got;
     if (st || in->got == 0)
         return st;
-    st = note_lost(in, in->first, err);
+    st = note_samples(in, in->first, err);
     in->first += (int64_t)in->got;
     in->next = (in->next + 1) % PSR_FILTERBANK_BLOCKS;
     if (!st)
@@ -134,16 +139,44 @@ bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, in
     return in->nlost == 0 || in->lost[0].first >= first + n;
 }
 
+/* Lengths of a spectrum that one depends on. */
+static int64_t reach_of(const psr_filterbank *p)
+{
+    return (p->d.ntap > 1 ? p->d.ntap : 1) + (int64_t)(p->shape.early + p->shape.late);
+}
+
 /* Spectrum i depends on samples from i times its length on. */
 void psr_filterbank_find_good(psr_filterbank *p, size_t n)
 {
-    const int64_t length = (int64_t)p->spectrum_nsamp;
-    const int64_t reach =
-        (p->d.ntap > 1 ? p->d.ntap : 1) + (int64_t)(p->shape.early + p->shape.late);
+    const int64_t length = (int64_t)p->spectrum_nsamp, reach = reach_of(p);
     for (size_t i = 0; i < n; i++)
         p->good[i] =
             psr_filterbank_input_has(&p->in, (p->nspectrum + (int64_t)i) * length, reach * length);
     p->nspectrum += (int64_t)n;
+}
+
+/* The last sample that row i depends on. */
+static int64_t last_sample(const psr_filterbank *p, int64_t i)
+{
+    const int64_t spectrum = (i + 1) * p->d.tsum - 1, length = (int64_t)p->spectrum_nsamp;
+    return (spectrum + reach_of(p)) * length - 1;
+}
+
+/* Rows without data have no last sample that came. */
+static void time_rows(psr_filterbank *p, int64_t from)
+{
+    const double now_s = psr_seconds();
+    for (int64_t i = from; i < p->rows.nrow; i++)
+        if (p->rows.good[i - from])
+            psr_filterbank_latency_add(&p->in.latency, last_sample(p, i), now_s);
+}
+
+psr_status psr_filterbank_send_rows(psr_filterbank *p, int64_t from, bool measured, psr_err *err)
+{
+    psr_status st = psr_outfile_park(p->rows.file, err);
+    if (!st && measured)
+        time_rows(p, from);
+    return st;
 }
 
 void psr_filterbank_input_end(struct psr_filterbank_input *in)
@@ -155,4 +188,5 @@ void psr_filterbank_input_end(struct psr_filterbank_input *in)
     for (int i = 0; i < PSR_FILTERBANK_BLOCKS; i++)
         psr_spectra_block_free(in->coded + i);
     free(in->lost);
+    psr_filterbank_latency_free(&in->latency);
 }

@@ -2,6 +2,7 @@
 #ifndef PSR_FILTERBANK_STATE_H
 #define PSR_FILTERBANK_STATE_H
 
+#include "filterbank_latency.h"
 #include "formats/baseband.h"
 #include "signal/channelise.h"
 #include "signal/detect.h"
@@ -30,6 +31,8 @@ struct psr_filterbank_input {
     struct psr_span *lost;
     size_t nlost, lost_room;
     int64_t first; /* of the block that is read now */
+    int64_t skipped;
+    struct psr_filterbank_latency latency;
 };
 
 /* Spectra to rows: detected, summed, scaled and written. */
@@ -40,7 +43,7 @@ struct psr_filterbank_rows {
     bool adds_pols; /* both powers become one after they are scaled */
     float *x;       /* [room][nvalue] */
     uint32_t *weight;
-    bool *good;
+    bool *good;     /* those of written rows stay until the next are taken */
     size_t room, n; /* rows of x in use, the last with fill spectra */
     size_t fill;
     size_t held, nheld; /* rows to measure the first scale on; of x, complete and not yet scaled */
@@ -98,6 +101,11 @@ bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, in
 
 /* Fills p->good for the next n spectra. */
 void psr_filterbank_find_good(psr_filterbank *p, size_t n);
+
+/* Gives the rows of a stream from this one on to who waits for them, and counts how late they are.
+ * Given:  measured   whether the first scale was known before: otherwise they waited for that */
+PSR_MUST_CHECK psr_status psr_filterbank_send_rows(psr_filterbank *p, int64_t from, bool measured,
+                                                   psr_err *err);
 
 void psr_filterbank_input_end(struct psr_filterbank_input *in);
 

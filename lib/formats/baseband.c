@@ -199,7 +199,7 @@ static psr_status prepare(psr_baseband *b, psr_err *err)
         st = place_parts(b, err);
     if (st)
         return st;
-    b->mark = mark_layout(b);
+    b->like = mark_layout(b);
     return b->format->begin(b, b->part, err);
 }
 
@@ -230,6 +230,7 @@ void psr_baseband_close(psr_baseband *b)
     free(b->layout.plane_bits);
     free(b->part);
     free(b->lost);
+    free(b->mark);
     free(b->names);
     free(b);
 }
@@ -254,6 +255,17 @@ void psr_baseband_use_threads(psr_baseband *b, int n)
     b->nthread = n;
     if (b->input)
         b->input->nthread = n;
+}
+
+size_t psr_baseband_marks(const psr_baseband *b, const struct psr_baseband_mark **mark)
+{
+    *mark = b->mark;
+    return b->nmark;
+}
+
+int64_t psr_baseband_hold(const psr_baseband *b)
+{
+    return b->hold;
 }
 
 void psr_baseband_leave_lost(psr_baseband *b)
@@ -330,7 +342,7 @@ static psr_status next_part(psr_baseband *b, psr_err *err)
     b->header = first;
     if (st)
         return st;
-    b->other = mark_layout(b) != b->mark;
+    b->other = mark_layout(b) != b->like;
     const struct baseband_part *part = b->part + b->now, *before = part - 1;
     const double seconds = (double)(part->first - at) / first.rate_hz;
     if (part->first + b->overlap < at)
@@ -340,6 +352,21 @@ static psr_status next_part(psr_baseband *b, psr_err *err)
         psr_note(&b->d.notes, "%s begins %lld samples (%.6g s) after the end of %s", part->path,
                  (long long)(part->first - at), seconds, before->path);
     return b->format->begin(b, part, err);
+}
+
+/* Notes when samples of the chunk came; of one without any, that the stream has ended. */
+static psr_status add_mark(psr_baseband *b, psr_err *err)
+{
+    const struct baseband_chunk *chunk = &b->chunk;
+    if (!b->input->stream)
+        return PSR_OK;
+    const size_t n = chunk->marked ? chunk->marked : chunk->nsamp;
+    const double came_s = chunk->marked ? chunk->came_s : b->input->came_s;
+    psr_status st = psr_grow(&b->mark, &b->mark_room, b->nmark, sizeof *b->mark, "marks", err);
+    if (!st)
+        b->mark[b->nmark++] = (struct psr_baseband_mark){chunk->first + (int64_t)n - 1,
+                                                         b->input->ended ? NAN : came_s};
+    return st;
 }
 
 /* Gets a chunk that holds sample "at" or later ones. */
@@ -362,6 +389,8 @@ static psr_status next_chunk(psr_baseband *b, int64_t at, psr_err *err)
                           b->input->name, (double)(chunk.first - at) / b->header.rate_hz,
                           (long long)before, PSR_BASEBAND_GAP_S);
         b->chunk = st || chunk.nsamp == 0 ? (struct baseband_chunk){.first = at} : chunk;
+        if (!st)
+            st = add_mark(b, err);
         tell_on_the_way(b);
     }
     return st;
@@ -439,7 +468,7 @@ psr_status psr_baseband_read(psr_baseband *b, size_t nsamp, float *out, size_t *
 {
     psr_status st = PSR_OK;
     *nread = 0;
-    b->nlost = 0;
+    b->nlost = b->nmark = 0;
     while (*nread < nsamp && !st) {
         size_t done = 0;
         st = next_chunk(b, b->count.nsamp, err);
@@ -498,6 +527,7 @@ psr_status psr_baseband_take(psr_baseband *b, size_t nsamp, size_t at, uint8_t *
 {
     *piece = (struct psr_baseband_piece){.nsamp = 0};
     b->nlost = at > 0 ? b->nlost : 0;
+    b->nmark = at > 0 ? b->nmark : 0;
     b->place = (struct psr_baseband_place){to, room, nsamp};
     psr_status st = next_chunk(b, b->count.nsamp, err);
     b->place.bytes = NULL;

@@ -78,6 +78,21 @@ PSR_MUST_CHECK psr_status psr_baseband_read(psr_baseband *b, size_t nsamp, float
  * Returned: their number; *span belongs to b until the next read */
 size_t psr_baseband_lost(const psr_baseband *b, const struct psr_span **span);
 
+/* A sample of a stream, from the first one, and when it came: by the monotonic clock; NaN of one that waited for the
+ * end of the stream. */
+struct psr_baseband_mark {
+    int64_t sample;
+    double came_s;
+};
+
+/* Samples of which it is known when they came, since the read before the last; none of files.  They
+ * ascend, and may be beyond what the last read returned.
+ * Returned: their number; *mark belongs to b until the next read */
+size_t psr_baseband_marks(const psr_baseband *b, const struct psr_baseband_mark **mark);
+
+/* Samples that the reader may wait for at most before it gives out one that came, if the stream goes on. */
+int64_t psr_baseband_hold(const psr_baseband *b);
+
 /* Unpacks and reads by n threads from now on. */
 void psr_baseband_use_threads(psr_baseband *b, int n);
 

@@ -225,6 +225,8 @@ static psr_status open_dada(psr_baseband *b, struct psr_mjd *start, psr_err *err
 static psr_status begin_dada(psr_baseband *b, const struct baseband_part *part, psr_err *err)
 {
     struct state *s = b->state;
+    const size_t units = s->unit_bytes < CHUNK_BYTES ? CHUNK_BYTES / s->unit_bytes : 1;
+    b->hold = (int64_t)(units * s->unit_nsamp);
     s->at = part->first;
     return psr_baseband_input_skip(b->input, s->header_bytes, err);
 }

@@ -234,6 +234,7 @@ static psr_status begin_guppi(psr_baseband *b, const struct baseband_part *part,
 {
     struct state *s = b->state;
     (void)err;
+    b->hold = (int64_t)b->layout.frame_nsamp;
     s->from = s->next = part->first;
     return PSR_OK;
 }

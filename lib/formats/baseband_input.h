@@ -18,6 +18,8 @@ struct psr_baseband_input {
     uint8_t *buffer;
     size_t room, begin, end;
     bool ended;
+    double
+        came_s;  /* of a stream: when the bytes that were read last came, by the monotonic clock */
     int nthread; /* that read a file; 0: one */
 };
 

@@ -39,6 +39,9 @@ struct baseband_chunk {
     size_t nsamp;
     const uint8_t *bytes;
     const bool *present; /* [nsamp / frame_nsamp][ngroup]; NULL: all are */
+    size_t
+        marked; /* samples up to one that came at came_s; 0: the last came with the input's last bytes */
+    double came_s;
 };
 
 struct baseband_part {
@@ -85,15 +88,18 @@ struct psr_baseband {
     double sample_bytes;              /* with the headers of frames */
     int64_t overlap;                  /* samples that a file may repeat of the one before */
     struct psr_baseband_place place;  /* of the caller, who takes coded samples */
-    uint64_t mark;                    /* of the layout and coding of the first file */
+    uint64_t like;                    /* the layout and coding of the first file */
     bool other;                       /* those of the current one differ */
     struct baseband_chunk chunk;      /* the current one */
     bool ended;
     struct psr_baseband_count count;
     double told_s; /* when losses were last reported, and how many frames were missing */
     int64_t told_missing;
-    struct psr_span *lost; /* [nlost] of the last read */
-    bool leaves_lost;      /* they are not set to 0 */
+    struct psr_span *lost;          /* [nlost] of the last read */
+    bool leaves_lost;               /* they are not set to 0 */
+    struct psr_baseband_mark *mark; /* [nmark] of the last read */
+    size_t nmark, mark_room;
+    int64_t hold; /* samples of the largest chunk, and of what it waits for */
     size_t nlost, lost_room;
     char *names; /* copies of the paths */
     int nthread;

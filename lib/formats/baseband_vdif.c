@@ -24,6 +24,8 @@ struct batch {
     uint8_t *bytes;
     bool *present, *seen; /* [nframe][nthread] */
     size_t nseen;
+    int64_t last; /* the last of those that came, from the first of the batch, and when it did */
+    double came_s;
 };
 
 struct state {
@@ -279,7 +281,10 @@ static psr_status begin_vdif(psr_baseband *b, const struct baseband_part *part, 
 {
     struct state *s = b->state;
     s->from = part->first;
-    return make_batches(s, b->input->network, err);
+    psr_status st = make_batches(s, b->input->network, err);
+    /* a frame that does not come is waited for until one is beyond both batches */
+    b->hold = (2 * (int64_t)s->nframe + 1) * (int64_t)s->frame_nsamp;
+    return st;
 }
 
 static int64_t number_here(const struct state *s, const struct psr_vdif_frame *f)
@@ -366,6 +371,10 @@ static psr_status take_frame(psr_baseband *b, struct state *s, const struct psr_
     to->seen[k] = true;
     to->present[k] = !f->invalid && !st && got == s->payload;
     to->nseen++;
+    if (number_here(s, f) - to->first >= to->last) {
+        to->last = number_here(s, f) - to->first;
+        to->came_s = b->input->came_s;
+    }
     b->count.invalid += f->invalid;
     return st;
 }
@@ -437,15 +446,19 @@ static psr_status next_vdif(psr_baseband *b, struct baseband_chunk *chunk, psr_e
         memset(out->present, 0, s->nframe * s->nthread * sizeof *out->present);
         memset(out->seen, 0, s->nframe * s->nthread * sizeof *out->seen);
         out->nseen = 0;
+        out->last = 0;
         out->first = s->batch[s->now].first + n;
     }
     psr_status st = fill_batches(b, s, err);
     struct batch *a = s->batch + s->now;
     const size_t nframe = st ? 0 : count_frames(s, a);
-    *chunk = (struct baseband_chunk){.first = s->from + a->first * (int64_t)s->frame_nsamp,
-                                     .nsamp = nframe * s->frame_nsamp,
-                                     .bytes = a->bytes,
-                                     .present = a->present};
+    *chunk =
+        (struct baseband_chunk){.first = s->from + a->first * (int64_t)s->frame_nsamp,
+                                .nsamp = nframe * s->frame_nsamp,
+                                .bytes = a->bytes,
+                                .present = a->present,
+                                .marked = a->nseen ? (size_t)(a->last + 1) * s->frame_nsamp : 0,
+                                .came_s = a->came_s};
     if (nframe > 0)
         b->count.missing += (int64_t)(nframe * s->nthread) - (int64_t)a->nseen;
     s->now = !s->now;

@@ -28,7 +28,8 @@ struct psr_frame_order {
     size_t
         *spare; /* [nspare] free slots; the last one freed is taken first, so that few are used */
     size_t nspare;
-    int64_t *position; /* [room] last one at p % room that had a frame; -1: none */
+    double now_s, *came_s; /* [room] of the frame in a slot */
+    int64_t *position;     /* [room] last one at p % room that had a frame; -1: none */
     struct {
         size_t n, age; /* age: frames in place since the first */
         int64_t number[CONFIRM];
@@ -63,11 +64,12 @@ psr_status psr_frame_order_create(psr_frame_order **out, const struct psr_frame_
     o->slot = malloc(desc->room * sizeof *o->slot);
     o->spare = malloc(desc->room * sizeof *o->spare);
     o->position = malloc(desc->room * sizeof *o->position);
+    o->came_s = malloc(desc->room * sizeof *o->came_s);
     o->strange.frame = malloc(CONFIRM * desc->frame_bytes);
-    if (!o->frame || !o->slot || !o->spare || !o->position || !o->strange.frame) {
+    if (!o->frame || !o->slot || !o->spare || !o->position || !o->came_s || !o->strange.frame) {
         psr_frame_order_destroy(o);
         return psr_fail_nomem(err, "frames to be put in order",
-                              (double)desc->room * ((double)desc->frame_bytes + 24));
+                              (double)desc->room * ((double)desc->frame_bytes + 32));
     }
     for (size_t i = 0; i < desc->room; i++) {
         o->position[i] = -1;
@@ -87,6 +89,7 @@ void psr_frame_order_destroy(psr_frame_order *o)
     free(o->slot);
     free(o->spare);
     free(o->position);
+    free(o->came_s);
     free(o->strange.frame);
     free(o);
 }
@@ -128,6 +131,7 @@ static void place(psr_frame_order *o, int64_t position, const void *frame)
         return;
     o->slot[at] = o->spare[--o->nspare];
     memcpy(o->frame + o->slot[at] * o->d.frame_bytes, frame, o->d.frame_bytes);
+    o->came_s[o->slot[at]] = o->now_s;
     o->position[at] = position;
     o->counts.accepted++;
 }
@@ -203,6 +207,11 @@ void psr_frame_order_begin(psr_frame_order *o, int64_t number)
     o->started = true;
 }
 
+void psr_frame_order_clock(psr_frame_order *o, double now_s)
+{
+    o->now_s = now_s;
+}
+
 void psr_frame_order_put(psr_frame_order *o, int64_t number, const void *frame)
 {
     if (number < 0 || number > number_max) {
@@ -267,6 +276,7 @@ struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *fr
     for (; run.n < n && o->next < stop && is_there(o, o->next); run.n++, o->next++) {
         const size_t slot = o->slot[place_of(o, o->next)];
         memcpy((unsigned char *)frames + run.n * bytes, o->frame + slot * bytes, bytes);
+        run.came_s = run.n == 0 ? o->came_s[slot] : run.came_s;
         o->spare[o->nspare++] = slot;
     }
     return run.n ? run : take_lost(o);

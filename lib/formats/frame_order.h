@@ -45,6 +45,9 @@ PSR_MUST_CHECK psr_status psr_frame_order_create(psr_frame_order **out,
 /* The stream begins with this number; otherwise with that of the first frame put. */
 void psr_frame_order_begin(psr_frame_order *o, int64_t number);
 
+/* Frames that are put from now on came at this time, in seconds of any clock. */
+void psr_frame_order_clock(psr_frame_order *o, double now_s);
+
 /* Takes a frame.
  * Given:  number   any; those below 0 are out of place */
 void psr_frame_order_put(psr_frame_order *o, int64_t number, const void *frame);
@@ -58,6 +61,7 @@ struct psr_frame_run {
     size_t n;
     int64_t lost;
     bool restart;
+    double came_s; /* when the first of the frames came; 0 without a clock */
 };
 
 static inline bool psr_frame_run_is_empty(const struct psr_frame_run *run)

@@ -35,6 +35,7 @@ struct psr_udp_frames {
     /* of the thread that reads */
     unsigned char *held; /* [DATAGRAMS][datagram_bytes - prefix] */
     size_t at, end;      /* bytes of it */
+    double came_s;       /* when the first of them came */
     bool ended;
     double reported_s;
     int64_t reported_lost;
@@ -143,6 +144,7 @@ static psr_status take_datagrams(struct psr_udp_frames *u, psr_err *err)
     if (st)
         return st;
     u->end = run.n * (u->datagram_bytes - u->prefix);
+    u->came_s = run.came_s;
     const bool ended = psr_frame_run_is_empty(&run);
     if (psr_seconds() - u->reported_s > report_s || (ended && !u->ended))
         report(u, ended);
@@ -163,6 +165,11 @@ psr_status psr_udp_frames_read(psr_udp_frames *u, void *to, size_t n, size_t *go
     memcpy(to, u->held + u->at, *got);
     u->at += *got;
     return PSR_OK;
+}
+
+double psr_udp_frames_came(const psr_udp_frames *u)
+{
+    return u->came_s;
 }
 
 /* --- beginning and end -------------------------------------------------------------------------- */

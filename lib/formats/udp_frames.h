@@ -22,6 +22,9 @@ PSR_MUST_CHECK psr_status psr_udp_frames_open(psr_udp_frames **out, const char *
 PSR_MUST_CHECK psr_status psr_udp_frames_read(psr_udp_frames *u, void *to, size_t n, size_t *got,
                                               psr_err *err);
 
+/* When the first of the bytes that were read last came, by the monotonic clock. */
+double psr_udp_frames_came(const psr_udp_frames *u);
+
 /* Frees it; NULL is allowed. */
 void psr_udp_frames_close(psr_udp_frames *u);
 

@@ -72,8 +72,10 @@ static void sort_packet(psr_udp_receiver *r, const unsigned char *packet, size_t
     r->counts.foreign += what == PSR_UDP_FOREIGN;
     if (what != PSR_UDP_FOREIGN)
         r->last_s = r->now_s;
-    if (what == PSR_UDP_FRAME && r->order)
+    if (what == PSR_UDP_FRAME && r->order) {
+        psr_frame_order_clock(r->order, r->now_s);
         psr_frame_order_put(r->order, number, frame);
+    }
     if (what == PSR_UDP_END && r->end_s == 0)
         r->end_s = r->now_s;
 }

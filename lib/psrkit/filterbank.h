@@ -114,6 +114,11 @@ struct psr_filterbank_report {
     int64_t nrow, nrow_lost;           /* rows written, and those that hold nothing */
     double read_s, channels_s, rows_s; /* time spent waiting for reads, and on the others */
     const char *backend;               /* that makes spectra: "cpu" "cuda" */
+    /* Of a pipe or a network stream, rows with data, except those that waited for the first scale or for the
+     * end: how long after the last of its voltages came one was written, on average and at worst; and the
+     * most while the stream goes on, but for what the machine takes: a block and what the reader holds back. */
+    int64_t ntimed;
+    double latency_s, worst_s, block_s, hold_s;
 };
 void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_report *report);
 

@@ -23,6 +23,8 @@ static psr_status process(struct run *r, psr_filterbank *p)
     run_progress_end(&r->progress);
     if (!st)
         st = psr_filterbank_finish(p, &r->err);
+    if (!st && (r->opt.verbose || !r->opt.quiet))
+        digifil_print_latency(&r->tool, p);
     if (!st && r->opt.verbose)
         digifil_print_account(&r->tool, p);
     return st;

@@ -33,3 +33,16 @@ void digifil_print_account(const struct cli *tool, const psr_filterbank *p)
             (long long)r.nrow_lost, r.read_s, r.channels_s, r.rows_s,
             (double)r.nread * r.sample_bytes / 1e6 / all_s, (double)r.nread / r.rate_hz / all_s);
 }
+
+void digifil_print_latency(const struct cli *tool, const psr_filterbank *p)
+{
+    struct psr_filterbank_report r;
+    psr_filterbank_describe(p, &r);
+    if (r.ntimed == 0)
+        return;
+    fprintf(stderr,
+            "%s: %lld spectra were written %.3f s after their last voltages came, %.3f s at most "
+            "(bound: %.3f s, a block of %.3f s and %.3f s of frames, and what the machine takes)\n",
+            tool->name, (long long)r.ntimed, r.latency_s, r.worst_s, r.block_s + r.hold_s,
+            r.block_s, r.hold_s);
+}

@@ -8,4 +8,7 @@
 void digifil_print_plan(const struct cli *tool, const psr_filterbank *p);
 void digifil_print_account(const struct cli *tool, const psr_filterbank *p);
 
+/* How late the rows of a pipe or a network stream were; nothing of other inputs. */
+void digifil_print_latency(const struct cli *tool, const psr_filterbank *p);
+
 #endif
