@@ -45,8 +45,8 @@ struct psr_dada_ring {
     multilog_t *log;
     dada_hdu_t *hdu;
     bool locked;
-    pthread_t thread;
     /* of a writer */
+    pthread_t thread;
     atomic_bool stop; /* what has not been taken is dropped */
     sem_t ended;      /* by the thread */
     uint64_t filled;  /* bytes of the block that is written to */
@@ -111,25 +111,32 @@ static psr_status open_ring(psr_dada_ring **out, const char *path, bool writes, 
     return PSR_OK;
 }
 
-/* Starts a thread beside a pipe, whose other end is *fd.  Signals are for the threads of the program. */
-static psr_status start(psr_dada_ring *r, bool writes, void *(*move)(void *), int *fd, psr_err *err)
+/* Starts a thread beside a pipe, whose other end is *fd.  Signals are for the threads of the program.
+ * Returned: *thread, which is detached if it reads the ring, and frees r at any time then */
+static psr_status start(psr_dada_ring *r, bool writes, void *(*move)(void *), pthread_t *thread,
+                        int *fd, psr_err *err)
 {
     int ends[2];
     sigset_t all, before;
+    pthread_attr_t how;
     if (pipe2(ends, O_CLOEXEC))
         return psr_fail_errno(err, "%s: no pipe", r->name);
     (void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
     r->fd = ends[writes ? 0 : 1];
     *fd = ends[writes ? 1 : 0];
+    pthread_attr_init(&how);
+    pthread_attr_setdetachstate(&how, writes ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&r->thread, NULL, move, r);
+    const int failed = pthread_create(thread, &how, move, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&how);
     if (!failed)
         return PSR_OK;
+    psr_status st = psr_fail(err, PSR_ENOMEM, "%s: no thread", r->name);
     close(*fd);
     *fd = -1;
-    return psr_fail(err, PSR_ENOMEM, "%s: no thread", r->name);
+    return st;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -222,11 +229,10 @@ psr_status psr_dada_ring_read(int *fd, const char *path, psr_err *err)
     psr_status st = open_ring(&r, path, false, err);
     if (st)
         return st;
-    st = start(r, false, move_out, fd, err);
+    pthread_t thread;
+    st = start(r, false, move_out, &thread, fd, err);
     if (st)
         free_ring(r, false);
-    else
-        pthread_detach(r->thread);
     return st;
 }
 
@@ -358,7 +364,7 @@ psr_status psr_dada_ring_write(psr_dada_ring **out, int *fd, const char *path, p
     psr_status st = open_ring(&r, path, true, err);
     if (st)
         return st;
-    st = start(r, true, move_in, fd, err);
+    st = start(r, true, move_in, &r->thread, fd, err);
     if (st)
         free_ring(r, true);
     else
