@@ -232,6 +232,8 @@ EXTRA_DIST += \
 	tests/science/fold_consumers.txt \
 	tests/science/interference.py \
 	tests/science/interference.txt \
+	tests/science/live_noise.py \
+	tests/science/live_noise.txt \
 	tests/science/made_inf.py \
 	tests/science/mutants.txt \
 	tests/science/observations.sh \
