@@ -32,7 +32,7 @@ __device__ __forceinline__ row_place find_place(const beam_k_rows &r, uint32_t x
         exists = exists && ew < l.n_ew;
         beam = ns * l.n_ew + ew;
     }
-    return {(size_t)beam * nrow + k, exists ? k : NOWHERE};
+    return {(size_t)beam * r.stride + k, exists ? k : NOWHERE};
 }
 
 /* Of n elements from x0 on. */

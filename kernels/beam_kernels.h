@@ -185,9 +185,10 @@ cudaError_t beam_k_steer_any(const struct beam_k_steer *s, int product, cudaStre
 
 /* --- to rows of filterbanks ------------------------------------------------------------------- */
 
-/* Converts lines to [nbeam][nrow][nfreq], quantised; rows that a channel does not have are 0. */
+/* Converts lines to the first nrow of [nbeam][stride][nfreq], quantised; rows that a channel does not
+ * have are 0. */
 struct beam_k_rows {
-    size_t nfreq, nrow;
+    size_t nfreq, nrow, stride;
     struct beam_k_lines lines;
     int levels; /* they are: 0 for floats */
     const void *d_beam;

@@ -335,20 +335,20 @@ psr_status psr_beam_wait(psr_beam *p, size_t left, psr_err *err)
     return st;
 }
 
-psr_status psr_beam_start(psr_beam *p, const uint8_t *in, size_t nt, void *out, size_t stride,
-                          size_t *nrow, psr_err *err)
+static psr_status start(psr_beam *p, const uint8_t *in, size_t nt, const struct psr_beam_out *out,
+                        size_t *nrow, psr_err *err)
 {
     size_t n = psr_beam_rows(p, nt), row = psr_beam_row_bytes(p);
     *nrow = 0;
-    if (stride < n)
+    if (out->stride < n)
         return psr_fail_field(err, PSR_EINVAL, "stride",
-                              "beams: stride %zu is below the %zu rows ready", stride, n);
-    if (p->work.tds_min < p->work.tds_max)
+                              "beams: stride %zu is below the %zu rows ready", out->stride, n);
+    if (p->work.tds_min < p->work.tds_max && !out->on_device)
         for (size_t b = 0; b < p->work.nbeam; b++)
-            memset((char *)out + b * stride * row, 0, n * row);
+            memset((char *)out->rows + b * out->stride * row, 0, n * row);
     psr_status st = psr_beam_wait(p, 1, err);
     if (!st)
-        st = p->ops->execute(p->state, in, nt, p->nseen, out, stride, n, err);
+        st = p->ops->execute(p->state, in, nt, p->nseen, out, n, err);
     if (st) {
         p->under_way = 0;
         return st;
@@ -357,6 +357,20 @@ psr_status psr_beam_start(psr_beam *p, const uint8_t *in, size_t nt, void *out, 
     p->nseen += nt;
     *nrow = n;
     return PSR_OK;
+}
+
+psr_status psr_beam_start(psr_beam *p, const uint8_t *in, size_t nt, void *out, size_t stride,
+                          size_t *nrow, psr_err *err)
+{
+    const struct psr_beam_out to = {out, stride, false};
+    return start(p, in, nt, &to, nrow, err);
+}
+
+psr_status psr_beam_start_device(psr_beam *p, const uint8_t *in, size_t nt, void *d_out,
+                                 size_t stride, size_t *nrow, psr_err *err)
+{
+    const struct psr_beam_out to = {d_out, stride, p->ops->alloc_device != NULL};
+    return start(p, in, nt, &to, nrow, err);
 }
 
 psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out, size_t stride,
@@ -383,6 +397,19 @@ void psr_beam_free(const char *backend, void *memory)
     for (int b = 0; b < NBACKEND && memory; b++)
         if (!strcmp(backend, backends[b]->name))
             backends[b]->free(memory);
+}
+
+psr_status psr_beam_alloc_device(const psr_beam *p, size_t bytes, void **memory, psr_err *err)
+{
+    return p->ops->alloc_device ? p->ops->alloc_device(p->work.device, bytes, memory, err)
+                                : p->ops->alloc(p->work.device, bytes, memory, err);
+}
+
+void psr_beam_free_device(const char *backend, void *memory)
+{
+    for (int b = 0; b < NBACKEND && memory; b++)
+        if (!strcmp(backend, backends[b]->name))
+            (backends[b]->free_device ? backends[b]->free_device : backends[b]->free)(memory);
 }
 
 void psr_beam_describe(const psr_beam *p, struct psr_beam_info *info)

@@ -34,6 +34,13 @@ struct psr_beam_work {
     int device;
 };
 
+/* Where rows go: [nbeam][stride] of nfreq nbit / 8 bytes. */
+struct psr_beam_out {
+    void *rows;
+    size_t stride;
+    bool on_device; /* the rows lie there; never where the device is the host */
+};
+
 struct psr_beam_ops {
     const char *name;
 
@@ -45,15 +52,15 @@ struct psr_beam_ops {
     psr_status (*quantise)(void *state, psr_err *err);
 
     /* Takes samples t0 .. t0 + nt - 1 of the stream and gives the sums of channel f numbered
-     * t0 / tds[f] .. (t0 + nt) / tds[f] - 1 in rows 0, 1, ... of out, [nbeam][stride] rows of
-     * nfreq nbit / 8 bytes.  nrow is the largest count of any channel; nt and nrow may be 0.  Where
-     * w->tds_min < w->tds_max beam.c has put 0 into the nrow rows of every beam.  The first sum
+     * t0 / tds[f] .. (t0 + nt) / tds[f] - 1 in rows 0, 1, ... of out.  nrow is the largest count of
+     * any channel; nt and nrow may be 0.  Where w->tds_min < w->tds_max beam.c has put 0 into the
+     * nrow rows of every beam, but for those on a device.  The first sum
      * goes on from what the last execute left of it (nothing where t0 is 0).  An output is
      * quantised as psr_beam_quantise_value does.  Where there is a wait, in and out may be in use until it
      * has returned with no more than "left" (0 or 1) executes under way; before a third begins, and
      * before point, quantise and reset, beam.c waits. */
-    psr_status (*execute)(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,
-                          size_t stride, size_t nrow, psr_err *err);
+    psr_status (*execute)(void *state, const uint8_t *in, size_t nt, uint64_t t0,
+                          const struct psr_beam_out *out, size_t nrow, psr_err *err);
     psr_status (*wait)(void *state, size_t left, psr_err *err);
     void (*reset)(void *state);
 
@@ -62,9 +69,12 @@ struct psr_beam_ops {
     int64_t (*bytes)(const void *state); /* allocated */
     void (*destroy)(void *state);
 
-    /* Allocates host memory for in and out. */
+    /* Allocates host memory for in and out; and, for rows that stay, memory of the device: NULL for a
+     * backend whose device is the host. */
     psr_status (*alloc)(int device, size_t bytes, void **memory, psr_err *err);
     void (*free)(void *memory);
+    psr_status (*alloc_device)(int device, size_t bytes, void **memory, psr_err *err);
+    void (*free_device)(void *memory);
 };
 
 extern const struct psr_beam_ops psr_beam_cpu, psr_beam_cuda;

@@ -323,8 +323,8 @@ static void do_piece(struct cpu *cpu, const struct piece *p)
     }
 }
 
-static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,
-                          size_t stride, size_t nrow, psr_err *err)
+static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0,
+                          const struct psr_beam_out *out, size_t nrow, psr_err *err)
 {
     struct cpu *cpu = state;
     const size_t sample = cpu->w->nfreq * PSR_BEAM_NPOL * cpu->w->ndish;
@@ -334,8 +334,8 @@ static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0
                           .nt = nt - t < cpu->piece ? nt - t : cpu->piece,
                           .t0 = t0 + t,
                           .block_t0 = t0,
-                          .out = out,
-                          .stride = stride};
+                          .out = out->rows,
+                          .stride = out->stride};
         do_piece(cpu, &p);
     }
     return PSR_OK;

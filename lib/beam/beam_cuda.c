@@ -18,6 +18,7 @@ struct span {
     size_t nt, nrow;
     void *out; /* of the first beam */
     size_t stride;
+    bool stay; /* on the device, where out is */
 };
 
 /* --- a piece ---------------------------------------------------------------------------------- */
@@ -181,16 +182,15 @@ static cudaError_t steer_sums(const struct psr_beam_cuda *c, size_t nrow)
     return beam_k_points(&steer, c->work);
 }
 
-/* Makes rows and copies them to the host. */
-static cudaError_t emit_rows(struct psr_beam_cuda *c, const struct span *s)
+static cudaError_t launch_emit(const struct psr_beam_cuda *c, const struct span *s, void *d_out,
+                               size_t stride)
 {
     const struct psr_beam_work *w = c->w;
-    struct psr_beam_buffer *h = c->buffer + c->current;
-    const size_t row = w->nfreq * (size_t)w->nbit / 8;
     const bool levels = psr_beam_cuda_levels(c);
     const struct beam_k_rows rows = {
         .nfreq = w->nfreq,
         .nrow = s->nrow,
+        .stride = stride,
         .lines = psr_beam_cuda_lines(c, s->nrow, levels),
         .levels = levels,
         .d_beam = c->d_beam,
@@ -200,13 +200,24 @@ static cudaError_t emit_rows(struct psr_beam_cuda *c, const struct span *s)
         .nbit = w->nbit,
         .d_offset = c->d_offset,
         .d_scale = c->d_scale,
-        .d_out = h->d_rows,
+        .d_out = d_out,
     };
+    return beam_k_emit(&rows, c->work);
+}
+
+/* Makes rows, where they stay or to be copied to the host. */
+static cudaError_t emit_rows(struct psr_beam_cuda *c, const struct span *s)
+{
+    const struct psr_beam_work *w = c->w;
+    struct psr_beam_buffer *h = c->buffer + c->current;
+    const size_t row = w->nfreq * (size_t)w->nbit / 8;
     if (!s->nrow)
         return cudaSuccess;
     TRY(steer_sums(c, s->nrow));
+    if (s->stay)
+        return launch_emit(c, s, s->out, s->stride);
     TRY(cudaStreamWaitEvent(c->work, h->drained, 0));
-    TRY(beam_k_emit(&rows, c->work));
+    TRY(launch_emit(c, s, h->d_rows, s->nrow));
     TRY(cudaEventRecord(h->given, c->work));
     TRY(cudaStreamWaitEvent(c->out, h->given, 0));
     TRY(cudaMemcpy2DAsync(s->out, s->stride * row, h->d_rows, s->nrow * row, s->nrow * row,
@@ -253,11 +264,16 @@ static psr_status fail_block(const struct psr_beam_cuda *c, cudaError_t e, psr_e
     return psr_beam_cuda_fail(c, e, "beams", err);
 }
 
-static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,
-                          size_t stride, size_t nrow, psr_err *err)
+static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0,
+                          const struct psr_beam_out *out, size_t nrow, psr_err *err)
 {
     struct psr_beam_cuda *c = state;
-    const struct span all = {.t0 = t0, .nt = nt, .nrow = nrow, .out = out, .stride = stride};
+    const struct span all = {.t0 = t0,
+                             .nt = nt,
+                             .nrow = nrow,
+                             .out = out->rows,
+                             .stride = out->stride,
+                             .stay = out->on_device};
     cudaError_t e = run_pieces(c, in, all);
     return e ? fail_block(c, e, err) : PSR_OK;
 }
@@ -345,6 +361,23 @@ static psr_status alloc(int device, size_t size, void **memory, psr_err *err)
              : psr_device_pin(memory, size, err);
 }
 
+static psr_status alloc_device(int device, size_t size, void **memory, psr_err *err)
+{
+    int64_t taken = 0;
+    cudaError_t e = cudaSetDevice(device);
+    *memory = NULL;
+    e = e ? e : psr_cuda_take(memory, size, &taken);
+    if (e != cudaErrorMemoryAllocation)
+        return e ? psr_cuda_fail(device, e, "rows", err) : PSR_OK;
+    (void)cudaGetLastError();
+    return psr_fail_nomem(err, "rows on a device", (double)size);
+}
+
+static void free_device(void *memory)
+{
+    cudaFree(memory);
+}
+
 const struct psr_beam_ops psr_beam_cuda = {
     .name = "cuda",
     .create = create,
@@ -358,4 +391,6 @@ const struct psr_beam_ops psr_beam_cuda = {
     .destroy = destroy,
     .alloc = alloc,
     .free = psr_device_unpin,
+    .alloc_device = alloc_device,
+    .free_device = free_device,
 };

@@ -118,6 +118,18 @@ PSR_MUST_CHECK psr_status psr_beam_start(psr_beam *p, const uint8_t *in, size_t 
                                          size_t stride, size_t *nrow, psr_err *err);
 PSR_MUST_CHECK psr_status psr_beam_wait(psr_beam *p, size_t left, psr_err *err);
 
+/* As psr_beam_start, but the rows stay on the plan's device, in memory of psr_beam_alloc_device, for what
+ * works on them there (psr_dedisp_beams_execute_device): no copy to the host is made.  Its device is the
+ * host's memory with backend "cpu".
+ * Given:   d_out   [nbeam][stride] rows of psr_beam_row_bytes, at the start of such memory or whole rows
+ *                  after it: several executes may fill it, d_out going on by their rows
+ * Notes:   the rows are those of psr_beam_start to the bit; any stream may read them when psr_beam_wait has
+ *          returned, and no start may write over them while they are read
+ * Status:  those of psr_beam_execute */
+PSR_MUST_CHECK psr_status psr_beam_start_device(psr_beam *p, const uint8_t *in, size_t nt,
+                                                void *d_out, size_t stride, size_t *nrow,
+                                                psr_err *err);
+
 /* Discards the samples seen: the next execute begins a new stream.  Directions and output format
  * are kept. */
 void psr_beam_reset(psr_beam *p);
@@ -129,10 +141,18 @@ PSR_MUST_CHECK psr_status psr_beam_alloc(const psr_beam *p, size_t bytes, void *
                                          psr_err *err);
 void psr_beam_free(const char *backend, void *memory);
 
+/* Allocates memory of the plan's device for rows, beside mem_bytes.  It may outlive the plan.
+ * psr_beam_free_device accepts NULL.
+ * Status: PSR_ENOMEM, PSR_EDEVICE */
+PSR_MUST_CHECK psr_status psr_beam_alloc_device(const psr_beam *p, size_t bytes, void **memory,
+                                                psr_err *err);
+void psr_beam_free_device(const char *backend, void *memory);
+
 /* Properties of the plan, for reports and tests. */
 struct psr_beam_info {
-    const char *backend; /* static storage; to be passed to psr_beam_free */
-    int64_t bytes;       /* allocated by the plan */
+    const char
+        *backend;  /* static storage; to be passed to psr_beam_free and psr_beam_free_device */
+    int64_t bytes; /* allocated by the plan */
 };
 void psr_beam_describe(const psr_beam *p, struct psr_beam_info *info);
 

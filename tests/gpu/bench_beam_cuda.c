@@ -207,6 +207,7 @@ static cudaError_t run_emit(void *ctx)
     const bool levels = psr_beam_cuda_levels(&b->c);
     const struct beam_k_rows rows = {.nfreq = b->e->nfreq,
                                      .nrow = b->nrow,
+                                     .stride = b->nrow,
                                      .lines = psr_beam_cuda_lines(&b->c, b->nrow, levels),
                                      .levels = levels,
                                      .d_beam = b->c.d_beam,
