@@ -11,6 +11,7 @@ struct sky {
     double *x[MAXBEAM];
     unsigned char *data[MAXBEAM];
     struct psr_dedisp_beams_desc d;
+    size_t downsamp[MAXDM];
     uint64_t taken[MAXBEAM];
 };
 
@@ -29,6 +30,17 @@ static void set_widths(struct shape *s, uint64_t *seed)
         s->freq_mhz[c] = mhz + width / 2;
         mhz += width;
     }
+}
+
+/* Trials of any DM may sum any of a few numbers. */
+static void give_sums(struct sky *k, uint64_t *seed)
+{
+    size_t n[3] = {(size_t)tap_between(seed, 1, 3)};
+    n[1] = n[0] * (size_t)tap_between(seed, 1, 5);
+    n[2] = n[1] * (size_t)tap_between(seed, 2, 4);
+    for (size_t i = 0; i < k->d.ndm; i++)
+        k->downsamp[i] = n[tap_between(seed, 0, 2)];
+    k->d.downsamp = k->downsamp;
 }
 
 __attribute__((unused)) static void choose_sky(struct sky *k, uint64_t *seed)
@@ -62,7 +74,10 @@ __attribute__((unused)) static void choose_sky(struct sky *k, uint64_t *seed)
         .block = (size_t)tap_between(seed, 1, 300),
         .nhalve = (size_t)tap_between(seed, 0, PSR_DEDISP_BEAMS_MAXHALVE),
         .nthread = s->nthread,
+        .aligned = tap_uniform(seed) < 0.3,
     };
+    if (tap_uniform(seed) < 0.3)
+        give_sums(k, seed);
     for (size_t b = 0; b < k->d.nbeam; b++) {
         if (b)
             fill(&k->s, k->s.nsamp, seed, false);

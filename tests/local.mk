@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	tests/t_baseband \
 	tests/t_beam \
 	tests/t_beam_pulses \
+	tests/t_beam_rows \
 	tests/t_beam_scales \
 	tests/t_beam_theorem \
 	tests/t_beamformer \
@@ -169,6 +170,7 @@ dist_noinst_DATA += \
 	tests/accel_truth.h \
 	tests/baseband_made.h \
 	tests/beam_ref.h \
+	tests/beam_rows.h \
 	tests/bench.bash \
 	tests/bench.h \
 	tests/beams_shape.h \
@@ -456,6 +458,7 @@ GPU_TESTS = \
 	tests/gpu/t_accelsearch_cuda \
 	tests/gpu/t_beam_cuda \
 	tests/gpu/t_beam_peaks \
+	tests/gpu/t_beam_rows_cuda \
 	tests/gpu/t_beam_slots \
 	tests/gpu/t_clean_auto_cuda \
 	tests/gpu/t_dedisp_beams_cuda \
@@ -489,6 +492,9 @@ EXTRA_DIST += tests/gpu/beam_peaks.cu
 tests/gpu/beam_peaks.$(OBJEXT): tests/gpu/beam_peaks.h kernels/nvcc-flags
 tests/gpu/beam_peaks.$(OBJEXT): kernel_flags = -fmad=false
 CLEANFILES += tests/gpu/beam_peaks.$(OBJEXT)
+tests_gpu_t_beam_rows_cuda_SOURCES = tests/gpu/t_beam_rows_cuda.c tests/gpu/beam_shape.h tests/beam_rows.h
+tests_gpu_t_beam_rows_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_beam_rows_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_t_beam_slots_SOURCES = tests/gpu/t_beam_slots.c
 tests_gpu_t_beam_slots_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_beam_slots_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)

@@ -114,7 +114,8 @@ static bool same_lags(const struct sky *k, const psr_dedisp_beams *p, size_t lin
     bool pass = true;
     for (size_t i = 0; i < l.ndm; i++) {
         int64_t shift = (int64_t)psr_dedisp_beams_shift(p, line, i);
-        pass &= shift == (int64_t)psr_dedisp_shift(q, i) && (!i || dm[i] >= dm[i - 1]);
+        size_t want = k->d.aligned ? psr_dedisp_maxshift(q) : psr_dedisp_shift(q, i);
+        pass &= shift == (int64_t)want && (!i || dm[i] >= dm[i - 1]);
         for (size_t c = 0; c < k->d.nchan; c++) {
             int64_t lag = psr_dedisp_beams_lag(p, line, i, c);
             bool kept = !k->d.keep || k->d.keep[c];
@@ -140,6 +141,7 @@ static bool all_trials(const struct sky *k, const psr_dedisp_beams *p, size_t nl
         for (size_t i = 0; i < l.ndm; i++) {
             double dm = k->d.dm[l.trial[i]];
             int64_t want = k->d.scrunch > 0 ? psr_scrunch(dm * smear, k->d.scrunch, 65536) : 1;
+            want = k->d.downsamp ? (int64_t)k->d.downsamp[l.trial[i]] : want;
             if ((int64_t)l.downsamp != want)
                 return false;
         }
@@ -290,6 +292,14 @@ static void test_refusals(void)
     d = good;
     d.nbit = 3;
     refuse(d, PSR_EINVAL, "nbit");
+    d = good;
+    size_t sums[10] = {2, 2, 2, 6, 6, 6, 6, 9, 12, 12};
+    d.downsamp = sums;
+    refuse(d, PSR_EINVAL, "downsamp");
+    sums[7] = 0;
+    refuse(d, PSR_EINVAL, "downsamp");
+    sums[7] = 131072 * 3;
+    refuse(d, PSR_EINVAL, "downsamp");
     d = good;
     d.smear = 1;
     refuse(d, PSR_EINVAL, "smear");

@@ -234,6 +234,12 @@ struct psr_dedisp_beams_desc {
     int64_t mem_bytes; /* limit; 0: a quarter of the machine's memory; on a device, what is free */
     const char *backend; /* "cpu" "cuda"; NULL is "cpu" */
     int device;          /* of the backend */
+    const size_t
+        *downsamp; /* [ndm] samples that each trial sums, 1 to 65536, instead of scrunch: of the
+                               numbers each a multiple of the next smaller one; copied; NULL: by scrunch */
+    bool
+        aligned; /* the trials of a line come out together, as those of a psr_dedisp: shift(i) of all is
+                     that of the line's longest sweep.  A beam's state is up to twice as large */
 };
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (floats, 32-bit samples; with
@@ -290,6 +296,17 @@ int64_t psr_dedisp_beams_lag(const psr_dedisp_beams *p, size_t line, size_t i, s
  * Status: PSR_EINVAL (beam, nsamp), PSR_ENOMEM, PSR_EDEVICE, after which the plan can only be freed */
 PSR_MUST_CHECK psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void *in,
                                                    size_t nsamp, psr_err *err);
+
+/* As psr_dedisp_beams_execute, with spectra on the plan's device, such as the rows of
+ * psr_beam_start_device; the device of backend "cpu" is the host's memory.
+ * Given:  d_in     [nsamp][nchan] as "in" there; read in place, owned by the caller
+ *         stream   cudaStream_t of that device on which they are written: the plan's work waits for what
+ *                  has been enqueued there, and what is enqueued there afterwards waits until the spectra
+ *                  have been read; NULL: they are complete, and the call returns when they have been read
+ * Status: as psr_dedisp_beams_execute */
+PSR_MUST_CHECK psr_status psr_dedisp_beams_execute_device(psr_dedisp_beams *p, size_t beam,
+                                                          const void *d_in, void *stream,
+                                                          size_t nsamp, psr_err *err);
 
 /* Series that the last execute completed. */
 struct psr_dedisp_beams_series {

@@ -102,12 +102,29 @@ struct ranked {
     size_t i, downsamp;
 };
 
-static int by_rising_dm(const void *pa, const void *pb)
+/* Sums rise with DM, but where they are given. */
+static int by_line(const void *pa, const void *pb)
 {
     const struct ranked *a = pa, *b = pb;
+    if (a->downsamp != b->downsamp)
+        return a->downsamp < b->downsamp ? -1 : 1;
     if (a->dm != b->dm)
         return a->dm < b->dm ? -1 : 1;
     return a->i < b->i ? -1 : a->i > b->i;
+}
+
+/* Given sums are those of another plan, whose lines are to be these. */
+static psr_status check_sums(const struct ranked *rank, size_t ndm, psr_err *err)
+{
+    for (size_t k = 0; k < ndm; k++) {
+        size_t n = rank[k].downsamp, before = k ? rank[k - 1].downsamp : 1;
+        if (n < 1 || n > MAXDOWNSAMP || n % before)
+            return psr_fail_field(err, PSR_EINVAL, "downsamp",
+                                  "dedispersion: %zu samples summed, must be 1 to %d and a "
+                                  "multiple of the next smaller number, %zu",
+                                  n, MAXDOWNSAMP, before);
+    }
+    return PSR_OK;
 }
 
 static struct ranked *rank_trials(const struct psr_dedisp_beams_desc *d, psr_err *err)
@@ -120,9 +137,9 @@ static struct ranked *rank_trials(const struct psr_dedisp_beams_desc *d, psr_err
     }
     for (size_t i = 0; i < d->ndm; i++) {
         int64_t n = d->scrunch > 0 ? psr_scrunch(d->dm[i] * smear, d->scrunch, MAXDOWNSAMP) : 1;
-        rank[i] = (struct ranked){d->dm[i], i, (size_t)n};
+        rank[i] = (struct ranked){d->dm[i], i, d->downsamp ? d->downsamp[i] : (size_t)n};
     }
-    qsort(rank, d->ndm, sizeof *rank, by_rising_dm);
+    qsort(rank, d->ndm, sizeof *rank, by_line);
     return rank;
 }
 
@@ -145,7 +162,7 @@ static psr_status make_lines(psr_dedisp_beams *p, psr_err *err)
         free(rank);
         return rank ? psr_fail_nomem(err, "lines", MAXLINE * sizeof *p->line) : PSR_ENOMEM;
     }
-    psr_status st = PSR_OK;
+    psr_status st = check_sums(rank, p->d.ndm, err);
     for (size_t a = 0, b; a < p->d.ndm && !st; a = b) {
         for (b = a; b < p->d.ndm && rank[b].downsamp == rank[a].downsamp; b++)
             ;
@@ -317,6 +334,7 @@ psr_status psr_dedisp_beams_create(psr_dedisp_beams **out, const struct psr_dedi
     if (!st)
         st = build(p, err);
     p->d.freq_mhz = p->d.dm = NULL;
+    p->d.downsamp = NULL;
     p->d.keep = NULL;
     p->d.backend = NULL;
     if (st)
@@ -368,8 +386,9 @@ static void execute_on_cpu(psr_dedisp_beams *p, struct beam *b, const void *in, 
     }
 }
 
-psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void *in, size_t nsamp,
-                                    psr_err *err)
+/* Given: on_device, stream   as for psr_dedisp_beams_execute_device */
+static psr_status execute(psr_dedisp_beams *p, size_t beam, const void *in, bool on_device,
+                          void *stream, size_t nsamp, psr_err *err)
 {
     if (beam >= p->d.nbeam)
         return psr_fail_field(err, PSR_EINVAL, "beam", "dedispersion: beam %zu of %zu", beam,
@@ -381,10 +400,12 @@ psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void
     struct beam *b = p->beam + beam;
     uint64_t was = b->nspec;
     psr_status st = PSR_OK;
-    if (p->device)
-        st = p->ops->execute(p->device, beam, in, was, nsamp, err);
-    else
+    if (!p->device)
         execute_on_cpu(p, b, in, was, nsamp);
+    else if (on_device)
+        st = p->ops->execute_device(p->device, beam, in, stream, was, nsamp, err);
+    else
+        st = p->ops->execute(p->device, beam, in, was, nsamp, err);
     if (st)
         return st;
     b->nspec = was + nsamp;
@@ -394,6 +415,18 @@ psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void
         l->nout = (size_t)(b->nspec / l->downsamp - l->first);
     }
     return PSR_OK;
+}
+
+psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void *in, size_t nsamp,
+                                    psr_err *err)
+{
+    return execute(p, beam, in, false, NULL, nsamp, err);
+}
+
+psr_status psr_dedisp_beams_execute_device(psr_dedisp_beams *p, size_t beam, const void *d_in,
+                                           void *stream, size_t nsamp, psr_err *err)
+{
+    return execute(p, beam, d_in, true, stream, nsamp, err);
 }
 
 void psr_dedisp_beams_reset(psr_dedisp_beams *p, size_t beam)
@@ -453,13 +486,19 @@ void psr_dedisp_beams_band(const psr_dedisp_beams *p, size_t line, size_t band,
 
 size_t psr_dedisp_beams_shift(const psr_dedisp_beams *p, size_t line, size_t i)
 {
-    return psr_dedisp_shift(p->line[line].plan, i);
+    const psr_dedisp *plan = p->line[line].plan;
+    return p->d.aligned ? psr_dedisp_maxshift(plan) : psr_dedisp_shift(plan, i);
+}
+
+const psr_dedisp *psr_dedisp_beams_plan(const psr_dedisp_beams *p, size_t line)
+{
+    return p->line[line].plan;
 }
 
 int64_t psr_dedisp_beams_lag(const psr_dedisp_beams *p, size_t line, size_t i, size_t c)
 {
     const psr_dedisp *plan = p->line[line].plan;
-    return (int64_t)psr_dedisp_shift(plan, i) - psr_dedisp_delay(plan, i, c);
+    return (int64_t)psr_dedisp_beams_shift(p, line, i) - psr_dedisp_delay(plan, i, c);
 }
 
 void psr_dedisp_beams_series(const psr_dedisp_beams *p, size_t line,

@@ -37,7 +37,7 @@ struct line {
 /* A block's spectra. */
 struct raw {
     void *d_in;
-    cudaEvent_t copied, used;
+    cudaEvent_t copied, used; /* have come; are in circles */
 };
 
 struct beams_cuda {
@@ -56,6 +56,7 @@ struct beams_cuda {
     uint32_t *d_chan;
     struct raw raw[NRAW];
     int turn;
+    cudaEvent_t given, taken; /* of spectra on the device */
     cudaStream_t in, work;
     cudaError_t failed; /* of a reset */
     int64_t bytes;
@@ -210,6 +211,8 @@ static cudaError_t take_memory(struct beams_cuda *c)
         TRY(cudaEventCreateWithFlags(&c->raw[n].copied, cudaEventDisableTiming));
         TRY(cudaEventCreateWithFlags(&c->raw[n].used, cudaEventDisableTiming));
     }
+    TRY(cudaEventCreateWithFlags(&c->given, cudaEventDisableTiming));
+    TRY(cudaEventCreateWithFlags(&c->taken, cudaEventDisableTiming));
     for (size_t b = 0; b < c->nbeam; b++)
         TRY(psr_cuda_take(&c->d_beam[b], bytes_of_beam(c), &each));
     TRY(cudaStreamSynchronize(cudaStreamLegacy)); /* memory is cleared there, and used elsewhere */
@@ -291,6 +294,10 @@ static void destroy(void *state)
             cudaEventDestroy(c->raw[n].used);
     }
     cudaFree(c->d_chan);
+    if (c->given)
+        cudaEventDestroy(c->given);
+    if (c->taken)
+        cudaEventDestroy(c->taken);
     if (c->in)
         cudaStreamDestroy(c->in);
     if (c->work)
@@ -363,8 +370,9 @@ static cudaError_t run_levels(struct beams_cuda *c, const struct line *n, const 
     return cudaSuccess;
 }
 
-static cudaError_t run_block(struct beams_cuda *c, size_t beam, const struct raw *r, uint64_t was,
-                             size_t nsamp)
+/* Spectra of d_in have entered circles when the work reaches event "used". */
+static cudaError_t run_block(struct beams_cuda *c, size_t beam, const void *d_in, cudaEvent_t used,
+                             uint64_t was, size_t nsamp)
 {
     char *d_beam = c->d_beam[beam];
     const size_t downsamp = c->line->l->downsamp;
@@ -376,7 +384,7 @@ static cudaError_t run_block(struct beams_cuda *c, size_t beam, const struct raw
         .downsamp = downsamp,
         .before = (size_t)(was % downsamp),
         .d_partial = (uint32_t *)(d_beam + c->ring_bytes),
-        .d_in = r->d_in,
+        .d_in = d_in,
         .nsamp = nsamp,
     };
     for (size_t n = 0; n < c->nline; n++) {
@@ -384,9 +392,11 @@ static cudaError_t run_block(struct beams_cuda *c, size_t beam, const struct raw
         uint64_t first = was / l->l->downsamp;
         size_t nout = (size_t)((was + nsamp) / l->l->downsamp - first);
         TRY(enter(c, n, d_beam, (int64_t)first, nout, &spectra));
+        if (n == 0)
+            TRY(cudaEventRecord(used, c->work));
         TRY(run_levels(c, l, d_beam, nout));
     }
-    return cudaEventRecord(r->used, c->work);
+    return cudaSuccess;
 }
 
 static cudaError_t take_block(struct beams_cuda *c, size_t beam, const void *in, uint64_t was,
@@ -400,7 +410,7 @@ static cudaError_t take_block(struct beams_cuda *c, size_t beam, const void *in,
     TRY(cudaMemcpyAsync(r->d_in, in, nsamp * c->row_bytes, cudaMemcpyHostToDevice, c->in));
     TRY(cudaEventRecord(r->copied, c->in));
     TRY(cudaStreamWaitEvent(c->work, r->copied, 0));
-    TRY(run_block(c, beam, r, was, nsamp));
+    TRY(run_block(c, beam, r->d_in, r->used, was, nsamp));
     return cudaEventSynchronize(r->copied);
 }
 
@@ -409,6 +419,27 @@ static psr_status execute(void *state, size_t beam, const void *in, uint64_t was
 {
     struct beams_cuda *c = state;
     cudaError_t e = nsamp ? take_block(c, beam, in, was, nsamp) : c->failed;
+    return e ? psr_cuda_fail(c->device, e, "dedispersion of beams", err) : PSR_OK;
+}
+
+static cudaError_t take_there(struct beams_cuda *c, size_t beam, const void *d_in,
+                              cudaStream_t stream, uint64_t was, size_t nsamp)
+{
+    TRY(c->failed);
+    TRY(cudaSetDevice(c->device));
+    if (stream) {
+        TRY(cudaEventRecord(c->given, stream));
+        TRY(cudaStreamWaitEvent(c->work, c->given, 0));
+    }
+    TRY(run_block(c, beam, d_in, c->taken, was, nsamp));
+    return stream ? cudaStreamWaitEvent(stream, c->taken, 0) : cudaEventSynchronize(c->taken);
+}
+
+static psr_status execute_device(void *state, size_t beam, const void *d_in, void *stream,
+                                 uint64_t was, size_t nsamp, psr_err *err)
+{
+    struct beams_cuda *c = state;
+    cudaError_t e = nsamp ? take_there(c, beam, d_in, stream, was, nsamp) : c->failed;
     return e ? psr_cuda_fail(c->device, e, "dedispersion of beams", err) : PSR_OK;
 }
 
@@ -438,6 +469,7 @@ const struct psr_beams_device_ops psr_beams_cuda = {
     .name = "cuda",
     .create = create,
     .execute = execute,
+    .execute_device = execute_device,
     .reset = reset,
     .series = series,
     .destroy = destroy,

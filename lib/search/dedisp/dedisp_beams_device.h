@@ -16,6 +16,10 @@ struct psr_beams_device_ops {
     /* Takes spectra was .. was + nsamp - 1 of a beam; returns when "in" may be overwritten. */
     psr_status (*execute)(void *state, size_t beam, const void *in, uint64_t was, size_t nsamp,
                           psr_err *err);
+    /* The same of spectra on the device, which are read in place.  A stream that is not NULL writes
+     * them, and may overwrite them afterwards; else returns when they may be overwritten. */
+    psr_status (*execute_device)(void *state, size_t beam, const void *d_in, void *stream,
+                                 uint64_t was, size_t nsamp, psr_err *err);
     /* Blanks a beam; a failure is told by the next execute. */
     void (*reset)(void *state, size_t beam);
     void (*series)(void *state, size_t line, struct psr_device_series *series);
@@ -23,6 +27,9 @@ struct psr_beams_device_ops {
 };
 
 extern const struct psr_beams_device_ops psr_beams_cuda;
+
+/* The plan of a line, for functions that return shifts and delays, and psr_mask_correction_create. */
+const psr_dedisp *psr_dedisp_beams_plan(const psr_dedisp_beams *p, size_t line);
 
 /* Returned: *ops   NULL for the CPU
  * Status:   PSR_EDEVICE naming the backend */

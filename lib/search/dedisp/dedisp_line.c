@@ -46,8 +46,8 @@ static psr_status make_layout(struct psr_dedisp_line *l, const struct psr_dedisp
     return PSR_OK;
 }
 
-/* Every trial ends with the latest sample of its last channel. */
-static psr_status align_trials(struct psr_dedisp_line *l, psr_err *err)
+/* Every trial ends with the latest sample of its last channel; aligned ones with that of the longest sweep. */
+static psr_status align_trials(struct psr_dedisp_line *l, bool aligned, psr_err *err)
 {
     size_t nkept = l->layout->nkept, maxshift = psr_dedisp_maxshift(l->plan);
     l->align = malloc(l->ndm * sizeof *l->align);
@@ -59,7 +59,7 @@ static psr_status align_trials(struct psr_dedisp_line *l, psr_err *err)
     l->youngest = l->largest + nkept;
     l->oldest = l->youngest + nkept;
     for (size_t i = 0; i < l->ndm; i++)
-        l->align[i] = (int32_t)(maxshift - psr_dedisp_shift(l->plan, i));
+        l->align[i] = aligned ? 0 : (int32_t)(maxshift - psr_dedisp_shift(l->plan, i));
     psr_status st = psr_merge_reach(&l->layout->tree, l->align, l->least, l->largest, err);
     for (size_t k = 0; k < nkept && !st; k++) {
         l->youngest[k] = (int32_t)maxshift - l->largest[k];
@@ -193,7 +193,7 @@ psr_status psr_dedisp_line_create(struct psr_dedisp_line *l,
     if (st)
         return st;
     l->lanes = psr_lanes_for(psr_dedisp_layout_sample_max(l->layout), l->layout->nkept);
-    if ((st = align_trials(l, err)) || (st = make_bands(l, desc->nhalve, err)))
+    if ((st = align_trials(l, desc->aligned, err)) || (st = make_bands(l, desc->nhalve, err)))
         return st;
     return make_bias(l, err);
 }
