@@ -321,7 +321,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/clean_files.c \
 	lib/pipeline/clean_files.h \
 	lib/pipeline/dedispersion.h \
+	lib/pipeline/dedispersion_beams.c \
+	lib/pipeline/dedispersion_beams.h \
 	lib/pipeline/dedispersion_direct.c \
+	lib/pipeline/dedispersion_memory.c \
+	lib/pipeline/dedispersion_memory.h \
 	lib/pipeline/dedispersion_presto.c \
 	lib/pipeline/dedispersion_subbands.c \
 	lib/pipeline/dump.c \
@@ -353,6 +357,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/lines.c \
 	lib/pipeline/lines.h \
 	lib/pipeline/pipeline.c \
+	lib/pipeline/pipeline_beams.c \
 	lib/pipeline/pipeline_by_lines.c \
 	lib/pipeline/pipeline_by_lines.h \
 	lib/pipeline/pipeline_check.c \

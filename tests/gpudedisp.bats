@@ -411,6 +411,34 @@ check_frb() {
         grep -q '^gpudedisp: beam v_beam2: 13672 spectra in, .* pulses'
 }
 
+@test "-beams with tree sums shares a plan, and makes of each beam what it makes alone" {
+    for b in 1 2 3; do
+        fakebin -q -period 0 -tobs $((3 + b)) -tsamp 512 -nchans 64 -nbits 8 -fch1 1500 -foff 4 \
+            -seed $b -add "burst dm=60 t=2 width=4e-3 snr=$((10 * b))" -o "beam$b.fil"
+    done
+    run="gpudedisp -q -nobary -dmstep 40 -numdms 60 -algo tree -singlepulse -threshold 5"
+    mkdir many alone
+    (cd many && $run -beams -o t ../beam?.fil && $run -scrunch 1 -beams -o s ../beam?.fil &&
+        $run -scrunch 1 -downsamp 2 -clean auto -beams -mem 300M -o c ../beam?.fil &&
+        $run -ignorechan 3,9:12 -numout 5000 -sametail -beams -o n ../beam?.fil)
+    for b in 1 2 3; do
+        (cd alone && $run -o t_beam$b ../beam$b.fil && $run -scrunch 1 -o s_beam$b ../beam$b.fil &&
+            $run -scrunch 1 -downsamp 2 -clean auto -o c_beam$b ../beam$b.fil &&
+            $run -ignorechan 3,9:12 -numout 5000 -sametail -o n_beam$b ../beam$b.fil)
+    done
+    diff -r many alone
+    [ "$(ls many/?_beam?_DM*.dat | wc -l)" -eq 720 ]
+    told="gpudedisp -v -nobary -dmstep 40 -numdms 60 -algo tree -singlepulse -nowrite -beams -o v"
+    $told -scrunch 1 beam?.fil 2>shared
+    grep -q '^gpudedisp: 3 beams share a plan, which holds .* MB more for all$' shared
+    [ "$(grep -c '^gpudedisp: beam v_beam[123]: dedispersion holds .* MB$' shared)" -eq 3 ]
+    # Parts of the band, other kept channels, and memory that does not hold all: plans of their own.
+    $told -halve 1 beam?.fil 2>own
+    fails grep 'share a plan' own
+    $told beam1.fil 2>own
+    fails grep 'share a plan' own
+}
+
 @test "beams differ by name, and in nothing else" {
     fakebin -q -period 0 -tobs 2 -tsamp 512 -nchans 64 -nbits 8 -seed 1 -o a.fil
     fakebin -q -period 0 -tobs 2 -tsamp 512 -nchans 32 -nbits 8 -seed 1 -o b.fil

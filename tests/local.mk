@@ -105,6 +105,7 @@ UNIT_TESTS = \
 	tests/t_output_group \
 	tests/t_overwrite_check \
 	tests/t_pipeline \
+	tests/t_pipeline_beams \
 	tests/t_pointing \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
@@ -472,6 +473,7 @@ GPU_TESTS = \
 	tests/gpu/t_lost_cuda \
 	tests/gpu/t_lost_pair_cuda \
 	tests/gpu/t_band_parts_cuda \
+	tests/gpu/t_pipeline_beams_cuda \
 	tests/gpu/t_pipeline_cuda \
 	tests/gpu/t_pulscan_cuda \
 	tests/gpu/t_pulscan_series_cuda \
@@ -533,6 +535,8 @@ tests_gpu_t_fold_search_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS
 # A pipeline is linked with all that it may read.
 tests_gpu_t_band_parts_cuda_SOURCES = tests/t_band_parts.c
 tests_gpu_t_band_parts_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
+tests_gpu_t_pipeline_beams_cuda_SOURCES = tests/t_pipeline_beams.c tests/sum_sink.h
+tests_gpu_t_pipeline_beams_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
 tests_gpu_t_pipeline_cuda_SOURCES = tests/t_pipeline.c tests/sum_sink.h
 tests_gpu_t_pipeline_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
 

@@ -30,7 +30,9 @@ struct psr_dedispersion_desc {
     int64_t mem_bytes;  /* for everything, cleaning included; 0: a quarter of the machine's */
 
     /* Format of the spectra, and the memory they already use. */
-    size_t most_block; /* spectra of a block at most; 0: as many as are fast */
+    struct psr_shared_beams *shared; /* plan of many beams; NULL: none, for other methods */
+    size_t beam;                     /* of it */
+    size_t most_block;               /* spectra of a block at most; 0: as many as are fast */
     int nbit;
     enum psr_kind kind;
     size_t read_bytes;      /* bytes of a spectrum as read */
@@ -84,14 +86,17 @@ struct psr_dedispersion_ops {
     psr_status (*run_device)(void *state, size_t line, struct psr_block *series, size_t *left,
                              psr_err *err);
 
-    /* The plan of a line; NULL if it has none. */
+    /* The plan of a line, for shifts and delays, and what psr_dedisp_describe would say of it; NULL if
+     * lines have none. */
     const psr_dedisp *(*plan)(const void *state, size_t line);
+    void (*describe)(const void *state, size_t line, struct psr_dedisp_info *info);
 
     void (*destroy)(void *state); /* NULL is allowed */
 };
 
-/* psrkit's series; sub-bands at one DM; and prepsubband's series or sub-bands. */
-extern const struct psr_dedispersion_ops psr_dedispersion_direct, psr_dedispersion_subbands,
-    psr_dedispersion_presto;
+/* psrkit's series; the same by a plan of many beams; sub-bands at one DM; and prepsubband's series or
+ * sub-bands. */
+extern const struct psr_dedispersion_ops psr_dedispersion_direct, psr_dedispersion_beams,
+    psr_dedispersion_subbands, psr_dedispersion_presto;
 
 #endif

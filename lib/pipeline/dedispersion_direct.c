@@ -1,9 +1,8 @@
 /* Dedisperses all lines of a plan with psr_dedisp_multi, in the memory that cleaning leaves. */
-#include "dedispersion.h"
+#include "dedispersion_memory.h"
 
 #include "base/memory.h"
 #include "search/dedisp/dedisp_multi.h"
-#include <math.h>
 #include <psrkit/tool.h>
 #include <stdlib.h>
 
@@ -14,47 +13,6 @@ struct direct {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Of a spectrum as it is read, and as it becomes beside that. */
-static double spectrum_bytes(const struct psr_dedispersion_desc *d)
-{
-    return (double)d->read_bytes + (double)d->cleaned_bytes;
-}
-
-/* Of the series of a spectrum, of the line that has the most. */
-static double series_bytes(const struct psr_dedispersion_desc *d)
-{
-    const struct psr_trial_list *t = d->trials;
-    double out = 0;
-    for (const struct psr_line *l = t->line; l < t->line + t->nline; l++)
-        out = fmax(out, 4 * (double)l->ndm / (double)l->downsamp);
-    return out;
-}
-
-/* Cleaning goes by whole blocks, whatever they take. */
-static int64_t cleaning_bytes(const struct psr_dedispersion_desc *d)
-{
-    const double out = series_bytes(d) * (d->equalise ? 2 : 1);
-    if (!d->clean_block)
-        return 0;
-    return d->clean_bytes + (int64_t)((double)d->clean_block * (spectrum_bytes(d) + out));
-}
-
-/* What -mem leaves to dedispersion. */
-static psr_status share_memory(const struct psr_dedispersion_desc *d, int64_t *mem_bytes,
-                               psr_err *err)
-{
-    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
-    int64_t all = psr_count_memory(d->mem_bytes), cleaning = cleaning_bytes(d);
-    *mem_bytes = all - cleaning;
-    if (*mem_bytes > 0)
-        return PSR_OK;
-    return psr_fail(err, PSR_ENOMEM,
-                    "-mem: %s, must be above the %s that cleaning takes with %zu spectra of %zu "
-                    "channels",
-                    psr_size_text(have, (double)all), psr_size_text(need, (double)cleaning),
-                    d->clean_block, d->obs->nchan);
-}
-
 /* Reports a lack of memory in terms of -mem. */
 static psr_status fail_memory(const struct psr_dedispersion_desc *d, const psr_err *why,
                               psr_err *err)
@@ -63,29 +21,24 @@ static psr_status fail_memory(const struct psr_dedispersion_desc *d, const psr_e
     if (!d->clean_block)
         return psr_fail(err, PSR_ENOMEM, "-mem: %.400s", why->msg);
     return psr_fail(err, PSR_ENOMEM, "-mem: %.300s; cleaning takes %s of %s", why->msg,
-                    psr_size_text(cleaning, (double)cleaning_bytes(d)),
+                    psr_size_text(cleaning, (double)psr_dedispersion_cleaning_bytes(d)),
                     psr_size_text(all, (double)psr_count_memory(d->mem_bytes)));
 }
 
-/* Whole blocks of cleaning, which is done in place but for what becomes floats. */
+/* Cleaning is done in place but for what becomes floats. */
 static size_t choose_block(const void *state)
 {
-    const size_t most_bytes = 64 << 20; /* larger ones are slower to go over again */
     const struct direct *s = state;
     const struct psr_dedispersion_desc *d = &s->d;
-    size_t most = most_bytes / d->read_bytes, n = psr_dedisp_multi_block(s->fan);
+    size_t n = psr_dedisp_multi_block(s->fan);
     if (d->most_block && d->most_block < n)
         n = d->most_block;
     if (d->cleaned_bytes)
-        n -= (size_t)((double)n * (double)d->read_bytes / spectrum_bytes(d));
+        n -= (size_t)((double)n * (double)d->read_bytes / psr_dedispersion_spectrum_bytes(d));
     if (d->equalise)
-        n -= (size_t)((double)n * series_bytes(d) / (spectrum_bytes(d) + 2 * series_bytes(d)));
-    if (d->clean_block) {
-        n = n + d->clean_block < most ? n + d->clean_block : most;
-        n -= n % d->clean_block;
-        n = n ? n : d->clean_block;
-    }
-    return d->obs->nsamp >= 0 && (size_t)d->obs->nsamp < n ? (size_t)d->obs->nsamp : n;
+        n -= (size_t)((double)n * psr_dedispersion_series_bytes(d) /
+                      (psr_dedispersion_spectrum_bytes(d) + 2 * psr_dedispersion_series_bytes(d)));
+    return psr_dedispersion_whole_block(d, n);
 }
 
 /* --- the plans -------------------------------------------------------------------------------- */
@@ -208,7 +161,7 @@ static psr_status create(void **state, const struct psr_dedispersion_desc *d, ps
     if (!s)
         return psr_fail_nomem(err, "dedispersion", sizeof *s);
     s->d = *d;
-    psr_status st = share_memory(d, &mem_bytes, err);
+    psr_status st = psr_dedispersion_share_memory(d, &mem_bytes, err);
     if (!st)
         st = psr_devices_choose(&device, d->device, err);
     return st ? st : start(s, mem_bytes, &device, err);
@@ -234,25 +187,15 @@ static const psr_dedisp *plan(const void *state, size_t line)
     return psr_dedisp_multi_plan(s->fan, line);
 }
 
-/* The input may be shorter than a trial's sweep, and then no sample of it is ever complete. */
+static void describe_line(const void *state, size_t line, struct psr_dedisp_info *info)
+{
+    psr_dedisp_describe(plan(state, line), info);
+}
+
 static psr_status check_length(const void *state, size_t line, int64_t nsamp, psr_err *err)
 {
     const struct direct *s = state;
-    const struct psr_trial_list *t = s->d.trials;
-    const struct psr_line *l = &t->line[line];
-    int64_t have = nsamp / l->downsamp;
-    size_t worst = 0;
-    for (size_t i = 1; i < l->ndm; i++) {
-        bool higher = t->dm[l->first + i] > t->dm[l->first + worst];
-        worst = higher != s->d.any_length ? i : worst;
-    }
-    int64_t sweep = (int64_t)psr_dedisp_shift(plan(s, line), worst);
-    if (have > sweep)
-        return PSR_OK;
-    return psr_fail(err, PSR_EINVAL,
-                    "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
-                    "complete",
-                    s->d.input, t->dm[l->first + worst], (long long)sweep, (long long)have);
+    return psr_dedispersion_check_length(&s->d, plan(s, line), line, nsamp, err);
 }
 
 static psr_status push(void *state, const struct psr_block *block, psr_err *err)
@@ -289,5 +232,6 @@ const struct psr_dedispersion_ops psr_dedispersion_direct = {
     .run = run,
     .run_device = run_device,
     .plan = plan,
+    .describe = describe_line,
     .destroy = destroy,
 };

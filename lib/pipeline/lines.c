@@ -121,8 +121,13 @@ bool psr_lines_on_devices(const psr_lines *l)
     struct psr_dedisp_info info;
     if (!l->d.ops->run_device)
         return false;
-    psr_dedisp_describe(l->line->plan, &info);
+    psr_lines_describe(l, 0, &info);
     return info.ndevice > 0;
+}
+
+void psr_lines_describe(const psr_lines *l, size_t line, struct psr_dedisp_info *info)
+{
+    l->d.ops->describe(l->state, line, info);
 }
 
 size_t psr_lines_nseries(const psr_lines *l, size_t line)

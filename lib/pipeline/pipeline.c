@@ -26,8 +26,7 @@ void psr_pipeline_defaults(struct psr_pipeline_desc *desc)
     };
 }
 
-/* prepsubband is run once for each line of a plan. */
-static bool runs_line_by_line(const struct psr_pipeline *p)
+bool psr_pipeline_runs_by_lines(const struct psr_pipeline *p)
 {
     return p->d.presto && p->d.plan;
 }
@@ -41,8 +40,8 @@ psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_des
         return psr_fail_nomem(err, "a pipeline", sizeof *p);
     psr_status st = psr_pipeline_take_desc(&p->d, desc, err);
     if (!st)
-        st = runs_line_by_line(p) ? psr_pipeline_prepare_by_lines(p, err)
-                                  : psr_pipeline_prepare(p, err);
+        st = psr_pipeline_runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err)
+                                           : psr_pipeline_prepare(p, err);
     if (st)
         psr_pipeline_destroy(p);
     else
@@ -50,8 +49,7 @@ psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_des
     return st;
 }
 
-/* If a device is lost during the run, the outputs are removed. */
-static psr_status fail_run(const struct psr_pipeline *p, psr_status st, psr_err *err)
+psr_status psr_pipeline_fail_run(const struct psr_pipeline *p, psr_status st, psr_err *err)
 {
     if (st != PSR_EDEVICE || !p->nread || !err)
         return st;
@@ -64,33 +62,9 @@ static psr_status fail_run(const struct psr_pipeline *p, psr_status st, psr_err 
 
 psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err)
 {
-    if (runs_line_by_line(p))
+    if (psr_pipeline_runs_by_lines(p))
         return psr_pipeline_run_by_lines(p, err);
-    return p->lines ? fail_run(p, psr_pipeline_loop(p, err), err) : PSR_OK;
-}
-
-psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    size_t ndone = 0;
-    bool *done = calloc(n + 1, sizeof *done);
-    if (!done)
-        return psr_fail_nomem(err, "beams", (double)n);
-    for (size_t k = 0; k < n && !st; k++)
-        if (runs_line_by_line(p[k]) || !p[k]->lines) {
-            st = psr_pipeline_run(p[k], err);
-            done[k] = true;
-            ndone++;
-        }
-    while (ndone < n && !st)
-        for (size_t k = 0; k < n && !st; k++) {
-            if (done[k])
-                continue;
-            st = fail_run(p[k], psr_pipeline_turn(p[k], &done[k], err), err);
-            ndone += done[k];
-        }
-    free(done);
-    return st;
+    return p->lines ? psr_pipeline_fail_run(p, psr_pipeline_loop(p, err), err) : PSR_OK;
 }
 
 psr_status psr_pipeline_step(psr_pipeline *p, const void *spectra, size_t nsamp, psr_err *err)
@@ -107,7 +81,7 @@ psr_status psr_pipeline_step(psr_pipeline *p, const void *spectra, size_t nsamp,
         if (psr_read_ahead_is_full(p->reader))
             st = psr_pipeline_take_block(p, &last, err);
     }
-    return fail_run(p, st, err);
+    return psr_pipeline_fail_run(p, st, err);
 }
 
 /* Some of the caller's spectra may still be in an incomplete block. */
@@ -120,12 +94,12 @@ static psr_status complete(psr_pipeline *p, psr_err *err)
         st = psr_pipeline_loop(p, err);
     if (!st)
         st = psr_pipeline_complete(p, err);
-    return fail_run(p, st, err);
+    return psr_pipeline_fail_run(p, st, err);
 }
 
 psr_status psr_pipeline_finish(psr_pipeline *p, psr_err *err)
 {
-    psr_status st = runs_line_by_line(p) ? PSR_OK : complete(p, err);
+    psr_status st = psr_pipeline_runs_by_lines(p) ? PSR_OK : complete(p, err);
     psr_output_group *group = p->group;
     if (st || !group)
         return st;

@@ -9,17 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline_desc *d)
+const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline *p)
 {
-    return d->presto        ? &psr_dedispersion_presto
-           : d->subbands.on ? &psr_dedispersion_subbands
-                            : &psr_dedispersion_direct;
+    return p->d.presto        ? &psr_dedispersion_presto
+           : p->d.subbands.on ? &psr_dedispersion_subbands
+           : p->shared        ? &psr_dedispersion_beams
+                              : &psr_dedispersion_direct;
 }
 
 bool psr_pipeline_is_late(const struct psr_pipeline *p)
 {
     const struct psr_pipeline_desc *d = &p->d;
-    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(d);
+    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(p);
     return d->live.on && d->algo != PSR_DEDISP_SUBBAND && ops->backend &&
            !strcmp(ops->backend(d->device), "cpu");
 }
@@ -66,6 +67,8 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .device = d->device,
         .ncpus = d->ncpus,
         .mem_bytes = d->mem_bytes,
+        .shared = p->shared,
+        .beam = p->beam,
         .most_block = choose_block(p),
         .nbit = psr_stage_clean_nbit(p->clean),
         .kind = psr_stage_clean_kind(p->clean),
@@ -105,7 +108,7 @@ static psr_status describe_making(const struct psr_pipeline *p, size_t line,
 {
     const struct psr_pipeline_desc *d = &p->d;
     const struct psr_line *l = &p->trials.line[line];
-    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(d);
+    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(p);
     const struct psr_dedispersion_desc desc = psr_pipeline_describe_dedispersion(p);
     bool two_steps = is_two_steps(p, l);
     size_t maxshift = 0;
@@ -135,7 +138,7 @@ static psr_status describe_making(const struct psr_pipeline *p, size_t line,
 
 static const char *name_backend(const struct psr_pipeline *p)
 {
-    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(&p->d);
+    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(p);
     if (p->d.algo == PSR_DEDISP_TREE)
         return NULL;
     return !has_floats(p) ? NULL : ops->backend ? ops->backend(p->d.device) : "cpu";
@@ -201,7 +204,7 @@ psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err)
  * with it. */
 static psr_status bound_lengths(struct psr_pipeline *p, psr_err *err)
 {
-    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(&p->d);
+    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(p);
     const struct psr_dedispersion_desc desc = psr_pipeline_describe_dedispersion(p);
     psr_status st = PSR_OK;
     for (size_t k = 0; k < p->trials.nline && !st; k++) {

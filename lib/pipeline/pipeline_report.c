@@ -13,7 +13,7 @@ static void describe_line(const struct psr_pipeline *p, size_t line, struct psr_
     const psr_dedisp *plan = psr_lines_plan(p->lines, line);
     out->dedispersed = plan != NULL;
     if (plan)
-        psr_dedisp_describe(plan, &out->plan);
+        psr_lines_describe(p->lines, line, &out->plan);
     out->maxshift = psr_lines_maxshift(p->lines, line);
     out->resident = psr_lines_is_resident(p->lines, line);
     out->nout = psr_lines_nout(p->lines, line);
@@ -58,6 +58,10 @@ void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
         .npart = p->trials.npart,
         .npart_series = p->trials.ndm - ndm,
     };
+    if (p->shared) {
+        r->nsharing = psr_shared_beams_count(p->shared);
+        r->shared_bytes = psr_shared_beams_bytes(p->shared);
+    }
     if (p->dump)
         r->dumps = psr_dump_count(p->dump);
 }

@@ -104,9 +104,10 @@ static void note_ignored_options(const struct psr_pipeline *p)
 /* --- the rooms -------------------------------------------------------------------------------- */
 
 /* The first of the devices that dedisperse.  What is wrong with them dedispersion tells. */
-static const char *choose_cleaner(const struct psr_pipeline_desc *d, int *device)
+static const char *choose_cleaner(const struct psr_pipeline *p, int *device)
 {
-    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(d);
+    const struct psr_pipeline_desc *d = &p->d;
+    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(p);
     struct psr_device_choice choice;
     *device = 0;
     if (!d->clean_auto || !ops->backend || psr_devices_choose(&choice, d->device, NULL))
@@ -119,7 +120,7 @@ static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
     int device;
-    const char *backend = choose_cleaner(d, &device);
+    const char *backend = choose_cleaner(p, &device);
     return psr_stage_clean_create(&p->clean,
                                   &(struct psr_stage_clean_desc){
                                       .input = p->input.name,
@@ -168,7 +169,7 @@ static psr_status create_lines(struct psr_pipeline *p, psr_err *err)
 {
     psr_status st = psr_lines_create(
         &p->lines,
-        &(struct psr_lines_desc){.ops = psr_pipeline_dedispersion(&p->d),
+        &(struct psr_lines_desc){.ops = psr_pipeline_dedispersion(p),
                                  .dedispersion = psr_pipeline_describe_dedispersion(p),
                                  .numout = p->d.numout,
                                  .same_end = p->d.sametail},
@@ -349,9 +350,24 @@ static psr_status create_sinks(struct psr_pipeline *p, psr_err *err)
     return psr_sinks_create(&p->sinks, &p->d, err);
 }
 
-psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
+typedef psr_status prepare_step(struct psr_pipeline *p, psr_err *err);
+
+/* Until no trial is left. */
+static psr_status take_steps(struct psr_pipeline *p, prepare_step *const *step, size_t n,
+                             psr_err *err)
 {
-    static psr_status (*const step[])(struct psr_pipeline * p, psr_err * err) = {
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < n && !st; k++) {
+        st = step[k](p, err);
+        if (!st && !p->trials.ndm && p->input.obs)
+            break;
+    }
+    return st;
+}
+
+psr_status psr_pipeline_prepare_input(struct psr_pipeline *p, psr_err *err)
+{
+    static prepare_step *const step[] = {
         create_sinks,
         psr_pipeline_make_trials,
         open_input,
@@ -364,20 +380,25 @@ psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
         skip_completed,
         add_parts,
         psr_pipeline_check_names,
-        create_lines,
-        create_buffers,
-        begin_sinks,
     };
-    psr_status st = PSR_OK;
     p->start_s = psr_seconds();
-    for (size_t k = 0; k < sizeof step / sizeof *step && !st; k++) {
-        st = step[k](p, err);
-        if (!st && !p->trials.ndm && p->input.obs)
-            break;
-    }
+    psr_status st = take_steps(p, step, sizeof step / sizeof *step, err);
     note_ignored_options(p);
+    return st;
+}
+
+psr_status psr_pipeline_prepare_run(struct psr_pipeline *p, psr_err *err)
+{
+    static prepare_step *const step[] = {create_lines, create_buffers, begin_sinks};
+    psr_status st = p->trials.ndm ? take_steps(p, step, sizeof step / sizeof *step, err) : PSR_OK;
     p->ready_s = psr_seconds();
     return st;
+}
+
+psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
+{
+    psr_status st = psr_pipeline_prepare_input(p, err);
+    return st ? st : psr_pipeline_prepare_run(p, err);
 }
 
 /* The group is whose it was. */
@@ -388,6 +409,7 @@ void psr_pipeline_release(struct psr_pipeline *p)
     psr_sinks_abort(p->sinks);
     psr_dump_destroy(p->dump);
     psr_lines_destroy(p->lines);
+    psr_shared_beams_leave(p->shared);
     psr_provenance_destroy(p->provenance);
     psr_stage_barycentre_destroy(p->barycentre);
     psr_input_close(&p->input);

@@ -5,6 +5,7 @@
 #ifndef PSR_PIPELINE_PIPELINE_STATE_H
 #define PSR_PIPELINE_PIPELINE_STATE_H
 
+#include "dedispersion_beams.h"
 #include "dump.h"
 #include "input.h"
 #include "lines.h"
@@ -26,6 +27,8 @@ struct psr_pipeline {
     psr_stage_clean *clean;
     psr_stage_barycentre *barycentre;
     psr_provenance *provenance; /* NULL: not recorded in headers */
+    psr_shared_beams *shared;   /* plan of many pipelines, of which this is a beam; NULL: none */
+    size_t beam;
     psr_lines *lines;
     psr_sinks *sinks;
     psr_read_ahead *reader;
@@ -46,8 +49,11 @@ struct psr_pipeline {
 /* --- setup: all parts can be released whatever the status --------------------------------------
  */
 
-/* Creates everything; files have temporary names. */
+/* Creates everything; files have temporary names.  In two steps: all that comes before plans, then the
+ * rest, by the plan of many beams if there is one. */
 PSR_MUST_CHECK psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_prepare_input(struct psr_pipeline *p, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_prepare_run(struct psr_pipeline *p, psr_err *err);
 void psr_pipeline_release(struct psr_pipeline *p);
 
 /* Computes the DMs that the description requests. */
@@ -65,7 +71,7 @@ PSR_MUST_CHECK psr_status psr_pipeline_list_epochs(struct psr_pipeline *p, psr_e
 PSR_MUST_CHECK psr_status psr_pipeline_list_shifts(struct psr_pipeline *p, psr_err *err);
 
 /* Chooses the method of dedispersion and fills its description. */
-const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline_desc *d);
+const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline *p);
 struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr_pipeline *p);
 
 /* Whether a live search has series that end with the latest sample at each DM; devices have none. */
@@ -88,6 +94,9 @@ PSR_MUST_CHECK psr_status psr_pipeline_turn(struct psr_pipeline *p, bool *last, 
 
 /* Processes one block; an empty one is the last. */
 PSR_MUST_CHECK psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err);
+
+/* Returned: st, of a run; *err says what became of the outputs if a device was lost */
+psr_status psr_pipeline_fail_run(const struct psr_pipeline *p, psr_status st, psr_err *err);
 
 /* Completes the files of the group. */
 PSR_MUST_CHECK psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err);

@@ -268,6 +268,8 @@ struct psr_dedisp_beams_line {
     size_t nband;        /* sub-bands */
     double bytes_beam;   /* of a beam's state */
     double adds_planned; /* per spectrum of the input */
+    double adds_direct;  /* the same, one per kept channel and output sample */
+    double difference;   /* limit of the difference from exact delays, samples of the line */
 };
 void psr_dedisp_beams_line(const psr_dedisp_beams *p, size_t line,
                            struct psr_dedisp_beams_line *info);

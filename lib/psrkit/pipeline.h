@@ -144,6 +144,19 @@ PSR_MUST_CHECK psr_status psr_pipeline_create(psr_pipeline **out,
  *         the pipeline can only be described and destroyed. */
 PSR_MUST_CHECK psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err);
 
+/* Creates the pipelines of n beams as psr_pipeline_create does, each of which makes what it makes alone.
+ * With algo PSR_DEDISP_TREE they share a psr_dedisp_beams if they have the same channels, kept channels and
+ * trials, integers of 16 bits at most, DMs that rise within each line, lines whose downsamp are different,
+ * each a multiple of the one before, nhalve 0, no device but one, the same barycentric velocity (nobary, or
+ * one position and start), and memory for all; otherwise each has plans of its own.  Each mem_bytes is that
+ * pipeline's part of the memory (nshare).
+ * Given:    desc [n]   each borrowed as by psr_pipeline_create
+ * Returned: out [n], all NULL on error
+ * Status:   as psr_pipeline_create, of the first that fails */
+PSR_MUST_CHECK psr_status psr_pipeline_create_beams(psr_pipeline **out,
+                                                    const struct psr_pipeline_desc *const *desc,
+                                                    size_t n, psr_err *err);
+
 /* Processes the inputs of n pipelines, a block of each in turn.  Each makes what it makes alone.
  * Status: as psr_pipeline_run, of the first that fails; after an error all can only be described and destroyed */
 PSR_MUST_CHECK psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err);
@@ -203,6 +216,9 @@ struct psr_pipeline_report {
     struct psr_dump_counts dumps;
     size_t npart,
         npart_series; /* parts of the band that are searched, too; and their series in all */
+    size_t nsharing;  /* pipelines that share one plan of dedispersion, whose lines above have the
+                            bytes of this one alone; 0: it has plans of its own */
+    double shared_bytes; /* of that plan, for all */
 };
 
 /* Waits until running work is complete. */

@@ -11,12 +11,13 @@
 struct beam {
     const char *path;
     char *root;
-    psr_pipeline *pipeline;
+    struct psr_pipeline_desc run;
 };
 
 struct beams {
     const struct gpudedisp_options *o;
-    struct beam *beam; /* [n] */
+    struct beam *beam;       /* [n] */
+    psr_pipeline **pipeline; /* [n] */
     size_t n;
 };
 
@@ -51,11 +52,12 @@ static psr_status name_beams(struct beams *b, psr_err *err)
 
 /* --- what they have in common ----------------------------------------------------------------- */
 
-static psr_status check_alike(const struct beam *first, const struct beam *beam, psr_err *err)
+static psr_status check_alike(const struct beams *beams, size_t n, psr_err *err)
 {
+    const struct beam *first = beams->beam, *beam = first + n;
     struct psr_pipeline_report a, b;
-    psr_pipeline_describe(first->pipeline, &a);
-    psr_pipeline_describe(beam->pipeline, &b);
+    psr_pipeline_describe(beams->pipeline[0], &a);
+    psr_pipeline_describe(beams->pipeline[n], &b);
     const struct {
         const char *name;
         double first, own;
@@ -75,22 +77,32 @@ static psr_status check_alike(const struct beam *first, const struct beam *beam,
 }
 
 /* Beams share memory; no beam's output may be an input of another. */
+static void describe_beam(const struct beams *b, size_t k)
+{
+    struct psr_pipeline_desc *d = &b->beam[k].run;
+    *d = b->o->run;
+    d->path = &b->beam[k].path;
+    d->npath = 1;
+    d->root = b->beam[k].root;
+    d->beside = b->o->run.path;
+    d->nbeside = b->n;
+    d->nshare = b->n;
+    d->progress = k ? NULL : d->progress;
+}
+
 static psr_status create_beams(struct beams *b, psr_err *err)
 {
-    psr_status st = PSR_OK;
-    for (size_t k = 0; k < b->n && !st; k++) {
-        struct psr_pipeline_desc d = b->o->run;
-        d.path = &b->beam[k].path;
-        d.npath = 1;
-        d.root = b->beam[k].root;
-        d.beside = b->o->run.path;
-        d.nbeside = b->n;
-        d.nshare = b->n;
-        d.progress = k ? NULL : d.progress;
-        st = psr_pipeline_create(&b->beam[k].pipeline, &d, err);
-        if (!st)
-            st = check_alike(b->beam, &b->beam[k], err);
+    const struct psr_pipeline_desc **d = calloc(b->n, sizeof *d);
+    if (!d)
+        return psr_fail(err, PSR_ENOMEM, "no memory for %zu beams", b->n);
+    for (size_t k = 0; k < b->n; k++) {
+        describe_beam(b, k);
+        d[k] = &b->beam[k].run;
     }
+    psr_status st = psr_pipeline_create_beams(b->pipeline, d, b->n, err);
+    for (size_t k = 1; k < b->n && !st; k++)
+        st = check_alike(b, k, err);
+    free(d);
     return st;
 }
 
@@ -98,23 +110,27 @@ static psr_status create_beams(struct beams *b, psr_err *err)
 
 static void print_state(const struct beams *b, const struct cli *tool)
 {
+    struct psr_pipeline_report r;
     for (size_t k = 0; k < b->n; k++) {
-        struct psr_pipeline_report r;
         double bytes = 0;
-        psr_pipeline_describe(b->beam[k].pipeline, &r);
+        psr_pipeline_describe(b->pipeline[k], &r);
         for (size_t n = 0; n < r.nline; n++)
             bytes += (double)r.line[n].plan.bytes;
-        fprintf(stderr, "%s: beam %s: dedispersion holds %.0f MB\n", tool->name, b->beam[k].root,
+        fprintf(stderr, "%s: beam %s: dedispersion holds %.3g MB\n", tool->name, b->beam[k].root,
                 bytes / 1e6);
     }
+    psr_pipeline_describe(b->pipeline[0], &r);
+    if (r.nsharing)
+        fprintf(stderr, "%s: %zu beams share a plan, which holds %.3g MB more for all\n",
+                tool->name, r.nsharing, r.shared_bytes / 1e6);
 }
 
 static void print_found(const struct beams *b, const struct cli *tool)
 {
     for (size_t k = 0; k < b->n; k++) {
-        const struct psr_pulses_found *found = psr_pipeline_result(b->beam[k].pipeline, "pulses");
+        const struct psr_pulses_found *found = psr_pipeline_result(b->pipeline[k], "pulses");
         struct psr_pipeline_report r;
-        psr_pipeline_describe(b->beam[k].pipeline, &r);
+        psr_pipeline_describe(b->pipeline[k], &r);
         fprintf(stderr, "%s: beam %s: %lld spectra in", tool->name, b->beam[k].root,
                 (long long)r.nread);
         if (found)
@@ -126,11 +142,7 @@ static void print_found(const struct beams *b, const struct cli *tool)
 
 static psr_status run_beams(struct beams *b, struct cli *tool, psr_err *err)
 {
-    psr_pipeline **p = calloc(b->n, sizeof *p);
-    if (!p)
-        return psr_fail(err, PSR_ENOMEM, "no memory for %zu beams", b->n);
-    for (size_t k = 0; k < b->n; k++)
-        p[k] = b->beam[k].pipeline;
+    psr_pipeline *const *p = b->pipeline;
     if (b->o->verbose) {
         gpudedisp_print_plan(tool, p[0]);
         print_state(b, tool);
@@ -140,7 +152,6 @@ static psr_status run_beams(struct beams *b, struct cli *tool, psr_err *err)
         st = psr_pipeline_finish(p[k], err);
     if (!st && b->o->verbose)
         print_found(b, tool);
-    free(p);
     return st;
 }
 
@@ -148,17 +159,19 @@ psr_status gpudedisp_run_beams(const struct gpudedisp_options *o, struct cli *to
 {
     struct beams b = {.o = o, .n = o->run.npath};
     b.beam = calloc(b.n, sizeof *b.beam);
-    if (!b.beam)
-        return psr_fail(err, PSR_ENOMEM, "no memory for %zu beams", b.n);
-    psr_status st = name_beams(&b, err);
+    b.pipeline = calloc(b.n, sizeof *b.pipeline);
+    psr_status st = b.beam && b.pipeline
+                        ? name_beams(&b, err)
+                        : psr_fail(err, PSR_ENOMEM, "no memory for %zu beams", b.n);
     if (!st)
         st = create_beams(&b, err);
     if (!st)
         st = run_beams(&b, tool, err);
-    for (size_t k = 0; k < b.n; k++) {
-        psr_pipeline_destroy(b.beam[k].pipeline);
+    for (size_t k = 0; b.beam && b.pipeline && k < b.n; k++) {
+        psr_pipeline_destroy(b.pipeline[k]);
         free(b.beam[k].root);
     }
     free(b.beam);
+    free(b.pipeline);
     return st;
 }

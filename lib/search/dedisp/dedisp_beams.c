@@ -9,6 +9,7 @@
 #include <psrkit/ddplan.h>
 #include <psrkit/tool.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -442,17 +443,28 @@ void psr_dedisp_beams_reset(psr_dedisp_beams *p, size_t beam)
 
 /* --- what there is ---------------------------------------------------------------------------- */
 
+static double adds_direct_of(const struct psr_dedisp_line *l)
+{
+    return (double)l->layout->nkept * (double)l->ndm / (double)l->downsamp;
+}
+
+static double difference_of(const struct psr_dedisp_line *l)
+{
+    double most = 0;
+    for (size_t i = 0; i < l->ndm; i++)
+        most = fmax(most, l->layout->tree.difference[i]);
+    return most;
+}
+
 void psr_dedisp_beams_describe(const psr_dedisp_beams *p, struct psr_dedisp_beams_info *info)
 {
     *info = (struct psr_dedisp_beams_info){
         .nline = p->nline, .bytes_beam = bytes_of_beam(p), .bytes_shared = bytes_shared(p)};
     for (size_t n = 0; n < p->nline; n++) {
         const struct psr_dedisp_line *l = p->line + n;
-        info->adds_direct += (double)l->layout->nkept * (double)l->ndm / (double)l->downsamp;
+        info->adds_direct += adds_direct_of(l);
         info->adds_planned += l->adds / (double)l->downsamp;
-        for (size_t i = 0; i < l->ndm; i++)
-            if (l->layout->tree.difference[i] > info->difference)
-                info->difference = l->layout->tree.difference[i];
+        info->difference = fmax(info->difference, difference_of(l));
     }
 }
 
@@ -467,6 +479,8 @@ void psr_dedisp_beams_line(const psr_dedisp_beams *p, size_t line,
         .nband = l->nband,
         .bytes_beam = psr_rings_bytes(&l->rings),
         .adds_planned = l->adds / (double)l->downsamp,
+        .adds_direct = adds_direct_of(l),
+        .difference = difference_of(l),
     };
 }
 
