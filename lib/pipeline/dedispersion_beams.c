@@ -16,6 +16,8 @@
  * device. */
 static const double host_block_bytes = 0x1p26, device_block_bytes = 0x1p28;
 
+enum { MOST_BLOCK = 1 << 20 };
+
 struct psr_shared_beams {
     psr_dedisp_beams *plan;
     const char *backend;
@@ -103,7 +105,7 @@ static size_t choose_spectra(const struct psr_dedispersion_desc *d, size_t n, do
 {
     double most = on_device ? device_block_bytes : host_block_bytes;
     double bytes = fmin(most, mem_bytes / 2 / (double)n);
-    size_t spectra = (size_t)fmax(1, bytes / block_spectrum_bytes(d));
+    size_t spectra = (size_t)fmin(fmax(1, bytes / block_spectrum_bytes(d)), MOST_BLOCK);
     return d->most_block && d->most_block < spectra ? d->most_block : spectra;
 }
 
