@@ -22,6 +22,8 @@ struct rows_scene {
     float offset[ROWS_CHAN], scale[ROWS_CHAN];
     struct psr_beam_desc beams;
     struct psr_dedisp_beams_desc search;
+    size_t cut[ROWS_SAMP], ncut; /* samples of each start: sums of a GPU depend on them */
+    size_t stride;               /* rows of a buffer, which starts do not cross */
 };
 
 /* Hands spectra of a beam, so many bytes, to a search where they are. */
@@ -86,6 +88,19 @@ static void point_beams(struct rows_scene *s)
         }
 }
 
+static void choose_cuts(struct rows_scene *s, uint64_t *seed)
+{
+    s->stride = (size_t)tap_between(seed, 1, ROWS_N);
+    s->ncut = 0;
+    for (size_t t = 0; t < ROWS_SAMP;) {
+        size_t most = s->stride * ROWS_TDS - t % (s->stride * ROWS_TDS);
+        size_t n = (size_t)tap_between(seed, 1, (int64_t)most);
+        n = n < ROWS_SAMP - t ? n : ROWS_SAMP - t;
+        s->cut[s->ncut++] = n;
+        t += n;
+    }
+}
+
 static bool make_scene(struct rows_scene *s, const char *backend, uint64_t *seed)
 {
     memset(s, 0, sizeof *s);
@@ -94,6 +109,7 @@ static bool make_scene(struct rows_scene *s, const char *backend, uint64_t *seed
     s->burst_dm = 20 + 20 * tap_uniform(seed);
     bool fine = make_voltages(s, tap_random(seed));
     point_beams(s);
+    choose_cuts(s, seed);
     for (size_t f = 0; f < ROWS_CHAN; f++)
         s->tds[f] = ROWS_TDS;
     for (size_t i = 0; i < ROWS_DM; i++)
@@ -146,11 +162,17 @@ static psr_beam *make_beams(const struct rows_scene *s)
 /* All rows in the host's memory, [beam][ROWS_N]. */
 static void *host_rows(const struct rows_scene *s, psr_beam *p)
 {
-    size_t nrow;
+    size_t nrow, done = 0, row = psr_beam_row_bytes(p);
+    const uint8_t *in = s->in;
     psr_err err;
-    void *out = tap_take(ROWS_BEAM * ROWS_N, psr_beam_row_bytes(p));
-    if (psr_beam_execute(p, s->in, ROWS_SAMP, out, ROWS_N, &nrow, &err) || nrow != ROWS_N)
-        diag("%zu rows: %s", nrow, err.msg);
+    char *out = tap_take(ROWS_BEAM * ROWS_N, row);
+    for (size_t k = 0; k < s->ncut; k++, done += nrow) {
+        if (psr_beam_execute(p, in, s->cut[k], out + done * row, ROWS_N, &nrow, &err)) {
+            diag("%s", err.msg);
+            break;
+        }
+        in += s->cut[k] * s->sample_bytes;
+    }
     psr_beam_reset(p);
     return out;
 }
@@ -257,35 +279,57 @@ static bool hand_rows(psr_dedisp_beams *p, const char *rows, size_t stride, size
     return true;
 }
 
-/* Two buffers by turns, each filled by a few starts: while one fills, the other is searched. */
-static bool stay_there(const struct rows_scene *s, psr_beam *beams, psr_dedisp_beams *p,
-                       rows_hand *hand, void *ctx, struct rows_series *to, uint64_t *seed)
+/* Starts that fill a buffer, from cut *k on.  Returned: rows it has; 0 on error, and at the end */
+static size_t fill_buffer(const struct rows_scene *s, psr_beam *beams, char *rows, size_t *k,
+                          const uint8_t **in)
 {
-    size_t row = psr_beam_row_bytes(beams), stride = (size_t)tap_between(seed, 1, ROWS_N);
+    size_t row = psr_beam_row_bytes(beams), held = 0, nrow;
+    psr_err err;
+    for (; *k < s->ncut && held < s->stride; ++*k) {
+        if (psr_beam_start_device(beams, *in, s->cut[*k], rows + held * row, s->stride, &nrow,
+                                  &err) ||
+            psr_beam_wait(beams, 1, &err)) {
+            diag("%s", err.msg);
+            return 0;
+        }
+        *in += s->cut[*k] * s->sample_bytes;
+        held += nrow;
+    }
+    return held;
+}
+
+/* While one buffer fills, the other is searched. */
+static bool run_buffers(const struct rows_scene *s, psr_beam *beams, psr_dedisp_beams *p,
+                        void *const *buffer, rows_hand *hand, void *ctx, struct rows_series *to)
+{
+    const uint8_t *in = s->in;
+    size_t k = 0, before = 0, now;
+    bool fine = true;
+    psr_err err;
+    for (int turn = 0; fine; turn = !turn, before = now) {
+        now = fill_buffer(s, beams, buffer[turn], &k, &in);
+        if (before)
+            fine = hand_rows(p, buffer[!turn], s->stride, psr_beam_row_bytes(beams), before, hand,
+                             ctx, to);
+        fine = fine && !psr_beam_wait(beams, 0, &err);
+        if (!now)
+            break;
+    }
+    return fine && k == s->ncut;
+}
+
+static bool stay_there(const struct rows_scene *s, psr_beam *beams, psr_dedisp_beams *p,
+                       rows_hand *hand, void *ctx, struct rows_series *to)
+{
+    const size_t bytes = ROWS_BEAM * s->stride * psr_beam_row_bytes(beams);
     struct psr_beam_info info;
     void *buffer[2] = {NULL, NULL};
     psr_err err;
     psr_beam_describe(beams, &info);
-    bool fine = !psr_beam_alloc_device(beams, ROWS_BEAM * stride * row, &buffer[0], &err) &&
-                !psr_beam_alloc_device(beams, ROWS_BEAM * stride * row, &buffer[1], &err);
-    size_t held[2] = {0, 0}, t = 0;
     begin_series(to);
-    for (int turn = 0; fine && (t < ROWS_SAMP || held[!turn]); turn = !turn) {
-        for (held[turn] = 0; held[turn] < stride && t < ROWS_SAMP && fine;) {
-            size_t most = (stride - held[turn]) * ROWS_TDS - t % ROWS_TDS, nrow;
-            size_t n = (size_t)tap_between(seed, 1, (int64_t)most);
-            n = n < ROWS_SAMP - t ? n : ROWS_SAMP - t;
-            fine = !psr_beam_start_device(beams, s->in + t * s->sample_bytes, n,
-                                          (char *)buffer[turn] + held[turn] * row, stride, &nrow,
-                                          &err) &&
-                   !psr_beam_wait(beams, 1, &err);
-            held[turn] += nrow;
-            t += n;
-        }
-        if (fine && held[!turn])
-            fine = hand_rows(p, buffer[!turn], stride, row, held[!turn], hand, ctx, to);
-        fine = fine && !psr_beam_wait(beams, 0, &err);
-    }
+    bool fine = !psr_beam_alloc_device(beams, bytes, &buffer[0], &err) &&
+                !psr_beam_alloc_device(beams, bytes, &buffer[1], &err) &&
+                run_buffers(s, beams, p, buffer, hand, ctx, to);
     psr_beam_free_device(info.backend, buffer[0]);
     psr_beam_free_device(info.backend, buffer[1]);
     for (size_t b = 0; b < ROWS_BEAM; b++)
@@ -339,7 +383,7 @@ static void test_hand_over(const char *backend, rows_hand *hand, void *ctx, cons
                            uint64_t *seed)
 {
     for (int nbit = 4; nbit <= 8; nbit += 4) {
-        struct rows_scene s;
+        static struct rows_scene s;
         struct rows_series host = {0}, there = {0};
         psr_dedisp_beams *p = NULL;
         psr_err err;
@@ -348,7 +392,7 @@ static void test_hand_over(const char *backend, rows_hand *hand, void *ctx, cons
         fine = fine && beams && measure_scales(&s, beams, nbit) &&
                !psr_dedisp_beams_create(&p, &s.search, &err);
         fine = fine && through_host(&s, beams, p, &host) &&
-               stay_there(&s, beams, p, hand, ctx, &there, seed);
+               stay_there(&s, beams, p, hand, ctx, &there);
         ok(fine && same_series(&host, &there), "%d bits, %s: the series of rows through the host",
            nbit, how);
         size_t beam = ROWS_BEAM;

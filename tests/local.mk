@@ -665,6 +665,7 @@ BENCHES = \
 GPU_BENCHES = \
 	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
+	tests/gpu/bench_beam_rows_cuda \
 	tests/gpu/bench_clean_cuda \
 	tests/gpu/bench_beams_sky \
 	tests/gpu/bench_dedisp_beams_cuda \
@@ -686,6 +687,9 @@ tests_gpu_bench_beam_cuda_SOURCES += tests/gpu/beam_cublas.h tests/gpu/beam_wide
 tests_gpu_bench_beam_cuda_CPPFLAGS += -DHAVE_CUBLAS
 tests_gpu_bench_beam_cuda_LDADD += tests/gpu/beam_wide.$(OBJEXT) $(CUBLAS_LIBS)
 endif
+tests_gpu_bench_beam_rows_cuda_SOURCES = tests/gpu/bench_beam_rows_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
+tests_gpu_bench_beam_rows_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_beam_rows_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_bench_beams_sky_SOURCES = tests/gpu/bench_beams_sky.c tests/gpu/bench_cuda.h tests/gpu/beam_peaks.h
 tests_gpu_bench_beams_sky_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_beams_sky_LDADD = tests/gpu/beam_peaks.$(OBJEXT) $(tests_gpu_ldadd)

@@ -4,7 +4,7 @@
 
 static void test_refusals(uint64_t *seed)
 {
-    struct rows_scene s;
+    static struct rows_scene s;
     psr_dedisp_beams *p;
     psr_err err = {0};
     if (!make_scene(&s, "cpu", seed))
