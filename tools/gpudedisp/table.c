@@ -233,7 +233,11 @@ static void add_running(struct cli_table *list, struct gpudedisp_options *o)
         {"beams", CLI_FLAG, &o->beams, NULL,
          "Each FILE is a beam of one pointing: run all, a block of each in turn, each as if alone. "
          "The names of the outputs of NAME.fil begin "
-         "with ROOT_NAME.",
+         "with ROOT_NAME. With -algo tree beams share a plan, on the CPU or one GPU, if they have "
+         "integers of 16 bits at most, the same channels and sampling, and one speed towards the "
+         "source (-nobary), DMs rise, -halve is not given, each line of a -plan sums a multiple of "
+         "what the one before does, and memory holds all; otherwise each has its own. "
+         "Results are the same. -v tells what each holds, and what they share.",
          0, 0},
         {"resume", CLI_FLAG, &o->run.resume, NULL,
          "Skip trials that an identical earlier run completed.", 0, 0},
