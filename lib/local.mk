@@ -443,6 +443,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_beams.c \
 	lib/search/dedisp/dedisp_beams_device.c \
 	lib/search/dedisp/dedisp_beams_device.h \
+	lib/search/dedisp/dedisp_beams_rank.c \
+	lib/search/dedisp/dedisp_beams_rank.h \
 	lib/search/dedisp/dedisp_check.c \
 	lib/search/dedisp/dedisp_cpu.c \
 	lib/search/dedisp/dedisp_cpu.h \

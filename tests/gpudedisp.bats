@@ -432,8 +432,11 @@ check_frb() {
     $told -scrunch 1 beam?.fil 2>shared
     grep -q '^gpudedisp: 3 beams share a plan, which holds .* MB more for all$' shared
     [ "$(grep -c '^gpudedisp: beam v_beam[123]: dedispersion holds .* MB$' shared)" -eq 3 ]
-    # Parts of the band, other kept channels, and memory that does not hold all: plans of their own.
+    # Parts of the band, DMs that fall, and one beam: plans of their own.
     $told -halve 1 beam?.fil 2>own
+    fails grep 'share a plan' own
+    seq 100 -10 0 >falls.dms
+    gpudedisp -v -nobary -dms falls.dms -algo tree -singlepulse -nowrite -beams -o v beam?.fil 2>own
     fails grep 'share a plan' own
     $told beam1.fil 2>own
     fails grep 'share a plan' own

@@ -31,10 +31,11 @@ size_t psr_lines_nseries(const psr_lines *l, size_t line);
 size_t psr_lines_most(const psr_lines *l, size_t line, size_t nsamp);
 size_t psr_lines_presto_block(const psr_lines *l, size_t line);
 const psr_dedisp *psr_lines_plan(const psr_lines *l, size_t line);
-void psr_lines_describe(const psr_lines *l, size_t line, struct psr_dedisp_info *info); /* if there
-                                                                                           is a plan */
 bool psr_lines_equalise(const psr_lines *l, size_t line); /* blocks have equalised series */
 size_t psr_lines_maxshift(const psr_lines *l, size_t line);
+
+/* What psr_dedisp_describe would say of a line that has a plan. */
+void psr_lines_describe(const psr_lines *l, size_t line, struct psr_dedisp_info *info);
 
 /* Status: PSR_EINVAL if nsamp spectra complete no sample of the line */
 PSR_MUST_CHECK psr_status psr_lines_check_length(const psr_lines *l, size_t line, int64_t nsamp,

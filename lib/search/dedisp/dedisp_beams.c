@@ -3,17 +3,17 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "dedisp_beams_device.h"
+#include "dedisp_beams_rank.h"
 #include "formats/unpack.h"
 #include "signal/cornerturn.h"
 
-#include <psrkit/ddplan.h>
 #include <psrkit/tool.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAXLINE = 17, MAXDOWNSAMP = 65536 };
+enum { MAXLINE = 17 }; /* sums of 1 to 65536 samples, each a multiple of the one before */
 
 struct beam {
     uint64_t nspec;
@@ -86,65 +86,8 @@ static psr_status check_stream(const struct psr_dedisp_beams_desc *d, psr_err *e
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Mean smearing of a channel per DM, in samples. */
-static double channel_smearing(const struct psr_dedisp_beams_desc *d)
-{
-    double low = d->freq_mhz[0], high = low;
-    for (size_t c = 1; c < d->nchan; c++) {
-        low = d->freq_mhz[c] < low ? d->freq_mhz[c] : low;
-        high = d->freq_mhz[c] > high ? d->freq_mhz[c] : high;
-    }
-    double sweep_s = psr_delay_s(d->dmconst, 1, low) - psr_delay_s(d->dmconst, 1, high);
-    return d->nchan > 1 ? sweep_s / d->tsamp_s / (double)(d->nchan - 1) : 0;
-}
-
-struct ranked {
-    double dm;
-    size_t i, downsamp;
-};
-
-/* Sums rise with DM, but where they are given. */
-static int by_line(const void *pa, const void *pb)
-{
-    const struct ranked *a = pa, *b = pb;
-    if (a->downsamp != b->downsamp)
-        return a->downsamp < b->downsamp ? -1 : 1;
-    if (a->dm != b->dm)
-        return a->dm < b->dm ? -1 : 1;
-    return a->i < b->i ? -1 : a->i > b->i;
-}
-
-/* Given sums are those of another plan, whose lines are to be these. */
-static psr_status check_sums(const struct ranked *rank, size_t ndm, psr_err *err)
-{
-    for (size_t k = 0; k < ndm; k++) {
-        size_t n = rank[k].downsamp, before = k ? rank[k - 1].downsamp : 1;
-        if (n < 1 || n > MAXDOWNSAMP || n % before)
-            return psr_fail_field(err, PSR_EINVAL, "downsamp",
-                                  "dedispersion: %zu samples summed, must be 1 to %d and a "
-                                  "multiple of the next smaller number, %zu",
-                                  n, MAXDOWNSAMP, before);
-    }
-    return PSR_OK;
-}
-
-static struct ranked *rank_trials(const struct psr_dedisp_beams_desc *d, psr_err *err)
-{
-    struct ranked *rank = malloc(d->ndm * sizeof *rank);
-    double smear = channel_smearing(d);
-    if (!rank) {
-        (void)psr_fail_nomem(err, "trials", (double)d->ndm * sizeof *rank);
-        return NULL;
-    }
-    for (size_t i = 0; i < d->ndm; i++) {
-        int64_t n = d->scrunch > 0 ? psr_scrunch(d->dm[i] * smear, d->scrunch, MAXDOWNSAMP) : 1;
-        rank[i] = (struct ranked){d->dm[i], i, d->downsamp ? d->downsamp[i] : (size_t)n};
-    }
-    qsort(rank, d->ndm, sizeof *rank, by_line);
-    return rank;
-}
-
-static psr_status make_line(psr_dedisp_beams *p, const struct ranked *rank, size_t n, psr_err *err)
+static psr_status make_line(psr_dedisp_beams *p, const struct psr_beams_trial *rank, size_t n,
+                            psr_err *err)
 {
     size_t *trial = malloc(n * sizeof *trial);
     if (!trial)
@@ -157,13 +100,13 @@ static psr_status make_line(psr_dedisp_beams *p, const struct ranked *rank, size
 
 static psr_status make_lines(psr_dedisp_beams *p, psr_err *err)
 {
-    struct ranked *rank = rank_trials(&p->d, err);
+    struct psr_beams_trial *rank;
+    psr_status st = psr_beams_rank_trials(&rank, &p->d, err);
+    if (st)
+        return st;
     p->line = calloc(MAXLINE, sizeof *p->line);
-    if (!rank || !p->line) {
-        free(rank);
-        return rank ? psr_fail_nomem(err, "lines", MAXLINE * sizeof *p->line) : PSR_ENOMEM;
-    }
-    psr_status st = check_sums(rank, p->d.ndm, err);
+    if (!p->line)
+        st = psr_fail_nomem(err, "lines", MAXLINE * sizeof *p->line);
     for (size_t a = 0, b; a < p->d.ndm && !st; a = b) {
         for (b = a; b < p->d.ndm && rank[b].downsamp == rank[a].downsamp; b++)
             ;
