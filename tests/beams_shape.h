@@ -50,6 +50,7 @@ __attribute__((unused)) static void choose_sky(struct sky *k, uint64_t *seed)
     do {
         drop(&k->s);
         choose(&k->s, true, seed);
+        k->s.d.late = false; /* beams are, by themselves */
     } while (k->s.d.kind == PSR_FLOAT || k->s.d.nbit > 16 || k->s.d.downsamp > 1);
     struct psr_dedisp_desc *s = &k->s.d;
     if (tap_uniform(seed) < 0.5)
