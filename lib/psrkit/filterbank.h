@@ -33,7 +33,7 @@ enum psr_products {
 };
 
 /* Call psr_filterbank_defaults first, then set fields.  Pointers are borrowed and must stay valid as
- * long as the filterbank.  The file name "-" is standard input or standard output. */
+ * long as the filterbank.  The file name "-" is standard input or standard output, dada://KEY a ring of psrdada. */
 struct psr_filterbank_desc {
     size_t size; /* sizeof of this struct in the caller; new fields are added at the end */
 

@@ -20,9 +20,10 @@ typedef struct psr_outfile psr_outfile;
 
 /* Creates the temporary file.  A path that exists and is not a regular file (a terminal, /dev/full,
  * a pipe), or is a file descriptor (/dev/fd/3, /dev/stdout), is opened directly and not renamed.
- * "-" is standard output.
+ * "-" is standard output; dada://KEY is a ring of psrdada, which takes a DADA header and data, and ends the wait for
+ * readers after a signal whose handler was installed without SA_RESTART.
  * Status: PSR_EIO naming the path, also for a write-protected file, and as psr_outfile_check_path;
- *         PSR_ENOMEM
+ *         PSR_EUNSUPPORTED for a ring without psrdada; PSR_ENOMEM
  * Notes:  a file is parked from the start if three quarters of the process's file descriptors, or
  *         all but 32, are in use.  Use each file from one thread at a time; different files are
  *         independent. */
