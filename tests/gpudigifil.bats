@@ -75,6 +75,21 @@ data_bytes() {
     cmp d.fil e.fil
 }
 
+@test "lost voltages are the same in blocks of any length" {
+    fakebin -q -seed 3 -vdif -fch1 610 -foff 2 -nchans 1 -nifs 1 -nbits 8 -tobs 1 -o whole.vdif
+    # Of 500 frames of 8032 bytes: a tenth in one piece, and single ones.  Blocks of a pipe are of 0.05 s, and their memory
+    # has other voltages where some are lost.
+    for piece in "0 100" "150 60" "211 40" "252 100" "353 147"; do
+        dd if=whole.vdif bs=8032 skip="${piece% *}" count="${piece#* }" status=none
+    done >lossy.vdif
+    for channels in "-F 64" "-F 64 -pfb 8" "-F 64:32" "-F 64:D -D 100"; do
+        read -ra flags <<<"$channels"
+        gpudigifil -q -freq 610 -b -32 -I 0 "${flags[@]}" -o file.fil lossy.vdif
+        gpudigifil -q -freq 610 -b -32 -I 0 "${flags[@]}" -o pipe.fil - < <(cat lossy.vdif)
+        cmp file.fil pipe.fil
+    done
+}
+
 @test "what is lost is told, with its numbers" {
     run -0 --separate-stderr gpudigifil -freq 1400 -F 16 -o a.fil "$vdif"
     [[ $stderr == *"threads.vdif: of 1920 samples 128 are lost; 58 frames read, 2 missing, 2 invalid, 0 came twice or too late; "*" bytes are no frame" ]]
