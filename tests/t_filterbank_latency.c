@@ -91,6 +91,8 @@ static void test_edges(void)
     psr_filterbank_latency_add(&l, 190, 9);
     psr_filterbank_latency_add(&l, 299, 9);
     ok(!st && l.nrow == 1 && l.worst_s < 0.9, "rows that waited for the end are not");
+    psr_filterbank_latency_forget(&l, 1000);
+    ok(l.nmark == 1 && l.mark->sample == 299, "only the last mark stays for samples to come");
     psr_filterbank_latency_free(&l);
 }
 

@@ -176,6 +176,8 @@ psr_status psr_filterbank_send_rows(psr_filterbank *p, int64_t from, bool measur
     psr_status st = psr_outfile_park(p->rows.file, err);
     if (!st && measured)
         time_rows(p, from);
+    if (p->rows.nrow > 0)
+        psr_filterbank_latency_forget(&p->in.latency, last_sample(p, p->rows.nrow - 1));
     return st;
 }
 

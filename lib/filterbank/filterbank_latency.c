@@ -21,8 +21,8 @@ psr_status psr_filterbank_latency_note(struct psr_filterbank_latency *l,
     return st;
 }
 
-/* Forgets marks before the last one below the sample. */
-static void forget_marks(struct psr_filterbank_latency *l, int64_t sample)
+/* The last mark below the sample stays. */
+void psr_filterbank_latency_forget(struct psr_filterbank_latency *l, int64_t sample)
 {
     size_t past = 0;
     while (past + 1 < l->nmark && l->mark[past + 1].sample < sample)
@@ -34,7 +34,7 @@ static void forget_marks(struct psr_filterbank_latency *l, int64_t sample)
 
 double psr_filterbank_latency_came(struct psr_filterbank_latency *l, int64_t sample)
 {
-    forget_marks(l, sample);
+    psr_filterbank_latency_forget(l, sample);
     const struct psr_baseband_mark *a = l->mark, *b = a + 1;
     if (l->nmark == 0)
         return NAN;

@@ -31,6 +31,9 @@ double psr_filterbank_latency_came(struct psr_filterbank_latency *l, int64_t sam
 /* Counts a row that depends on samples up to this one, asked in ascending order, unless it waited for the end. */
 void psr_filterbank_latency_add(struct psr_filterbank_latency *l, int64_t sample, double written_s);
 
+/* Forgets what no sample from this one on needs. */
+void psr_filterbank_latency_forget(struct psr_filterbank_latency *l, int64_t sample);
+
 void psr_filterbank_latency_free(struct psr_filterbank_latency *l);
 
 #endif

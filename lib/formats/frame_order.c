@@ -28,8 +28,9 @@ struct psr_frame_order {
     size_t
         *spare; /* [nspare] free slots; the last one freed is taken first, so that few are used */
     size_t nspare;
-    double now_s, *came_s; /* [room] of the frame in a slot */
-    int64_t *position;     /* [room] last one at p % room that had a frame; -1: none */
+    double now_s;
+    double *came_s;    /* [room] when the frame in a slot came */
+    int64_t *position; /* [room] last one at p % room that had a frame; -1: none */
     struct {
         size_t n, age; /* age: frames in place since the first */
         int64_t number[CONFIRM];
