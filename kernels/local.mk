@@ -26,6 +26,8 @@ CUDA_FILES = \
 	kernels/dedisp_shift_table.cu \
 	kernels/dedisp_gather.cu \
 	kernels/dedisp_tree.cu \
+	kernels/dedisp_tree_words_rows.cu \
+	kernels/dedisp_tree_words_trials.cu \
 	kernels/mask_correction.cu \
 	kernels/fold.cu \
 	kernels/fold_search.cu \
@@ -59,6 +61,8 @@ CUDA_INCLUDES = \
 	kernels/dedisp_tile.cuh \
 	kernels/dedisp_tree_kernels.h \
 	kernels/dedisp_tree_sums.cuh \
+	kernels/dedisp_tree_words.cuh \
+	kernels/dedisp_tree_words_kernels.h \
 	kernels/mask_kernels.h \
 	kernels/fold_kernels.h \
 	kernels/half.cuh \

@@ -150,6 +150,11 @@ __device__ __forceinline__ void barrier_expect(uint32_t bar, uint32_t bytes)
                  : "memory");
 }
 
+__device__ __forceinline__ void barrier_arrive(uint32_t bar)
+{
+    asm volatile("mbarrier.arrive.shared.b64 _,[%0];" ::"r"(bar) : "memory");
+}
+
 __device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_t bytes,
                                           uint32_t bar)
 {

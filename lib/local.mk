@@ -82,6 +82,12 @@ lib_cuda_sources = \
 	lib/search/dedisp/dedisp_cuda_tree.h \
 	lib/search/dedisp/dedisp_cuda_tree_place.c \
 	lib/search/dedisp/dedisp_cuda_tree_plan.c \
+	lib/search/dedisp/dedisp_cuda_words.c \
+	lib/search/dedisp/dedisp_cuda_words.h \
+	lib/search/dedisp/dedisp_cuda_words_plan.c \
+	lib/search/dedisp/dedisp_cuda_words_plan.h \
+	lib/search/dedisp/dedisp_cuda_words_rows.c \
+	lib/search/dedisp/dedisp_cuda_words_trials.c \
 	lib/search/dedisp/mask_cuda.c \
 	lib/search/fold/fold_cuda.c \
 	lib/search/fold/fold_lists.c \

@@ -238,7 +238,7 @@ static void cuda_describe(void *state, struct psr_dedisp_info *info)
         if (g->block)
             copy_in_ms += psr_cuda_block_ms(g->block, k);
         info->bytes += c->bytes;
-        info->adds_planned += c->tree.adds;
+        info->adds_planned += c->tree.adds + c->words.adds;
         info->copy_in_s = larger(info->copy_in_s, copy_in_ms * 1e-3);
         info->cornerturn_s = larger(info->cornerturn_s, c->cornerturn_ms * 1e-3);
         info->sum_s = larger(info->sum_s, c->sum_ms * 1e-3);

@@ -9,6 +9,7 @@
 #include "base/cuda_call.h"
 #include "dedisp_backend.h"
 #include "dedisp_cuda_tree.h"
+#include "dedisp_cuda_words.h"
 
 #include <cornerturn_kernels.h>
 #include <dedisp_kernels.h>
@@ -70,6 +71,18 @@ struct psr_cuda_tree_stage {
     void *d_rows; /* its output; NULL for the last stage */
 };
 
+/* What a device has of the tree algorithm in words of two outputs. */
+struct psr_cuda_words {
+    struct words_k_group *d_group;
+    struct words_k_chan *d_chan;
+    struct words_k_row *d_row;
+    struct words_k_load *d_load;
+    struct words_k_step *d_step;
+    struct words_k_copy *d_copy;
+    int64_t *d_trial;
+    uint32_t *d_made[2]; /* rows between the stages, for sums of either buffer */
+};
+
 /* One device and its trials. */
 struct psr_cuda {
     const struct psr_dedisp_layout *s;
@@ -86,8 +99,10 @@ struct psr_cuda {
     int *d_fault;
 
     size_t first_trial;          /* of the plan's */
-    struct psr_tree_stages tree; /* no stages but for the tree algorithm */
+    struct psr_tree_stages tree; /* of the tree algorithm, unless it uses words */
     struct psr_cuda_tree_stage tree_stage[PSR_MERGE_MAXLEVEL];
+    struct psr_words words; /* has no groups unless it does */
+    struct psr_cuda_words d_words;
     size_t tree_chunk; /* outputs at once */
 
     unsigned char *d_run;   /* [nplane][nkept][pitch] */
@@ -148,6 +163,19 @@ PSR_MUST_CHECK psr_status psr_cuda_tree_start(struct psr_cuda *c, int64_t mem_fr
 cudaError_t psr_cuda_tree_sums(const struct psr_cuda *c, const struct dedisp_k_io *io,
                                cudaStream_t stream);
 void psr_cuda_tree_free(struct psr_cuda *c);
+
+/* The same in words of two outputs.
+ * Given: most, gap   bytes of rows between the stages; as of psr_words_make, outputs
+ *        shared      of words_k_shared */
+PSR_MUST_CHECK psr_status psr_cuda_words_start(struct psr_cuda *c, int64_t most, size_t gap,
+                                               size_t shared, psr_err *err);
+cudaError_t psr_cuda_words_sums(const struct psr_cuda *c, const struct dedisp_k_io *io,
+                                cudaStream_t stream);
+void psr_cuda_words_free(struct psr_cuda *c);
+
+/* Fails for too little memory for rows of a tree. */
+PSR_MUST_CHECK psr_status psr_cuda_tree_fail(const struct psr_cuda *c, int64_t most, double need,
+                                             psr_err *err);
 
 /* Takes the next n spectra, n <= c->piece, and enqueues the sums that they complete: *nout samples
  * in the buffer c->current. */

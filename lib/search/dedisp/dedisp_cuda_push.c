@@ -108,6 +108,8 @@ static cudaError_t launch_sums(const struct psr_cuda *c, const struct dedisp_k_i
 {
     const struct psr_cuda_plan *p = &c->plan;
     const struct dedisp_k_delays delays = psr_cuda_delays(c);
+    if (c->words.ngroup)
+        return psr_cuda_words_sums(c, io, stream);
     if (c->tree.nstage) {
         /* Rows of the tree are where the sums before may still read theirs. */
         TRY(cudaStreamWaitEvent(stream, c->buffer[!c->current].summed, 0));

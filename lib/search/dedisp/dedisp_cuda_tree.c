@@ -1,29 +1,20 @@
 /* The tree algorithm on one CUDA device: its memory, and its stages for the next outputs. */
 #include "dedisp_cuda.h"
 
-#include <psrkit/tool.h>
-
 enum { ROW_BYTES = 1 << 30 }; /* of rows between stages: more outputs at once gain nothing */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* The most outputs at once, whose rows fit: bytes grow with their number. */
-static psr_status choose_chunk(struct psr_cuda *c, int64_t mem_free, psr_err *err)
+static psr_status choose_chunk(struct psr_cuda *c, int64_t most, psr_err *err)
 {
-    int64_t most = c->s->mem_bytes / 4 < mem_free / 4 ? c->s->mem_bytes / 4 : mem_free / 4;
-    most = most < ROW_BYTES ? most : ROW_BYTES;
     size_t n = (c->nout_max + TREE_TILE - 1) / TREE_TILE;
+    most = most < ROW_BYTES ? most : ROW_BYTES;
     while (n > 1 && psr_tree_stages_bytes(&c->tree, n * TREE_TILE) > (double)most)
         n = n * 7 / 8;
     c->tree_chunk = n * TREE_TILE;
     double need = psr_tree_stages_bytes(&c->tree, c->tree_chunk);
-    char want[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
-    if (need <= (double)most)
-        return PSR_OK;
-    return psr_fail_field(
-        err, PSR_ENOMEM, "mem_bytes",
-        "dedispersion: device %d: %s for the rows of a tree, a quarter of memory, is below %s",
-        c->device, psr_size_text(have, (double)most), psr_size_text(want, need));
+    return need <= (double)most ? PSR_OK : psr_cuda_tree_fail(c, most, need, err);
 }
 
 static cudaError_t upload_stage(struct psr_cuda *c, int n, size_t elements)
@@ -45,8 +36,11 @@ static cudaError_t upload_stage(struct psr_cuda *c, int n, size_t elements)
 psr_status psr_cuda_tree_start(struct psr_cuda *c, int64_t mem_free, psr_err *err)
 {
     size_t elements[PSR_MERGE_MAXLEVEL];
-    size_t shared;
+    size_t shared, shared_words;
+    int64_t most = c->s->mem_bytes / 4 < mem_free / 4 ? c->s->mem_bytes / 4 : mem_free / 4;
     cudaError_t e = tree_k_shared(&shared);
+    if (!e)
+        e = words_k_shared(&shared_words);
     if (e)
         return psr_cuda_fail(c->device, e, "shared memory", err);
     if (c->pitch > INT32_MAX / PSR_MERGE_LEAF)
@@ -55,9 +49,11 @@ psr_status psr_cuda_tree_start(struct psr_cuda *c, int64_t mem_free, psr_err *er
             "dedispersion: device %d: delays need runs of %zu samples, beyond the "
             "%d of the tree algorithm",
             c->device, c->room, INT32_MAX / PSR_MERGE_LEAF);
+    if (shared_words && psr_words_fit(c->s))
+        return psr_cuda_words_start(c, most, c->nout_max + TREE_TILE, shared_words, err);
     psr_status st = psr_tree_stages_make(&c->tree, c->s, c->first_trial, c->s->ndm,
                                          c->nout_max + TREE_TILE, shared, err);
-    if (st || (st = choose_chunk(c, mem_free, err)))
+    if (st || (st = choose_chunk(c, most, err)))
         return st;
     psr_tree_stages_place(&c->tree, c->tree_chunk, c->pitch, elements);
     for (int n = 0; n < c->tree.nstage && !e; n++)
@@ -76,6 +72,7 @@ void psr_cuda_tree_free(struct psr_cuda *c)
         cudaFree(d->d_rows);
     }
     psr_tree_stages_free(&c->tree);
+    psr_cuda_words_free(c);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
