@@ -298,6 +298,17 @@ static void describe(const struct shape *s)
          s->d.nsub, s->d.smear, s->nsamp, s->d.nthread, s->d.late);
 }
 
+/* Frees the nth shape, and tells of one that failed how to make it again.  Returned: pass */
+__attribute__((unused)) static bool end_shape(struct shape *s, bool pass, int n, uint64_t state)
+{
+    if (!pass) {
+        diag("shape %d, state %llu", n, (unsigned long long)state);
+        describe(s);
+    }
+    drop(s);
+    return pass;
+}
+
 __attribute__((unused)) static bool check_shape(struct shape *s, uint64_t *seed)
 {
     psr_dedisp *p;

@@ -9,12 +9,7 @@ static void test_random_shapes(uint64_t *seed)
         uint64_t now = *seed;
         choose(&s, false, seed);
         bool pass = check_shape(&s, seed);
-        if (!pass) {
-            diag("shape %d, state %llu", n, (unsigned long long)now);
-            describe(&s);
-        }
-        drop(&s);
-        if (!pass)
+        if (!end_shape(&s, pass, n, now))
             break;
     }
     ok(n == count, "%d random shapes: every sum is the naive one, whatever the blocks", count);

@@ -68,12 +68,7 @@ static void test_random_shapes(uint64_t *seed)
         uint64_t now = *seed;
         choose(&s, true, seed);
         bool pass = check_shape(&s, seed) && same_with_others(&s, seed);
-        if (!pass) {
-            diag("shape %d, state %llu", n, (unsigned long long)now);
-            describe(&s);
-        }
-        drop(&s);
-        if (!pass)
+        if (!end_shape(&s, pass, n, now))
             break;
     }
     ok(n == count,

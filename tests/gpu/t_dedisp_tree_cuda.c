@@ -44,12 +44,7 @@ static void test_random_shapes(uint64_t *seed)
         bool floats = s.d.nbit == 32;
         bool pass = floats ? is_refused(&s) : check_shape(&s, seed);
         nrefused += floats;
-        if (!pass) {
-            diag("shape %d, state %llu", n, (unsigned long long)now);
-            describe(&s);
-        }
-        drop(&s);
-        if (!pass)
+        if (!end_shape(&s, pass, n, now))
             break;
     }
     ok(n == count, "%d random shapes: naive sums; %d of 32-bit samples are refused", count,
@@ -82,12 +77,7 @@ static void test_wide_shapes(uint64_t *seed)
         choose_wide(&s, seed);
         s.d.backend = "cuda";
         bool pass = check_shape(&s, seed);
-        if (!pass) {
-            diag("shape %d, state %llu", n, (unsigned long long)now);
-            describe(&s);
-        }
-        drop(&s);
-        if (!pass)
+        if (!end_shape(&s, pass, n, now))
             break;
     }
     ok(n == count, "%d random shapes of many channels: naive sums", count);
