@@ -457,3 +457,34 @@ check_frb() {
     [[ $stderr == *'t_a.cand would be written over t_a.cand, which is read' ]]
     cmp a.fil t_a.cand
 }
+
+@test "pictures of pulses near the end show what there is" {
+    fakebin -q -seed 3 -tobs 2 -tsamp 128 -nchans 16 -nbits 8 -fch1 1500 -foff 8 -period 0 \
+        -add "burst dm=20 t=1.85 width=0.2 snr=60" -o end.fil
+    search="gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 4 -singlepulse -maxwidth 0.4 -nowrite"
+    $search -o a end.fil
+    $search -views 5 -o b end.fil
+    cmp a.cand b.cand
+    # Sixteen widths are to be seen on either side: more than 4096 spectra beyond the end.
+    awk -F'\t' '!/^#/ { end = $2 + 16 * ($9 - $8); far += end > 15625 + 4400 } END { exit !far }' b.cand
+    [ "$(wc -l <b.bursts.json)" -ge 1 ]
+    [ "$(wc -l <b.bursts.json)" -eq "$(grep -vc '^#' b.cand | awk '{ print $1 < 5 ? $1 : 5 }')" ]
+}
+
+@test "noise near the end of real data, at a DM that sweeps over most of it, ends no search" {
+    need_data parkes_4bit.sf
+    search="gpudedisp -q -nobary -lodm 0 -dmstep 1 -numdms 130 -nowrite -singlepulse"
+    $search -o a "$PSRKIT_TEST_DATA/parkes_4bit.sf"
+    $search -views 10 -o b "$PSRKIT_TEST_DATA/parkes_4bit.sf"
+    cmp a.cand b.cand
+    [ "$(wc -l <b.bursts.json)" -eq 10 ]
+}
+
+@test "pictures of pulses that cannot be written are left out, in one line" {
+    search="gpudedisp -nobary -noclip -lodm 40 -dmstep 7 -numdms 3 -singlepulse -threshold 4 -nowrite"
+    $search -q -o a "$g8"
+    mkdir b.bursts.json
+    run -0 --separate-stderr $search -views 3 -o b "$g8"
+    one_line '^gpudedisp: no pictures of pulses: b.bursts.json: cannot '
+    cmp a.cand b.cand
+}

@@ -547,3 +547,15 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     gpufold -q -topo -n 20 -nsub 16 -npart 8 -p 0.02 -dm 47 -o y g8.fil
     "$builddir/tests/pfd_differ" x_20.00ms_Cand.pfd y_20.00ms_Cand.pfd
 }
+
+@test "a picture that cannot be drawn is left out, and the fold is there" {
+    gpufold --help >/dev/null
+    gpufold -q $one -p 0.02 -dm 47 -o a g8.fil
+    [ -e a_20.00ms_Cand.pfd.png ] || skip "built without cairo"
+    mkdir b_20.00ms_Cand.pfd.png
+    run -0 --separate-stderr gpufold ${one#-q } -p 0.02 -dm 47 -json -o b g8.fil
+    one_line '^gpufold: b_20.00ms_Cand.pfd.png: cannot '
+    [ "$(wc -l <<<"$output")" -eq 1 ]
+    "$builddir/tests/pfd_differ" a_20.00ms_Cand.pfd b_20.00ms_Cand.pfd
+    [ -s b_20.00ms_Cand.pfd.bestprof ]
+}

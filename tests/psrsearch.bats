@@ -337,3 +337,20 @@ waits_for() {
     done
     [ "$cut" -gt 0 ]
 }
+
+@test "a page that cannot be made ends no search, and is made by the next" {
+    mkdir bin
+    for tool in "$builddir"/bin/*; do ln -s "$tool" bin/; done
+    rm -f bin/psrsearch bin/psrreport
+    cp "$(readlink -f "$builddir/bin/psrsearch")" bin/psrsearch
+    printf '#!/bin/sh\necho "psrreport: no ink" >&2\nexit 1\n' >bin/psrreport
+    chmod +x bin/psrreport
+    run -0 --separate-stderr bin/$run -json x.fil
+    grep -q '^psrsearch: step report failed' <<<"$stderr"
+    grep -q '^psrsearch: best candidate: x_DM' <<<"$stderr"
+    cmp <(printf '%s\n' "$output") d/x.psrsearch.json
+    fails grep -q '"step": "report"' d/x.steps.json
+    $run x.fil 2>said
+    [ "$(begun)" = "report " ]
+    [ -s d/report.html ]
+}

@@ -130,6 +130,20 @@ static psr_status refine_result(const struct emission *e, struct result *r, psr_
     return st;
 }
 
+/* A picture that there is no memory for ends no fold. */
+static bool make_view(struct psr_fold_view *view, const struct emission *e, psr_fold_search *search,
+                      const struct result *r)
+{
+    psr_err why;
+    if (!e->f->d.view)
+        return false;
+    if (!psr_fold_search_view(search, &r->pfd, &e->times, &r->found, view, &why))
+        return true;
+#pragma omp critical(psr_folder_emit)
+    psr_note(&e->f->d.notes, "%s: no picture: %s", r->pfd.candidate, why.msg);
+    return false;
+}
+
 /* Passes a searched fold to the caller. */
 static psr_status end_result(const struct emission *e, psr_fold_search *search, size_t k,
                              struct result *r, psr_err *err)
@@ -141,9 +155,8 @@ static psr_status end_result(const struct emission *e, psr_fold_search *search, 
     psr_status st = d->refine ? refine_result(e, r, err) : PSR_OK;
     if (!st)
         st = psr_fold_bestprof(&best, &r->pfd, err);
-    if (!st && d->view)
-        st = psr_fold_search_view(search, &r->pfd, &e->times, &r->found, &view, err);
-    const struct psr_folder_fold fold = {&r->pfd, &best, &r->found, d->view ? &view : NULL};
+    const bool drawn = !st && make_view(&view, e, search, r);
+    const struct psr_folder_fold fold = {&r->pfd, &best, &r->found, drawn ? &view : NULL};
     if (!st)
         st = d->take(d->ctx, e->f->index[k], &fold, err);
     psr_fold_view_clear(&view);

@@ -36,7 +36,7 @@ struct psr_pulse_spectra {
     int64_t *part_delay; /* [npart] */
     size_t *part_chan;   /* [npart] */
     size_t npart;
-    psr_pulse_view **view; /* [nview] of the best pulses */
+    psr_pulse_view **view; /* [nview] of the best pulses; NULL: no picture */
     size_t nview;
 };
 
@@ -160,18 +160,27 @@ struct watched {
     int64_t t, end;
 };
 
-static psr_status watch(struct watched *w, const struct psr_pulse_spectrum_desc *d,
+/* A picture ends no search. */
+static void note_left_out(const psr_pulse_spectra *p, const psr_err *why)
+{
+    psr_note(&p->stream->notes, "a pulse has no picture: %s", why->msg);
+}
+
+static psr_status watch(const psr_pulse_spectra *p, struct watched *w,
+                        const struct psr_pulse_spectrum_desc *d,
                         const struct psr_pulse_spectrum_desc *part, bool view, psr_err *err)
 {
     int64_t first = 0, end = 0;
+    psr_err why;
     *w = (struct watched){.t = 0};
     psr_status st = psr_pulse_spectrum_create(&w->spectrum, part, err);
-    if (!st)
-        psr_pulse_spectrum_range(w->spectrum, &w->t, &w->end);
-    if (!st && view)
-        st = psr_pulse_view_create(&w->view, d, err);
-    if (st || !view)
+    if (st)
         return st;
+    psr_pulse_spectrum_range(w->spectrum, &w->t, &w->end);
+    if (view && psr_pulse_view_create(&w->view, d, &why))
+        note_left_out(p, &why);
+    if (!w->view)
+        return PSR_OK;
     psr_pulse_view_range(w->view, &first, &end);
     w->t = first < w->t ? first : w->t;
     w->end = end > w->end ? end : w->end;
@@ -211,15 +220,20 @@ static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_pu
     const struct psr_pulse_spectrum_desc d = describe(p, &cluster->best);
     const struct psr_pulse_spectrum_desc part = describe_part(p, &cluster->best, &d);
     struct watched w;
-    psr_status st = watch(&w, &d, &part, view, err);
+    psr_err why;
+    psr_status st = watch(p, &w, &d, &part, view, err);
     if (!st)
         st = read_around(p, &w, err);
     if (!st)
         cluster->marks |= psr_pulse_spectrum_marks(w.spectrum, NULL);
-    if (!st && view)
-        st = psr_pulse_view_finish(w.view, err);
-    if (view)
-        *view = w.view;
+    if (!st && w.view) {
+        if (!psr_pulse_view_finish(w.view, &why)) {
+            *view = w.view;
+            w.view = NULL;
+        } else
+            note_left_out(p, &why);
+    }
+    psr_pulse_view_destroy(w.view);
     psr_pulse_spectrum_destroy(w.spectrum);
     return st;
 }
@@ -242,7 +256,8 @@ psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clus
 {
     const struct psr_sink_stream *s = p->stream;
     const size_t most = n < PSR_PULSE_SPECTRA ? n : PSR_PULSE_SPECTRA;
-    psr_status st = PSR_OK;
+    size_t seen = 0;
+    psr_err why;
     if (!s->reread || !most)
         return PSR_OK;
     struct visit *visit = malloc(most * sizeof *visit);
@@ -251,14 +266,20 @@ psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clus
     for (size_t k = 0; k < most; k++)
         visit[k] = (struct visit){first_of(p, &clusters[k].best), k};
     qsort(visit, most, sizeof *visit, compare_visits);
-    st = make_views(p, nview < most ? nview : most, err);
-    for (size_t k = 0; k < most && !st; k++)
-        st = mark(p, &clusters[visit[k].index],
-                  visit[k].index < p->nview ? &p->view[visit[k].index] : NULL, err);
-    if (n > most)
+    psr_status st = make_views(p, nview < most ? nview : most, err);
+    while (seen < most && !st) {
+        const size_t k = visit[seen].index;
+        if (mark(p, &clusters[k], k < p->nview ? &p->view[k] : NULL, &why))
+            break;
+        seen++;
+    }
+    free(visit);
+    if (!st && seen < most)
+        psr_note(&s->notes, "the spectra of %zu of %zu pulses are not looked at: %s", most - seen,
+                 most, why.msg);
+    if (!st && n > most)
         psr_note(&s->notes, "spectra of the best %zu pulses are looked at for interference, of %zu",
                  most, n);
-    free(visit);
     return st;
 }
 
@@ -277,7 +298,8 @@ psr_status psr_pulse_spectra_write_views(psr_pulse_spectra *p, psr_outfile *f,
                                                           (double)scale[e->trial] * tsamp_s,
                                                 .dm = p->stream->dm[e->trial],
                                                 .snr = e->snr};
-        st = psr_pulse_view_write(f, p->view[k], &at, err);
+        if (p->view[k])
+            st = psr_pulse_view_write(f, p->view[k], &at, err);
     }
     return st;
 }

@@ -23,8 +23,9 @@ PSR_MUST_CHECK psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t li
                                                  const struct psr_block *b, psr_err *err);
 
 /* Adds the marks of psr_pulse_spectrum_marks to the first PSR_PULSE_SPECTRA of n clusters, best first; does nothing
- * if the input cannot be read again.  Keeps pictures of the first nview.
- * Status: those of the stream's reread, PSR_ENOMEM */
+ * if the input cannot be read again.  Keeps pictures of the first nview.  Where reading fails, a note says how many
+ * are left as they were.
+ * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters,
                                                  size_t n, size_t nview, psr_err *err);
 

@@ -13,7 +13,7 @@ struct psr_reread {
     struct psr_reread_desc d;
     psr_source *source;
     int64_t pos;   /* the spectrum that it reads next */
-    int64_t end;   /* where the input ended; -1: not known */
+    int64_t end;   /* where the input ends; -1: not known */
     void *row;     /* a spectrum */
     double *value; /* [nchan] */
 };
@@ -45,6 +45,8 @@ static psr_status open_at(psr_reread *r, int64_t first, psr_err *err)
     if (st)
         return st;
     r->pos = first;
+    if (r->end < 0 && psr_source_obs(r->source)->nsamp >= 0)
+        r->end = first + psr_source_obs(r->source)->nsamp;
     if (!r->row)
         r->row = malloc(psr_source_block_bytes(r->source, 1));
     if (!r->value)
@@ -65,12 +67,15 @@ static psr_status read_row(psr_reread *r, psr_err *err)
     return st;
 }
 
+/* Opened at its beginning first, which tells where it ends: beyond, there is nothing to seek. */
 static psr_status seek(psr_reread *r, int64_t first, psr_err *err)
 {
-    psr_status st = PSR_OK;
-    if (!r->source || first < r->pos || first > r->pos + AHEAD)
-        return open_at(r, first, err);
-    while (!st && r->pos < first && r->end < 0)
+    psr_status st = r->source ? PSR_OK : open_at(r, 0, err);
+    if (st || (r->end >= 0 && first >= r->end))
+        return st;
+    if (first < r->pos || (r->end >= 0 && first > r->pos + AHEAD))
+        st = open_at(r, r->end < 0 ? 0 : first, err);
+    while (!st && r->pos < first && (r->end < 0 || r->pos < r->end))
         st = read_row(r, err);
     return st;
 }

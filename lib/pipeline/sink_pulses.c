@@ -4,6 +4,7 @@
 #include "pulse_spectra.h"
 #include "sink_rows.h"
 
+#include "base/readfd.h"
 #include "formats/series_name.h"
 #include <math.h>
 #include <psrkit/tool.h>
@@ -303,18 +304,36 @@ static psr_status write_list(struct pulses *s, psr_err *err)
               : psr_pulse_parts_write(part, stream, &s->clock, s->cluster, s->found.ncluster, err);
 }
 
+/* Complete before it joins the others. */
+static psr_status write_picture_file(const struct pulses *s, const char *name, psr_err *err)
+{
+    psr_outfile *part;
+    psr_status st = psr_outfile_create(&part, name, err);
+    if (st)
+        return st;
+    st = psr_pulse_spectra_write_views(s->spectra, part, s->cluster, s->clock.scale,
+                                       s->found.tsamp_s, err);
+    if (!st)
+        st = psr_outfile_park(part, err);
+    if (!st)
+        return psr_output_group_take(s->stream.group, part, err);
+    psr_outfile_abort(part);
+    return st;
+}
+
+/* Pictures that cannot be written end no search; those of an earlier one must not stay. */
 static psr_status write_views(struct pulses *s, psr_err *err)
 {
     const struct psr_sink_stream *stream = &s->stream;
-    psr_outfile *part;
+    psr_err why;
     char name[NAME_BYTES];
     if (!s->d.nview || to_stdout(stream))
         return PSR_OK;
     name_views(name, stream);
-    psr_status st = psr_output_group_add(stream->group, name, &part, err);
-    return st ? st
-              : psr_pulse_spectra_write_views(s->spectra, part, s->cluster, s->clock.scale,
-                                              s->found.tsamp_s, err);
+    if (!write_picture_file(s, name, &why))
+        return PSR_OK;
+    psr_note(&stream->notes, "no pictures of pulses: %s", why.msg);
+    return psr_is_regular(name) ? psr_output_group_drop(stream->group, name, err) : PSR_OK;
 }
 
 static psr_status write_json(struct pulses *s, psr_err *err)

@@ -35,6 +35,12 @@ void cli_note(void *ctx, const char *msg)
     fprintf(stderr, "%s: %s\n", tool->name, msg);
 }
 
+void cli_note_left_out(const struct cli *tool, const psr_err *why)
+{
+    if (!run_stop_signal())
+        fprintf(stderr, "%s: %s\n", tool->name, why->msg);
+}
+
 void cli_put_json(void *ctx, const char *bytes, size_t n)
 {
     fwrite(bytes, 1, n, ctx);

@@ -100,6 +100,9 @@ int cli_report(const struct cli *tool, const psr_err *err);
 /* Remarks as "TOOL: message" on standard error; ctx is the struct cli. */
 void cli_note(void *ctx, const char *msg);
 
+/* Says why a picture, or another file that a run can do without, is left out; nothing once a signal ends the run. */
+void cli_note_left_out(const struct cli *tool, const psr_err *why);
+
 /* The put of a struct psr_json that goes to a stream; ctx is the FILE. */
 void cli_put_json(void *ctx, const char *bytes, size_t n);
 

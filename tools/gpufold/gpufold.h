@@ -69,9 +69,10 @@ PSR_MUST_CHECK psr_status gpufold_draw(psr_outfile *f, const struct psr_folder_f
 struct canvas;
 void gpufold_write_numbers(struct canvas *canvas, const struct psr_folder_fold *fold);
 
-/* Writes ROOT_NAME.pfd, ROOT_NAME.pfd.bestprof, and ROOT_NAME.pfd.png if the fold has a view. */
+/* Writes ROOT_NAME.pfd, ROOT_NAME.pfd.bestprof, and ROOT_NAME.pfd.png if the fold has a view; a picture that fails
+ * is left out with a note. */
 PSR_MUST_CHECK psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold,
-                                        psr_err *err);
+                                        const struct cli *tool, psr_err *err);
 
 /* Whether the files of a candidate are complete, of this digest, and newer than changed.
  * Given: picture   the PNG must be there too */

@@ -32,7 +32,7 @@ static void show_progress(void *ctx, int64_t nread)
 static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *err)
 {
     const struct run *r = ctx;
-    psr_status st = gpufold_write(r->roots.cand, fold, err);
+    psr_status st = gpufold_write(r->roots.cand, fold, &r->tool, err);
     if (!st && r->opt.json)
         st = gpufold_make_json(&r->line[i], fold, err);
     return st;

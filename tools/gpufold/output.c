@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char pfd_suffix[] = ".pfd", bestprof_suffix[] = ".pfd.bestprof",
                   png_suffix[] = ".pfd.png";
@@ -108,16 +109,6 @@ psr_status gpufold_check_names(const struct gpufold_options *o, const struct gpu
     return st ? st : try_folder(roots->cand, list, err);
 }
 
-static psr_status write_pfd(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
-{
-    return psr_pfd_write(f, fold->pfd, err);
-}
-
-static psr_status write_bestprof(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
-{
-    return psr_bestprof_write(f, fold->best, err);
-}
-
 static bool is_newer(const char *root, const char *name, const char *suffix, struct timespec than)
 {
     struct stat status;
@@ -147,26 +138,54 @@ bool gpufold_exists(const char *root, const char *name, uint64_t digest, struct 
     return same;
 }
 
-/* All are written before one gets its name, so that a full disk leaves none; the .pfd gets it last. */
-psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold, psr_err *err)
+static psr_status begin_file(psr_outfile **f, const char *root, const char *name,
+                             const char *suffix, psr_err *err)
 {
-    static const struct {
-        const char *suffix;
-        psr_status (*write)(psr_outfile *, const struct psr_folder_fold *, psr_err *);
-    } files[] = {
-        {bestprof_suffix, write_bestprof}, {png_suffix, gpufold_draw}, {pfd_suffix, write_pfd}};
-    enum { NFILE = sizeof files / sizeof *files };
+    char *path = join(root, "_", name, suffix);
+    psr_status st = path ? psr_outfile_create(f, path, err) : psr_fail_nomem(err, "a name", 64);
+    free(path);
+    return st;
+}
+
+/* A picture that cannot be drawn ends no fold; that of another fold must not stay beside it.
+ * Returned: NULL if it is left out */
+static psr_outfile *begin_picture(const char *root, const struct psr_folder_fold *fold,
+                                  const struct cli *tool)
+{
+    psr_outfile *f = NULL;
+    psr_err why;
+    psr_status st = begin_file(&f, root, fold->pfd->candidate, png_suffix, &why);
+    if (!st)
+        st = gpufold_draw(f, fold, &why);
+    if (!st)
+        st = psr_outfile_park(f, &why);
+    if (!st)
+        return f;
+    psr_outfile_abort(f);
+    cli_note_left_out(tool, &why);
+    char *path = join(root, "_", fold->pfd->candidate, png_suffix);
+    if (path)
+        unlink(path);
+    free(path);
+    return NULL;
+}
+
+/* All are written before one gets its name, so that a full disk leaves none; the .pfd gets it last. */
+psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold,
+                         const struct cli *tool, psr_err *err)
+{
+    enum { BEST, PICTURE, PFD, NFILE };
     psr_outfile *f[NFILE] = {NULL};
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < NFILE && !st; i++) {
-        if (files[i].suffix == png_suffix && !fold->view)
-            continue;
-        char *path = join(root, "_", fold->pfd->candidate, files[i].suffix);
-        st = path ? psr_outfile_create(&f[i], path, err) : psr_fail_nomem(err, "a name", 64);
-        if (!st)
-            st = files[i].write(f[i], fold, err);
-        free(path);
-    }
+    const char *name = fold->pfd->candidate;
+    psr_status st = begin_file(&f[BEST], root, name, bestprof_suffix, err);
+    if (!st)
+        st = psr_bestprof_write(f[BEST], fold->best, err);
+    if (!st)
+        st = begin_file(&f[PFD], root, name, pfd_suffix, err);
+    if (!st)
+        st = psr_pfd_write(f[PFD], fold->pfd, err);
+    if (!st && fold->view)
+        f[PICTURE] = begin_picture(root, fold, tool);
     for (size_t i = 0; i < NFILE; i++) {
         if (f[i] && st)
             psr_outfile_abort(f[i]);

@@ -117,6 +117,22 @@ static psr_status run_step(struct run *r, int k)
     return psrsearch_record(&r->records, &r->plan, &r->opt, kind_of(k), date, seconds, &r->err);
 }
 
+/* The page shows what the other steps found. */
+static bool is_optional(int k)
+{
+    return k == PSRSEARCH_REPORT;
+}
+
+/* A step whose failure is reported, and ends no search; a later run tries it again. */
+static psr_status try_step(struct run *r, int k)
+{
+    const psr_status st = run_step(r, k);
+    if (!st || run_stop_signal())
+        return st;
+    cli_note_left_out(&r->tool, &r->err);
+    return PSR_OK;
+}
+
 static void tell_settled(const struct run *r, int first)
 {
     for (int k = 0; k < first && !r->opt.quiet; k++)
@@ -164,7 +180,7 @@ static psr_status search(struct run *r)
     if (!st)
         tell_settled(r, first);
     for (int k = first; k < PSRSEARCH_NSTEP && !st; k++)
-        st = run_step(r, k);
+        st = is_optional(k) ? try_step(r, k) : run_step(r, k);
     if (!st)
         st = report(r);
     psrsearch_records_clear(&r->records);
