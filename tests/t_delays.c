@@ -4,8 +4,39 @@
 #include "tap.h"
 #include <math.h>
 
+/* S/N of a Gaussian of standard deviation 1, spread evenly over a delay, with the best Gaussian filter, from sums. */
+static double spread_snr(double delay)
+{
+    enum { N = 4000 };
+    const double step = (20 + delay) / N;
+    double best = 0;
+    for (double filter = 0.8; filter < 4 + delay; filter *= 1.02) {
+        double sum = 0, norm = 0;
+        for (int n = 0; n < N; n++) {
+            const double t = (n - N / 2) * step, g = exp(-t * t / (2 * filter * filter));
+            const double from = (t - delay / 2) / sqrt(2), to = (t + delay / 2) / sqrt(2);
+            sum += g * (delay > 0 ? (erf(to) - erf(from)) / (2 * delay)
+                                  : exp(-t * t / 2) / sqrt(2 * 3.14159265358979));
+            norm += g * g;
+        }
+        best = fmax(best, sum * sqrt(step / norm));
+    }
+    return best;
+}
+
+static void test_share(void)
+{
+    const double fwhm = 2 * sqrt(2 * log(2)), own = spread_snr(0);
+    ok(psr_dispersed_share(0, 3) == 1, "at its own DM a pulse has all of its S/N");
+    for (double x = 0.25; x <= 8; x *= 2)
+        near(spread_snr(x * fwhm) / own, psr_dispersed_share(x, 1), 0.02,
+             "what is left of a pulse that dispersion spreads");
+    near(1 - pow(psr_dispersed_share(6.4, 3.2), 2), 0.4073, 1e-4, "evidence of twice the width");
+}
+
 int main(void)
 {
+    test_share();
     psr_err err;
     double k = 0;
     ok(!psr_parse_dmconst("presto", &k, &err) && k == 1 / 0.000241, "presto's constant");

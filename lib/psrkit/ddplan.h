@@ -31,6 +31,17 @@ int64_t psr_round(double x);
 int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref_mhz,
                           double tsamp_s);
 
+/* Share of its S/N that a pulse keeps at a DM that is not its own: (1 + 0.462 x^2)^(-1/4), where the delay of the
+ * difference of the two DMs, from the highest to the lowest frequency, is x times the pulse's width (a Gaussian's
+ * at half maximum).  The variance of the summed pulse, of standard deviation s, is then s^2 + delay^2 / 12, and a
+ * boxcar as long as it has S/N in proportion to (width)^(-1/2); with width = 2.355 s, 2.355^2 / 12 = 0.462.  (The
+ * same with boxcars for what Cordes & McLaughlin 2003, equation 12, give for a filter of constant width.)
+ * The noise of the two S/N is correlated by this share, too: of the S/N at the one DM, given that at the other, the
+ * standard deviation is sqrt(1 - share^2), and S/N^2 (1 - share^2) is by how much chi-squared is larger at the wrong DM.
+ * Given:    delay, width   in the same unit, width > 0
+ * Returned: (0, 1] */
+double psr_dispersed_share(double delay, double width);
+
 /* Time scrunching: how many samples, a power of two, a trial may sum first, as dispersion within a
  * channel smears a pulse anyway (Barsdell et al. 2012 section 2.1, where ratio is 0.5).
  * Given:    smear   of the trial's DM within a channel, in samples

@@ -2,6 +2,7 @@
 #include <psrkit/ddplan.h>
 #include <psrkit/tool.h>
 
+#include <math.h>
 #include <string.h>
 
 psr_status psr_parse_dmconst(const char *text, double *dmconst, psr_err *err)
@@ -36,6 +37,12 @@ int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref
 {
     double delay_s = psr_delay_s(dmconst, dm, freq_mhz) - psr_delay_s(dmconst, dm, ref_mhz);
     return psr_round(delay_s / tsamp_s);
+}
+
+double psr_dispersed_share(double delay, double width)
+{
+    const double x = delay / width;
+    return 1 / sqrt(sqrt(1 + 0.462 * x * x));
 }
 
 int64_t psr_scrunch(double smear, double ratio, int64_t most)
