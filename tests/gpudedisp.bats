@@ -389,6 +389,19 @@ check_frb() {
     done <dms
 }
 
+@test "marks of barycentred pulses do not depend on the lengths of blocks" {
+    # Sparks of one sample in two channels: of a sample beside, there is nothing in them.
+    mapfile -t sparks < <(seq 1 100 | awk '{ printf "-add\nburst dm=0 t=%.5f width=3e-4 flo=1479 fhi=1483 snr=40\n", $1 * 0.3017 }')
+    fakebin -q -period 0 -tobs 31 -tsamp 512 -nchans 32 -nbits 32 -fch1 1500 -foff -2 -seed 5 "${sparks[@]}" -o in.fil
+    run="gpudedisp -q -position 05:34:31.97,+22:00:52.1 -site 149,-33,400 -nowrite -noclip -numdms 25 -singlepulse"
+    $run -o a in.fil
+    for mem in 8M 12M 20M; do
+        $run -mem $mem -o $mem in.fil
+        cmp a.cand $mem.cand
+    done
+    awk -F'\t' 'NR > 1 { n++; narrow += $10 ~ /narrow/ } END { exit !(n > 100 && narrow == n) }' a.cand
+}
+
 @test "-halve belongs to -singlepulse" {
     refused 2 '-halve searches for single pulses: it needs -singlepulse' -nowrite -v -halve 1 -o t "$g8"
 }

@@ -64,18 +64,34 @@ psr_status psr_pulse_spectra_create(psr_pulse_spectra **out, const struct psr_si
     return PSR_OK;
 }
 
-psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line, const struct psr_block *b,
-                                  psr_err *err)
+/* From this sample on, others begin with the spectra that follow. */
+static psr_status note_place(struct places *l, struct place now, int64_t downsamp, psr_err *err)
 {
-    struct places *l = &p->line[line];
-    const int64_t downsamp = p->stream->line[line].downsamp;
-    const struct place now = {b->first, b->spectrum}, *last = l->n ? &l->place[l->n - 1] : NULL;
-    if (!b->n || (last && last->spectrum + (now.first - last->first) * downsamp == now.spectrum))
+    const struct place *last = l->n ? &l->place[l->n - 1] : NULL;
+    if (last && last->spectrum + (now.first - last->first) * downsamp == now.spectrum)
         return PSR_OK;
     psr_status st =
         psr_grow(&l->place, &l->room, l->n, sizeof *l->place, "the times of blocks", err);
     if (!st)
         l->place[l->n++] = now;
+    return st;
+}
+
+/* A bin is added before a sample, or takes its place away. */
+psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line, const struct psr_block *b,
+                                  psr_err *err)
+{
+    const int64_t downsamp = p->stream->line[line].downsamp;
+    struct places *l = &p->line[line];
+    int64_t shift = 0;
+    psr_status st =
+        b->n ? note_place(l, (struct place){b->first, b->spectrum}, downsamp, err) : PSR_OK;
+    for (size_t k = 0; k < b->nmoved && !st; k++) {
+        const int64_t next = (int64_t)b->moved[k].at + (b->moved[k].step < 0);
+        shift += b->moved[k].step;
+        st = note_place(l, (struct place){b->first + next + shift, b->spectrum + next * downsamp},
+                        downsamp, err);
+    }
     return st;
 }
 

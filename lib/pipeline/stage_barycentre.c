@@ -280,6 +280,18 @@ static psr_status move_own(psr_stage_barycentre *b, size_t line, struct psr_bloc
     return st;
 }
 
+static psr_status move_block(psr_stage_barycentre *b, size_t line, struct psr_block *block,
+                             psr_err *err)
+{
+    if (block->series)
+        return b->d.presto ? move_as_presto(b, line, block, err)
+                           : move_on_host(b, line, block, err);
+    if (!b->moves)
+        return PSR_OK;
+    return psr_resample_report(b->resample[line], block->n, &block->bin, &block->nbin, &block->n,
+                               err);
+}
+
 psr_status psr_stage_barycentre_run(psr_stage_barycentre *b, size_t line, struct psr_block *block,
                                     psr_err *err)
 {
@@ -290,13 +302,10 @@ psr_status psr_stage_barycentre_run(psr_stage_barycentre *b, size_t line, struct
                                   &same, err);
     if (st)
         return st;
-    if (block->series)
-        return b->d.presto ? move_as_presto(b, line, block, err)
-                           : move_on_host(b, line, block, err);
-    if (!b->moves)
-        return PSR_OK;
-    return psr_resample_report(b->resample[line], block->n, &block->bin, &block->nbin, &block->n,
-                               err);
+    st = move_block(b, line, block, err);
+    if (!st && b->moves)
+        psr_resample_last(b->resample[line], &block->moved, &block->nmoved);
+    return st;
 }
 
 double psr_stage_barycentre_mean(const psr_stage_barycentre *b)

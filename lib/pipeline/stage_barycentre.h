@@ -58,7 +58,7 @@ size_t psr_stage_barycentre_room(const psr_stage_barycentre *b, size_t line, siz
 /* Barycentres the next samples of every series of a line in place; for series on devices it only
  * returns which bins to add and remove.
  * Given:    block   stride >= psr_stage_barycentre_room(b, line, n)
- * Returned: block   n and own after barycentring; on devices bin, or NULL if no bins are ever added
+ * Returned: block   n and own after barycentring, moved; on devices bin, or NULL if no bins are ever added
  *                   or removed
  * Status:   those of psr_resample_execute and psr_resample_report */
 PSR_MUST_CHECK psr_status psr_stage_barycentre_run(psr_stage_barycentre *b, size_t line,

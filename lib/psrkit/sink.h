@@ -24,7 +24,7 @@ struct psr_block {
     size_t n;      /* number of samples; 0 spectra mark the end of the input */
     int64_t
         spectrum; /* of series: the input's spectrum with which the first sample begins at the highest
-                         frequency, to within the bins added and removed in the block */
+                         frequency, before bins are added and removed in the block */
 
     /* Spectra of the input so far, and when the last of them was read, in seconds of a monotonic clock; 0
      * where nobody waits for them. */
@@ -63,6 +63,11 @@ struct psr_block {
     /* Shares of channels' noise that are missing, as psr_clean_auto_missing. */
     const struct psr_step *missing;
     size_t nmissing;
+
+    /* Bins added to or removed from series, wherever they are, by their place in the block before; bin has the same
+     * for series that still need them. */
+    const struct psr_resample_bin *moved;
+    size_t nmoved;
 };
 
 /* Consecutive series with the same sampling: trials of a line of a dedispersion plan, or sub-bands.

@@ -36,7 +36,7 @@ struct psr_resample {
     int64_t added, removed;
     float *prev;                       /* [nseries] input sample done - 1 */
     struct psr_resample_bin *reported; /* [reported_room] */
-    size_t reported_room;
+    size_t nreported, reported_room;
     float **row;     /* [nthread] a series as it came */
     size_t row_room; /* samples */
 };
@@ -199,10 +199,27 @@ static void advance(psr_resample *p, size_t nbin, size_t n)
         memmove(p->bin, p->bin + nbin, p->nbin * sizeof *p->bin);
 }
 
+/* Lists the first nbin bins by their place among the next samples. */
+static psr_status report_bins(psr_resample *p, size_t nbin, psr_err *err)
+{
+    if (nbin >= p->reported_room) {
+        struct psr_resample_bin *reported = realloc(p->reported, (nbin + 1) * sizeof *reported);
+        if (!reported)
+            return psr_fail_nomem(err, "the list of bins", (double)(nbin * sizeof *reported));
+        p->reported = reported;
+        p->reported_room = nbin + 1;
+    }
+    for (size_t k = 0; k < nbin; k++)
+        p->reported[k] =
+            (struct psr_resample_bin){(size_t)(p->bin[k].at - p->done), p->bin[k].step};
+    p->nreported = nbin;
+    return PSR_OK;
+}
+
 psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t n, size_t *nout,
                                 psr_err *err)
 {
-    *nout = 0;
+    *nout = p->nreported = 0;
     if (n == 0)
         return PSR_OK;
     if (stride < psr_resample_room(p, n))
@@ -216,6 +233,8 @@ psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t
     size_t nbin = count_bins(p, n);
     if (!st && nbin)
         st = reserve_rows(p, n, err);
+    if (!st)
+        st = report_bins(p, nbin, err);
     if (st)
         return st;
     int64_t before = p->done + p->shift;
@@ -232,18 +251,6 @@ psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t
     return PSR_OK;
 }
 
-static psr_status reserve_reported(psr_resample *p, size_t nbin, psr_err *err)
-{
-    if (nbin <= p->reported_room)
-        return PSR_OK;
-    struct psr_resample_bin *reported = realloc(p->reported, nbin * sizeof *reported);
-    if (!reported)
-        return psr_fail_nomem(err, "the list of bins", (double)(nbin * sizeof *reported));
-    p->reported = reported;
-    p->reported_room = nbin;
-    return PSR_OK;
-}
-
 psr_status psr_resample_report(psr_resample *p, size_t n, const struct psr_resample_bin **bin,
                                size_t *nbin, size_t *nout, psr_err *err)
 {
@@ -254,18 +261,21 @@ psr_status psr_resample_report(psr_resample *p, size_t n, const struct psr_resam
     psr_status st = extend_list_to(p, p->done + (int64_t)n, err);
     size_t count = count_bins(p, n);
     if (!st)
-        st = reserve_reported(p, count + 1, err);
+        st = report_bins(p, count, err);
     if (st)
         return st;
     int64_t before = p->done + p->shift;
-    for (size_t k = 0; k < count; k++)
-        p->reported[k] =
-            (struct psr_resample_bin){(size_t)(p->bin[k].at - p->done), p->bin[k].step};
     advance(p, count, n);
     *bin = p->reported;
     *nbin = count;
     *nout = (size_t)(p->done + p->shift - before);
     return PSR_OK;
+}
+
+void psr_resample_last(const psr_resample *p, const struct psr_resample_bin **bin, size_t *nbin)
+{
+    *bin = p->reported;
+    *nbin = p->nreported;
 }
 
 psr_status psr_resample_count_next(psr_resample *p, size_t n, size_t *nout, psr_err *err)

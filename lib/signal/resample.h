@@ -59,6 +59,10 @@ PSR_MUST_CHECK psr_status psr_resample_report(psr_resample *p, size_t n,
                                               const struct psr_resample_bin **bin, size_t *nbin,
                                               size_t *nout, psr_err *err);
 
+/* Returned: *bin [*nbin] what the last psr_resample_execute or psr_resample_report added and removed, ascending;
+ *           valid until the next call */
+void psr_resample_last(const psr_resample *p, const struct psr_resample_bin **bin, size_t *nbin);
+
 /* Returned: *nout, the number of samples that the next n become, whatever follows them
  * Status:   PSR_EUNSUPPORTED (a drift as above), PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_resample_count_next(psr_resample *p, size_t n, size_t *nout,
