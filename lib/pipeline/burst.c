@@ -117,20 +117,45 @@ size_t psr_pulse_gaps_merge(struct psr_span *gap, size_t ngap)
     return n;
 }
 
+double psr_pulse_least_delay(const struct psr_pulse_clock *c, const struct psr_sink_stream *stream,
+                             double low_mhz, double high_mhz)
+{
+    return (psr_delay_s(stream->dmconst, PSR_PULSE_LEAST_DM, low_mhz) -
+            psr_delay_s(stream->dmconst, PSR_PULSE_LEAST_DM, high_mhz)) /
+           c->tick_s;
+}
+
+/* Of the trials of the whole band, in ticks. */
+static double least_sweep(const struct psr_pulse_clock *c, const struct psr_sink_stream *stream)
+{
+    double least = INFINITY;
+    for (const struct psr_sink_line *l = stream->line; l < stream->line + stream->nline; l++)
+        for (size_t i = l->first; !l->part && i < l->first + l->nseries; i++)
+            least = fmin(least, (double)(c->sweep[i] * c->scale[i]));
+    return least;
+}
+
 psr_status psr_pulse_clock_mark(const struct psr_pulse_clock *c,
-                                const struct psr_sink_stream *stream, const struct psr_event *event,
-                                size_t nevent, const struct psr_span *gap, size_t ngap,
+                                const struct psr_sink_stream *stream, double threshold,
+                                const struct psr_event *event, size_t nevent,
+                                const struct psr_span *gap, size_t ngap,
                                 struct psr_cluster *cluster, size_t n, psr_err *err)
 {
-    const struct psr_marks_desc d = {.size = sizeof d,
-                                     .event = event,
-                                     .nevent = nevent,
-                                     .scale = c->scale,
-                                     .sweep = c->sweep,
-                                     .low_mhz = stream->line->low_mhz,
-                                     .high_mhz = stream->line->high_mhz,
-                                     .gap = gap,
-                                     .ngap = ngap};
+    const double low_mhz = stream->line->low_mhz, high_mhz = stream->line->high_mhz;
+    const struct psr_marks_desc d = {
+        .size = sizeof d,
+        .event = event,
+        .nevent = nevent,
+        .scale = c->scale,
+        .sweep = c->sweep,
+        .low_mhz = low_mhz,
+        .high_mhz = high_mhz,
+        .gap = gap,
+        .ngap = ngap,
+        .threshold = threshold,
+        .searched_from = least_sweep(c, stream),
+        .dispersed_from = psr_pulse_least_delay(c, stream, low_mhz, high_mhz),
+    };
     return psr_cluster_mark(&d, cluster, n, err);
 }
 

@@ -34,12 +34,17 @@ PSR_MUST_CHECK psr_status psr_pulse_search_check(const struct psr_sink_pulses_de
 /* Sorts gaps and joins those that touch: all lines announce the same.  Returned: how many there are then */
 size_t psr_pulse_gaps_merge(struct psr_span *gap, size_t n);
 
-/* What interference the clusters look like.  Given:  gap [ngap] merged, in ticks */
+/* Delay over the whole band of the least DM that pulses have, in ticks. */
+double psr_pulse_least_delay(const struct psr_pulse_clock *c, const struct psr_sink_stream *stream,
+                             double low_mhz, double high_mhz);
+
+/* What interference the clusters look like.  Given:  threshold   of events; gap [ngap] merged, in ticks */
 PSR_MUST_CHECK psr_status psr_pulse_clock_mark(const struct psr_pulse_clock *c,
                                                const struct psr_sink_stream *stream,
-                                               const struct psr_event *event, size_t nevent,
-                                               const struct psr_span *gap, size_t ngap,
-                                               struct psr_cluster *cluster, size_t n, psr_err *err);
+                                               double threshold, const struct psr_event *event,
+                                               size_t nevent, const struct psr_span *gap,
+                                               size_t ngap, struct psr_cluster *cluster, size_t n,
+                                               psr_err *err);
 
 /* As it is told, without latency. */
 struct psr_burst psr_burst_describe(const struct psr_pulse_clock *c,

@@ -68,14 +68,18 @@ static int64_t samples_above(const struct grouper *g, const struct psr_sink_line
     return (int64_t)fmax(0, floor(late_s / l->tsamp_s + 0.5));
 }
 
-static void measure_sweeps(struct grouper *g, size_t part)
+/* Returned: the least of them, in ticks */
+static double measure_sweeps(struct grouper *g, size_t part)
 {
     const struct psr_sink_stream *s = g->d->stream;
+    double least = INFINITY;
     for (const struct psr_sink_line *l = s->line; l < s->line + s->nline; l++)
         for (size_t i = l->first; l->part == part && i < l->first + l->nseries; i++) {
             const double sweep_s = delay_s(s, i, l->low_mhz) - delay_s(s, i, l->high_mhz);
             g->sweep[i] = (size_t)floor(sweep_s / l->tsamp_s + 0.5);
+            least = fmin(least, (double)(g->sweep[i] * g->d->clock->scale[i]));
         }
+    return least;
 }
 
 static void move_event(const struct grouper *g, struct psr_event *e, int64_t sign)
@@ -91,16 +95,19 @@ static psr_status mark_part(struct grouper *g, size_t part, size_t first, size_t
 {
     const struct psr_pulse_parts_desc *d = g->d;
     const struct psr_sink_line *l = first_line(d->stream, part);
-    const struct psr_marks_desc marks = {.size = sizeof marks,
-                                         .event = g->event,
-                                         .nevent = nevent,
-                                         .scale = d->clock->scale,
-                                         .sweep = g->sweep,
-                                         .low_mhz = l->low_mhz,
-                                         .high_mhz = l->high_mhz,
-                                         .gap = d->gap,
-                                         .ngap = d->ngap};
-    measure_sweeps(g, part);
+    const struct psr_marks_desc marks = {
+        .size = sizeof marks,
+        .event = g->event,
+        .nevent = nevent,
+        .scale = d->clock->scale,
+        .sweep = g->sweep,
+        .low_mhz = l->low_mhz,
+        .high_mhz = l->high_mhz,
+        .gap = d->gap,
+        .ngap = d->ngap,
+        .threshold = d->threshold,
+        .searched_from = measure_sweeps(g, part),
+        .dispersed_from = psr_pulse_least_delay(d->clock, d->stream, l->low_mhz, l->high_mhz)};
     memcpy(g->event, d->event + first, nevent * sizeof *g->event);
     for (size_t k = 0; k < nevent; k++)
         move_event(g, &g->event[k], 1);
@@ -118,8 +125,8 @@ static psr_status mark(struct grouper *g, size_t part, size_t first, size_t neve
     const struct psr_pulse_parts_desc *d = g->d;
     if (part)
         return mark_part(g, part, first, nevent, cluster, n, err);
-    return psr_pulse_clock_mark(d->clock, d->stream, d->event + first, nevent, d->gap, d->ngap,
-                                cluster, n, err);
+    return psr_pulse_clock_mark(d->clock, d->stream, d->threshold, d->event + first, nevent, d->gap,
+                                d->ngap, cluster, n, err);
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@ struct psr_pulse_parts_desc {
     const struct psr_pulse_clock *clock;
     int64_t time_tol; /* as in psr_cluster_desc, as is the next */
     size_t trial_tol;
+    double threshold; /* of events */
     const struct psr_event *event; /* [nevent] by line */
     size_t nevent;
     const struct psr_span *gap; /* [ngap] merged, in ticks */

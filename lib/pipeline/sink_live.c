@@ -205,7 +205,7 @@ static psr_status tell(struct live *s, const struct psr_cluster *c, psr_err *err
         b.dump = dump;
     }
     s->found.nburst++;
-    s->found.nmarked += c->marks != 0;
+    s->found.nmarked += (c->marks & PSR_PULSE_SUSPECT) != 0;
     s->found.worst_s = fmax(s->found.worst_s, b.latency_s);
     s->latency_s += b.latency_s;
     s->found.mean_s = s->latency_s / (double)s->found.nburst;
@@ -227,8 +227,8 @@ static psr_status tell_complete(struct live *s, psr_err *err)
     psr_status st =
         psr_cluster_stream_next(s->events, s->settled, &cluster, &n, &event, &nevent, err);
     if (!st && n)
-        st = psr_pulse_clock_mark(&s->clock, &s->stream, event, nevent, s->gap, s->ngap, cluster, n,
-                                  err);
+        st = psr_pulse_clock_mark(&s->clock, &s->stream, s->d.search.threshold, event, nevent,
+                                  s->gap, s->ngap, cluster, n, err);
     if (!st && n)
         qsort(cluster, n, sizeof *cluster, compare_times);
     for (size_t k = 0; k < n && !st; k++)

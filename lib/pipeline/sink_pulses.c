@@ -230,6 +230,7 @@ static psr_status group_events(struct pulses *s, psr_err *err)
                                            .clock = &s->clock,
                                            .time_tol = s->d.time_tol,
                                            .trial_tol = (size_t)s->d.trial_tol,
+                                           .threshold = s->d.threshold,
                                            .event = s->event,
                                            .nevent = s->found.nevent,
                                            .gap = s->gap,

@@ -173,15 +173,19 @@ PSR_MUST_CHECK psr_status psr_singlepulse_write(psr_outfile *f, double dm, doubl
                                                 const struct psr_event *events, size_t n,
                                                 psr_err *err);
 
-/* Reasons to take a pulse for interference. */
+/* What speaks for interference; and PSR_PULSE_DM_UNKNOWN, which does not. */
 enum psr_pulse_mark {
-    PSR_PULSE_DM0 = 1, /* as strong at DM 0, or with a sweep no longer than its boxcar */
+    PSR_PULSE_DM0 =
+        1, /* S/N at DM 0 and at its own is that of an undispersed pulse, and rejects a dispersed one */
     PSR_PULSE_EDGE =
         2, /* at most a boxcar from samples without data, or from where a quarter of the band
                            begins or ends to be masked */
-    PSR_PULSE_NARROW = 4, /* in one sub-band of an eighth of the band */
+    PSR_PULSE_NARROW = 4,     /* in one sub-band of an eighth of the band */
+    PSR_PULSE_DM_UNKNOWN = 8, /* "dm?": both a dispersed and an undispersed pulse fit */
+    PSR_PULSE_SUSPECT =
+        PSR_PULSE_DM0 | PSR_PULSE_EDGE | PSR_PULSE_NARROW /* those that count as marks */
 };
-enum { PSR_PULSE_NMARK = 3 };
+enum { PSR_PULSE_NMARK = 4 };
 
 /* A group of events that are one pulse, detected at neighbouring times, widths and DMs. */
 struct psr_cluster {
@@ -270,12 +274,25 @@ struct psr_marks_desc {
     const struct psr_span *gap;  /* [ngap] input without data, in samples of the common clock;
                                      ascending */
     size_t ngap;
+    double threshold;     /* least S/N of events */
+    double searched_from; /* least sweep of the trials, in samples of the common clock */
+    double
+        dispersed_from; /* sweep of the least DM that pulses have (PSR_PULSE_LEAST_DM), likewise */
 };
 
-/* Marks clusters by their best events, of width v, S/N s and sweep D.
- *  - PSR_PULSE_DM0 if D <= v; or if for an event with a sweep within its width, of w samples and S/N r, in
- *    the time from the best event's begin to D after its end, r b min(v, w) / sqrt(v w) >= s / 2, with
- *    b the share of the band in which the dispersed boxcar meets that one.
+/* No pulsar or burst from beyond the solar system is known below this DM, in pc cm^-3. */
+#define PSR_PULSE_LEAST_DM 2.0
+
+/* Marks clusters by their best events, of width v, S/N s and sweep D.  Each is compared with events at DM 0 (with a sweep
+ * of at most a quarter of their width), of w samples and S/N r, between the best event's begin and D after its end,
+ * with b the share of the band in which the dispersed boxcar meets that one; and if DM 0 has no event, with one at the
+ * threshold, as long and in the middle of the sweep (at s, if no trial has a sweep of at most a quarter of v).
+ *  - It may be undispersed if s <= r + 2 sqrt(1 - c(D)^2) and s <= 2 r b min(v, w) / sqrt(v w), where c(D) is
+ *    psr_dispersed_share(D, v): it is no better than at DM 0, and what is there shines through.
+ *  - It may be dispersed if r <= c(d) s + 3 sqrt(1 - c(d)^2), with d the sweep nearest to 0 whose S/N differs from s
+ *    by no more than noise, (1 - c(D - d)) / (1 + c(D - d)) <= 9 / s^2, and d >= dispersed_from.
+ *  - PSR_PULSE_DM0 if for one of the events it may be undispersed, and not dispersed; else PSR_PULSE_DM_UNKNOWN if it may
+ *    be undispersed.
  *  - PSR_PULSE_EDGE if at most v samples are between it and samples of its series that a gap takes.
  * Other marks stay.
  * Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM */
@@ -374,7 +391,7 @@ void psr_pulse_view_destroy(psr_pulse_view *p);
 
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
  * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample, and the
- * names of the marks with commas between (dm0, edge, narrow; - if there are none); samples and width on the
+ * names of the marks with commas between (dm0, edge, narrow, dm?; - if there are none); samples and width on the
  * common clock.
  * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock
  * Status: those of psr_outfile_write */

@@ -267,8 +267,9 @@ struct psr_sink_live_desc {
     void *ctx;
 };
 struct psr_live_found {
-    int64_t nburst, nmarked, ncut; /* ncut: groups of events cut short, as psr_cluster_stream_cut */
-    double worst_s, mean_s;        /* latency */
+    int64_t nburst, nmarked,
+        ncut; /* nmarked: as PSR_PULSE_SUSPECT; ncut: groups of events cut short, as psr_cluster_stream_cut */
+    double worst_s, mean_s; /* latency */
     double
         bound_s; /* of the latency, beside what the machine takes: a block, 4 longest boxcars or 256 samples, and
                        time_tol; and what trials wait for each other: the largest difference of sweeps, of late

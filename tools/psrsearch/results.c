@@ -27,7 +27,7 @@ static void set_name(struct psrsearch_results *found, const struct json_value *c
 
 static bool is_marked(const char *marks)
 {
-    return *marks && strcmp(marks, "-") != 0;
+    return *marks && strcmp(marks, "-") != 0 && strcmp(marks, "dm?") != 0;
 }
 
 /* Whether the candidate's fold is narrow: its name is LIST_Cand_NUMBER. */
@@ -85,9 +85,8 @@ static bool take_burst(void *ctx, const char *line)
     if (line[0] == '#' ||
         sscanf(line, "%lf %*s %lf %*s %*s %lf %*s %*s %*s %31s", &snr, &time_s, &dm, marks) < 3)
         return true;
-    const bool marked = is_marked(marks), was = is_marked(found->burst.marks);
-    found->nburst_marked += marked;
-    if (!found->nburst++ || (was && !marked) || (was == marked && snr > found->burst.snr)) {
+    found->nburst_marked += is_marked(marks);
+    if (!found->nburst++ || snr > found->burst.snr) {
         found->burst.snr = snr;
         found->burst.time_s = time_s;
         found->burst.dm = dm;

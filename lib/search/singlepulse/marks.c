@@ -3,10 +3,12 @@
 
 #include "base/copy_desc.h"
 #include <math.h>
+#include <psrkit/ddplan.h>
 #include <stdlib.h>
 
-/* A pulse is that of DM 0 if so much of its S/N is of power there. */
-static const double DM0_SHARE = 0.5;
+/* Standard deviations beyond which S/N at DM 0 and at a pulse's own DM reject that it is dispersed, and that it is not;
+ * and how much more of what is not dispersed shines through where it does not fill the band evenly. */
+static const double DISPERSED_SIGMA = 3, FLAT_SIGMA = 2, UNEVEN = 2;
 
 /* A boxcar on the common clock: [first, end). */
 struct box {
@@ -39,9 +41,10 @@ static struct box box_of(const struct marker *m, const struct psr_event *e)
 
 /* --- DM 0 ------------------------------------------------------------------------------------- */
 
+/* The S/N at DM 0 differs by less than a hundredth. */
 static bool is_flat(const struct marker *m, const struct psr_event *e)
 {
-    return m->d->sweep[e->trial] <= (size_t)e->width;
+    return 4 * m->d->sweep[e->trial] <= (size_t)e->width;
 }
 
 static int compare_boxes(const void *a, const void *b)
@@ -90,25 +93,87 @@ static double shine_through(const struct psr_marks_desc *d, const struct box *fl
     return flat->snr * band * fmin(v, w) / sqrt(v * w);
 }
 
-static bool is_dm0(const struct marker *m, const struct psr_event *event)
+/* What is known of a pulse of S/N snr when it is compared with events at DM 0. */
+struct trial_dm {
+    struct box box;
+    double sweep;                   /* over the band, ticks */
+    double share, scatter, of_flat; /* at DM 0: least share of its S/N if it is dispersed, and its
+                                       standard deviation; that of an S/N at its DM if it is not */
+};
+
+/* Of the DMs that fit a pulse as well as the best one does, in its noise, the nearest to DM 0 at which there are
+ * dispersed pulses. */
+static double nearest_delay(const struct marker *m, const struct trial_dm *p)
 {
-    const struct box e = box_of(m, event);
-    const int64_t sweep = sweep_of(m, event->trial);
+    const double noise = DISPERSED_SIGMA / p->box.snr, width = (double)(p->box.end - p->box.first);
+    const double share = (1 - noise * noise) / (1 + noise * noise);
+    double range = INFINITY;
+    if (share > 0)
+        range = width * sqrt((pow(share, -4) - 1) / 0.462);
+    return fmax(m->d->dispersed_from, p->sweep - range);
+}
+
+static double scatter_of(double share)
+{
+    return sqrt(1 - share * share);
+}
+
+static struct trial_dm describe(const struct marker *m, const struct psr_event *event)
+{
+    struct trial_dm p = {.box = box_of(m, event), .sweep = (double)sweep_of(m, event->trial)};
+    const double width = (double)(p.box.end - p.box.first);
+    p.share = psr_dispersed_share(nearest_delay(m, &p), width);
+    p.scatter = scatter_of(p.share);
+    p.of_flat = scatter_of(psr_dispersed_share(p.sweep, width));
+    return p;
+}
+
+/* Whether an event of S/N snr at DM 0, of which so much shines through, may be all of the pulse. */
+static bool may_be_flat(const struct trial_dm *p, double snr, double shine)
+{
+    return p->box.snr <= fmin(snr + FLAT_SIGMA * p->of_flat, UNEVEN * shine);
+}
+
+static bool may_be_dispersed(const struct trial_dm *p, double snr)
+{
+    return snr <= p->share * p->box.snr + DISPERSED_SIGMA * p->scatter;
+}
+
+/* Where no event is there, S/N at DM 0 is at most a limit: that of events, or if DM 0 was not searched with such
+ * boxcars, the pulse's own. */
+static unsigned mark_unseen(const struct marker *m, const struct trial_dm *p)
+{
+    const int64_t width = p->box.end - p->box.first, middle = (int64_t)(p->sweep / 2);
+    const bool searched = 4 * m->d->searched_from <= (double)width;
+    const double snr = searched ? fmin(m->d->threshold, p->box.snr) : p->box.snr;
+    const struct box flat = {p->box.first + middle, p->box.end + middle, snr};
+    const double shine = shine_through(m->d, &flat, &p->box, fmax(p->sweep, 1));
+    return may_be_flat(p, snr, shine) ? PSR_PULSE_DM_UNKNOWN : 0U;
+}
+
+static unsigned mark_dm(const struct marker *m, const struct psr_event *event)
+{
+    const struct trial_dm p = describe(m, event);
+    const struct box *e = &p.box;
+    unsigned mark = mark_unseen(m, &p);
     size_t low = 0, high = m->nflat;
-    if (is_flat(m, event))
-        return true;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (m->flat[middle].first < e.first - m->longest)
+        if (m->flat[middle].first < e->first - m->longest)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < m->nflat && m->flat[low].first < e.end + sweep; low++)
-        if (m->flat[low].end > e.first &&
-            shine_through(m->d, &m->flat[low], &e, (double)sweep) >= DM0_SHARE * e.snr)
-            return true;
-    return false;
+    for (; low < m->nflat && (double)m->flat[low].first < (double)e->end + p.sweep; low++) {
+        const struct box *flat = &m->flat[low];
+        if (flat->end <= e->first ||
+            !may_be_flat(&p, flat->snr, shine_through(m->d, flat, e, fmax(p.sweep, 1))))
+            continue;
+        if (!may_be_dispersed(&p, flat->snr))
+            return PSR_PULSE_DM0;
+        mark = PSR_PULSE_DM_UNKNOWN;
+    }
+    return mark;
 }
 
 /* --- edges ------------------------------------------------------------------------------------ */
@@ -140,6 +205,10 @@ static psr_status check_desc(const struct psr_marks_desc *d, psr_err *err)
         return psr_fail_field(err, PSR_EINVAL, "low_mhz",
                               "marks: a band from %g to %g MHz, must ascend from above 0",
                               d->low_mhz, d->high_mhz);
+    if (!(d->searched_from >= 0) || !(d->dispersed_from >= 0))
+        return psr_fail_field(err, PSR_EINVAL, "searched_from",
+                              "marks: delays from %g and %g samples, must be 0 or more",
+                              d->searched_from, d->dispersed_from);
     for (size_t k = 1; k < d->ngap; k++)
         if (d->gap[k].first < d->gap[k - 1].first + d->gap[k - 1].count)
             return psr_fail_field(err, PSR_EINVAL, "gap", "marks: gap %zu begins before %zu ends",
@@ -159,7 +228,7 @@ psr_status psr_cluster_mark(const struct psr_marks_desc *desc, struct psr_cluste
         st = find_flat(&m, err);
     for (size_t k = 0; k < n && !st; k++) {
         const struct psr_event *best = &clusters[k].best;
-        clusters[k].marks |= is_dm0(&m, best) ? PSR_PULSE_DM0 : 0U;
+        clusters[k].marks |= mark_dm(&m, best);
         clusters[k].marks |= is_at_edge(&m, best) ? PSR_PULSE_EDGE : 0U;
     }
     free(m.flat);
