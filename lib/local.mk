@@ -283,6 +283,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/psrfits_bytes.c \
 	lib/formats/psrfits_fail.c \
 	lib/formats/psrfits_freq.c \
+	lib/formats/polarisation.c \
+	lib/formats/polarisation.h \
 	lib/formats/psrfits_header.c \
 	lib/formats/psrfits_rows.c \
 	lib/formats/psrfits_sample.c \

@@ -152,3 +152,15 @@ data_bytes() {
     gpudigifil -q -b 8 -o c.fil "$PSRKIT_TEST_DATA/sample_mkbf.dada"
     [ "$(data_bytes c.fil)" = $((256 * 1024)) ]
 }
+
+@test "total intensity is found in whatever products are written" {
+    fakebin -q -seed 5 -vdif -nchans 1 -fch1 610 -foff 16 -nifs 2 -nbits 8 -tobs 1 \
+        -add "burst dm=20 t=0.5 width=2e-3 snr=30" -o v.vdif
+    for products in '-d 1' '-d 2' '-d 4' -stokes; do
+        # shellcheck disable=SC2086
+        gpudigifil -q -freq 610 -bw 16 -F 64 -t 32 -b 8 -I 0.5 $products -o x.fil v.vdif
+        gpudedisp -q -nobary -lodm 20 -numdms 1 -singlepulse -nowrite -o x x.fil
+        awk 'NR == 2 { print; exit !($1 > 24 && $1 < 36) }' x.cand
+    done
+    grep -qa ';STATE=Stokes' x.fil
+}

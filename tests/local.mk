@@ -107,6 +107,7 @@ UNIT_TESTS = \
 	tests/t_pipeline \
 	tests/t_pipeline_beams \
 	tests/t_pointing \
+	tests/t_polarisation \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_presto_list \

@@ -123,7 +123,8 @@ __attribute__((unused)) static double expect(const struct made *m, const struct 
     if (d->if_choice >= 0)
         return spectrum[(size_t)d->if_choice * nchan + c];
     double sum = 0;
-    for (size_t p = 0; p < nif; p++)
+    const size_t nsum = nif < 2 || d->pols == PSR_POLS_STOKES ? 1 : 2;
+    for (size_t p = 0; p < nsum; p++)
         sum += spectrum[p * nchan + c];
     return sum;
 }
@@ -165,6 +166,7 @@ __attribute__((unused)) static void choose_randomly(uint64_t *random, const stru
                                                     struct psr_source_desc *d)
 {
     d->if_choice = (int)tap_between(random, -1, m->desc.nif - 1);
+    d->pols = tap_between(random, 0, 1) ? PSR_POLS_STOKES : PSR_POLS_COHERENCE;
     d->invert = tap_between(random, 0, 1);
     d->skip = tap_between(random, 0, 1) ? tap_between(random, 0, m->nsamp - 1) : 0;
 }

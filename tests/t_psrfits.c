@@ -363,7 +363,7 @@ static void test_refusals(uint64_t *seed)
     struct psr_source_desc desc = description();
     struct fits_spec s = fits_random_spec(seed, 16, 4, 8, false);
     s.pol_type = "IQUV";
-    refuse(&s, 4, PSR_EINVAL, "no polarisation 4");
+    refuse(&s, 4, PSR_EINVAL, "IF = 4, must be 0 to 3");
     s.pol_type = "ODD";
     refuse(&s, -1, PSR_EUNSUPPORTED, "POL_TYPE 'ODD'");
     s.pol_type = "IQUV";

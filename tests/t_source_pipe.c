@@ -102,12 +102,14 @@ static void test_named_pipe(uint64_t *random)
     }
     const char *fifo = path;
     struct attempt a = {.desc = describe(&fifo, 1), .m = &m, .random = random};
+    a.desc.pols = PSR_POLS_COHERENCE;
     attempt_read(&a);
     waitpid(child, NULL, 0);
     ok(!a.status && a.same && a.nsamp == -1, "a named pipe");
     unlink(path);
     const char *device = "/dev/stdin";
     a.desc = describe(&device, 1);
+    a.desc.pols = PSR_POLS_COHERENCE;
     with_standard_input(random, &m.file, attempt_read, &a);
     ok(!a.status && a.same && a.nsamp == -1, "/dev/stdin");
     free_made(&m);

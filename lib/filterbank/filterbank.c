@@ -155,6 +155,16 @@ static void copy_text(char *to, const char *instead, const char *from)
         snprintf(to, PSR_TEXT_MAX, "%s", instead ? instead : from);
 }
 
+/* One product is total intensity, or the power of one polarisation. */
+static enum psr_pols kind_of_products(const struct psr_filterbank_rows *r)
+{
+    if (r->adds_pols || r->nproduct == 1)
+        return PSR_POLS_INTENSITY;
+    return r->what == PSR_DETECT_EACH        ? PSR_POLS_POWERS
+           : r->what == PSR_DETECT_COHERENCE ? PSR_POLS_COHERENCE
+                                             : PSR_POLS_STOKES;
+}
+
 static void describe_output(psr_filterbank *p)
 {
     const struct psr_baseband_header *h = p->header;
@@ -164,6 +174,7 @@ static void describe_output(psr_filterbank *p)
     psr_obs_init(obs);
     obs->nchan = r->nchan / r->fsum;
     obs->nif = r->adds_pols ? 1 : (int)r->nproduct;
+    obs->pols = kind_of_products(r);
     obs->nbit = r->nbits;
     obs->kind = r->nbits == 32 ? PSR_FLOAT : PSR_UINT;
     obs->foff_mhz = -width * (double)r->fsum;

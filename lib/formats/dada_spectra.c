@@ -1,5 +1,6 @@
 /* Reads DADA headers of spectra. */
 #include "dada_keys.h"
+#include "polarisation.h"
 #include "spectra_reader.h"
 
 #include <math.h>
@@ -96,6 +97,11 @@ static psr_status fill_samples(struct psr_obs *obs, const struct psr_header_keys
                               encoding, (int)f->nbit);
     obs->nchan = (size_t)f->nchan;
     obs->nif = (int)f->npol;
+    const char *state = psr_header_keys_text(k, "STATE");
+    obs->pols = state ? psr_pols_find(state) : PSR_POLS_UNKNOWN;
+    /* An intensity is one: of several it says nothing. */
+    if (f->npol > 1 && obs->pols == PSR_POLS_INTENSITY)
+        obs->pols = PSR_POLS_UNKNOWN;
     obs->nbit = (int)f->nbit;
     obs->kind = f->nbit == 32 ? PSR_FLOAT : is_signed ? PSR_INT : PSR_UINT;
     return PSR_OK;

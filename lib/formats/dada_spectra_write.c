@@ -2,6 +2,7 @@
 #include "base/c_locale.h"
 #include "base/dada_ring.h"
 #include "dada_date.h"
+#include "polarisation.h"
 #include "unpack.h"
 
 #include <psrkit/dada.h>
@@ -67,8 +68,12 @@ static void put_samples(struct header_text *h, const struct psr_obs *obs)
     const size_t bytes = psr_row_bytes(obs->nchan, obs->nbit) * (size_t)obs->nif;
     put(h, "NCHAN %zu\nNPOL %d\nNBIT %d\nNDIM 1\nORDER %s\n", obs->nchan, obs->nif, obs->nbit,
         obs->nif == 1 ? "TF" : "TPF");
-    if (obs->nif <= 2)
-        put(h, "STATE %s\n", obs->nif == 1 ? "Intensity" : "PPQQ");
+    const char *state = obs->nif == 1 ? "Intensity"
+                        : obs->nif == 2 && obs->pols == PSR_POLS_UNKNOWN
+                            ? "PPQQ"
+                            : psr_pols_state(obs->pols);
+    if (state)
+        put(h, "STATE %s\n", state);
     if (obs->nbit < 32)
         put(h, "ENCODING %s\n", obs->kind == PSR_INT ? "TWOSCOMPLEMENT" : "OFFSETBINARY");
     put(h, "TSAMP %.17g\nRESOLUTION %zu\nBYTES_PER_SECOND %.12g\n", microseconds(obs->tsamp_s),

@@ -225,6 +225,7 @@ static psr_status start(struct drop_reader *r, psr_err *err)
         return st;
     r->base.file_nbit = r->inner->file_nbit;
     r->base.file_nif = r->inner->file_nif;
+    r->base.pols = r->inner->pols;
     r->row_bytes = psr_row_bytes(r->base.obs.nchan, r->base.obs.nbit);
     st = measure(r, err);
     if (st)

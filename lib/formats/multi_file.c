@@ -96,6 +96,7 @@ static psr_status describe_part(struct psr_part *part, const struct psr_reader *
 {
     part->file_nbit = reader->file_nbit;
     part->file_nif = reader->file_nif;
+    part->pols = reader->pols;
     return psr_obs_copy(&part->obs, &reader->obs, err);
 }
 
@@ -164,6 +165,8 @@ static psr_status check_match(const struct psr_part *a, const struct psr_part *b
         {"nbits", a->file_nbit, b->file_nbit},
         {"kind of samples", a->obs.kind, b->obs.kind},
         {"nifs", a->file_nif, b->file_nif},
+        {"first polarisation used", a->pols.first, b->pols.first},
+        {"number of polarisations used", a->pols.count, b->pols.count},
         {"tsamp", a->obs.tsamp_s, b->obs.tsamp_s},
         {"fch1", a->obs.fch1_mhz, b->obs.fch1_mhz},
         {"foff", a->obs.foff_mhz, b->obs.foff_mhz},

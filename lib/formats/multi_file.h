@@ -14,6 +14,7 @@ struct psr_part {
     const struct psr_format *format;
     struct psr_obs obs;
     int file_nbit, file_nif;
+    struct psr_pol_choice pols;
     int64_t start; /* stream index of its first spectrum; 0 for the first part */
 };
 

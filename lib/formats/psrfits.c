@@ -165,6 +165,7 @@ static psr_status open_reader(struct reader *p, const char *path,
     psr_fits_block_format(&p->fits, &obs->nbit, &obs->kind);
     p->base.file_nbit = p->fits.nbit;
     p->base.file_nif = p->fits.npol;
+    p->base.pols = p->fits.pols;
     obs->nsamp = p->rows.nsamp;
     obs->tstart = psr_mjd_add(obs->tstart, p->rows.start_s);
     if (desc->as_presto)

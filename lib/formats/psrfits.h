@@ -12,6 +12,8 @@
 #ifndef PSR_FORMATS_PSRFITS_H
 #define PSR_FORMATS_PSRFITS_H
 
+#include "polarisation.h"
+
 #include <fitsio.h>
 #include <psrkit/source.h>
 
@@ -43,8 +45,8 @@ struct psr_fits {
     double zero_off;
     double tbin_s;
 
-    int first_pol, pols_used; /* 2: the first two are summed */
-    bool scaled;              /* samples need zero_off, DAT_SCL, DAT_OFFS or DAT_WTS */
+    struct psr_pol_choice pols; /* those that are read */
+    bool scaled;                /* samples need zero_off, DAT_SCL, DAT_OFFS or DAT_WTS */
 
     struct psr_fits_column data, freq, scales, offsets, weights;
 };
@@ -65,7 +67,7 @@ struct psr_fits_rows {
 
 /* DAT_SCL, DAT_OFFS and DAT_WTS of a row, for the polarisations used. */
 struct psr_fits_scaling {
-    float *scale, *offset; /* [pols_used][nchan] */
+    float *scale, *offset; /* [pols.count][nchan] */
     float *weight;         /* [nchan] */
     size_t ndropped;       /* channels of weight 0 because a weight, scale or offset is no number */
     unsigned bad;          /* in which columns: 1 weights, 2 scales, 4 offsets */

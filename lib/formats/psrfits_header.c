@@ -247,52 +247,20 @@ static psr_status read_scale_columns(struct psr_fits *f, const struct psr_source
     return PSR_OK;
 }
 
-static bool starts(const char *text, const char *with)
-{
-    return !strncasecmp(text, with, strlen(with));
-}
-
-/* Which polarisations make total intensity, or the one asked for. */
-static psr_status choose_pols(struct psr_fits *f, const char *pol_type, int choice, psr_err *err)
-{
-    static const char *const intensity_first[] = {"AA+BB", "INTEN", "IQUV", "STOKE"};
-    f->first_pol = 0;
-    f->pols_used = 1;
-    if (choice >= f->npol)
-        return psr_fail_field(err, PSR_EINVAL, "if_choice",
-                              "%s: no polarisation %d: the file has %d, counted from 0", f->path,
-                              choice, f->npol);
-    if (choice >= 0)
-        f->first_pol = choice;
-    if (choice >= 0 || f->npol == 1)
-        return PSR_OK;
-    for (size_t i = 0; i < sizeof intensity_first / sizeof *intensity_first; i++)
-        if (starts(pol_type, intensity_first[i]))
-            return PSR_OK;
-    if (!starts(pol_type, "AABB")) {
-        if (f->npol != 2)
-            return psr_fail_field(
-                err, PSR_EUNSUPPORTED, "POL_TYPE",
-                "%s: POL_TYPE '%s' with NPOL = %d tells of no total intensity: choose "
-                "one polarisation",
-                f->path, pol_type, f->npol);
-        psr_note(&f->notes, "%s: POL_TYPE '%s' is unknown: its 2 polarisations are summed", f->path,
-                 pol_type);
-    }
-    f->pols_used = 2;
-    return PSR_OK;
-}
-
-static psr_status read_pols(struct psr_fits *f, struct psr_obs *obs, int choice, psr_err *err)
+static psr_status read_pols(struct psr_fits *f, struct psr_obs *obs,
+                            const struct psr_source_desc *desc, psr_err *err)
 {
     char pol_type[PSR_TEXT_MAX] = "";
     psr_fits_text(f, "POL_TYPE", pol_type);
-    psr_status code = choose_pols(f, pol_type, choice, err);
+    obs->pols = psr_pols_find(pol_type);
+    psr_status code =
+        psr_pols_choose(&f->pols, f->path, "POL_TYPE", pol_type, f->npol, obs->pols, desc, err);
     if (code)
         return code;
-    bool summed = starts(pol_type, "AA+BB") || starts(pol_type, "INTEN") ||
-                  (f->pols_used == 2 && !f->as_presto);
-    if (summed)
+    if (f->pols.guessed)
+        psr_note(&f->notes, "%s: POL_TYPE '%s' is unknown: its 2 polarisations are summed", f->path,
+                 pol_type);
+    if (obs->pols == PSR_POLS_INTENSITY || (f->pols.count == 2 && !f->as_presto))
         snprintf(obs->poln, sizeof obs->poln, "2 polns were summed");
     else
         snprintf(obs->poln, sizeof obs->poln, "%d polns were not summed", f->npol);
@@ -318,7 +286,7 @@ static psr_status read_subint(struct psr_fits *f, struct psr_obs *obs,
     if (!code)
         code = read_scale_columns(f, desc, err);
     if (!code)
-        code = read_pols(f, obs, desc->if_choice, err);
+        code = read_pols(f, obs, desc, err);
     if (!code)
         code = read_pointing(f, "TEL_AZ", &obs->az_deg, err);
     if (!code)

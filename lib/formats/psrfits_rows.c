@@ -186,7 +186,7 @@ static psr_status drop_dead_rows(struct psr_fits *f, struct psr_fits_rows *rows,
 {
     struct psr_fits_scaling s = {0};
     struct dead dead = {0};
-    size_t n = f->nchan * (size_t)f->pols_used;
+    size_t n = f->nchan * (size_t)f->pols.count;
     psr_status code = psr_fits_scaling_init(&s, f, err);
     rows->nlive = 0;
     f->scaled = f->zero_off != 0;

@@ -13,7 +13,7 @@ size_t psr_fits_spectrum_bits(const struct psr_fits *f)
 
 void psr_fits_block_format(const struct psr_fits *f, int *nbit, enum psr_kind *kind)
 {
-    bool summed = f->pols_used == 2;
+    bool summed = f->pols.count == 2;
     *nbit = summed ? 2 * f->nbit : f->nbit;
     *kind = f->is_signed ? PSR_INT : PSR_UINT;
     if (f->is_signed && *nbit < 8)
@@ -26,7 +26,7 @@ void psr_fits_block_format(const struct psr_fits *f, int *nbit, enum psr_kind *k
 
 psr_status psr_fits_scaling_init(struct psr_fits_scaling *s, const struct psr_fits *f, psr_err *err)
 {
-    size_t n = f->nchan, npol = (size_t)f->pols_used;
+    size_t n = f->nchan, npol = (size_t)f->pols.count;
     size_t total = n * (2 * npol + 1);
     s->store = malloc(total * sizeof *s->store);
     if (!s->store)
@@ -47,11 +47,11 @@ psr_status psr_fits_scaling_init(struct psr_fits_scaling *s, const struct psr_fi
 static psr_status read_per_pol(const struct psr_fits *f, const struct psr_fits_column *column,
                                int64_t row, float *values, psr_err *err)
 {
-    size_t n = f->nchan, npol = (size_t)f->pols_used;
+    size_t n = f->nchan, npol = (size_t)f->pols.count;
     if (!column->number)
         return PSR_OK;
     if (column->repeat >= (int64_t)n * f->npol)
-        return psr_fits_read_floats(f, column, row, (int64_t)n * f->first_pol, n * npol, values,
+        return psr_fits_read_floats(f, column, row, (int64_t)n * f->pols.first, n * npol, values,
                                     err);
     psr_status code = psr_fits_read_floats(f, column, row, 0, n, values, err);
     if (!code && npol == 2)
@@ -78,14 +78,14 @@ static void drop_no_numbers(struct psr_fits_scaling *s, const struct psr_fits *f
     s->ndropped = 0;
     for (size_t c = 0; c < f->nchan; c++) {
         unsigned bad = isfinite(s->weight[c]) ? 0 : 1;
-        for (size_t i = c; i < f->nchan * (size_t)f->pols_used; i += f->nchan)
+        for (size_t i = c; i < f->nchan * (size_t)f->pols.count; i += f->nchan)
             bad |= (isfinite(s->scale[i]) ? 0U : 2U) | (isfinite(s->offset[i]) ? 0U : 4U);
         if (!bad)
             continue;
         s->bad |= bad;
         s->ndropped++;
         s->weight[c] = 0;
-        for (size_t i = c; i < f->nchan * (size_t)f->pols_used; i += f->nchan)
+        for (size_t i = c; i < f->nchan * (size_t)f->pols.count; i += f->nchan)
             s->scale[i] = s->offset[i] = 0;
     }
 }
@@ -203,11 +203,11 @@ static void load_spectrum(const struct psr_fits *f, const struct psr_fits_scalin
                           const uint8_t *raw, size_t bit, float *sum, float *work)
 {
     size_t pol_bits = f->nchan * (size_t)f->nbit;
-    bit += (size_t)f->first_pol * pol_bits;
+    bit += (size_t)f->pols.first * pol_bits;
     load_samples(f, raw, bit, sum);
     if (f->scaled)
         scale_samples(f, s, 0, sum);
-    if (f->pols_used == 1)
+    if (f->pols.count == 1)
         return;
     load_samples(f, raw, bit + pol_bits, work);
     if (f->scaled)
@@ -253,11 +253,11 @@ static bool copy_spectra(const struct psr_fits *f, const uint8_t *raw, size_t bi
                          uint8_t *block)
 {
     size_t pol_bits = f->nchan * (size_t)f->nbit;
-    if (f->scaled || f->pols_used != 1 || f->nbit > 8 || f->flip || bit0 % 8 || pol_bits % 8 ||
+    if (f->scaled || f->pols.count != 1 || f->nbit > 8 || f->flip || bit0 % 8 || pol_bits % 8 ||
         (f->nbit < 8 && f->is_signed))
         return false;
     size_t nbyte = pol_bits / 8, stride = nbyte * (size_t)f->npol;
-    raw += bit0 / 8 + nbyte * (size_t)f->first_pol;
+    raw += bit0 / 8 + nbyte * (size_t)f->pols.first;
     for (size_t t = 0; t < nspec; t++)
         if (f->nbit == 8 || f->low_first)
             memcpy(block + t * nbyte, raw + t * stride, nbyte);

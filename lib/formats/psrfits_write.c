@@ -173,7 +173,8 @@ static psr_status write_table(psr_psrfits *w, psr_err *err)
     put_column(&h, 7, "DATA", data / unit, unit == 1 ? 'B' : unit == 2 ? 'I' : 'E');
     put_text(&h, "EXTNAME", "SUBINT");
     put_text(&h, "INT_TYPE", "TIME");
-    put_text(&h, "POL_TYPE", polarisations[obs->nif]);
+    const bool coherence = obs->nif == 4 && obs->pols == PSR_POLS_COHERENCE;
+    put_text(&h, "POL_TYPE", coherence ? "AABBCRCI" : polarisations[obs->nif]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         put_number(&h, numbers[i].key, numbers[i].value);
     return end_header(&h, w->file, err);

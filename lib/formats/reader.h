@@ -5,6 +5,8 @@
 #ifndef PSR_FORMATS_READER_H
 #define PSR_FORMATS_READER_H
 
+#include "polarisation.h"
+
 #include <psrkit/source.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@ struct psr_reader {
     struct psr_obs obs; /* as in blocks: nif 1; nsamp includes this file's gaps; -1 for a pipe */
     int file_nbit;      /* bits per sample in the file */
     int file_nif;       /* IFs or polarisations per spectrum in the file */
+    struct psr_pol_choice pols; /* which of them blocks hold */
 };
 
 /* desc gives the options (if_choice, no_weights, notes...); its path list is ignored. */

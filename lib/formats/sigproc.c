@@ -1,4 +1,5 @@
 /* Parses the bytes of a SIGPROC header. */
+#include "polarisation.h"
 #include "sigproc_keys.h"
 
 #include <ctype.h>
@@ -174,10 +175,13 @@ static psr_status read_text(struct parse *p, enum psr_sigproc_key_id id, bool *n
                               p->fields.name, psr_sigproc_keys[id].name, length, PSR_TEXT_MAX);
     if (p->n - p->at - 4 < length)
         return fail_short(p, need_more, err);
+    char text[PSR_TEXT_MAX];
+    memcpy(text, p->bytes + p->at + 4, length);
+    text[length] = 0;
+    const char *state = strstr(text, PSR_SIGPROC_STATE);
+    if (id == PSR_KEY_RAWDATAFILE && state)
+        p->fields.pols = psr_pols_find(state + strlen(PSR_SIGPROC_STATE));
     if (id == PSR_KEY_SOURCE_NAME && length > 0) {
-        char text[PSR_TEXT_MAX];
-        memcpy(text, p->bytes + p->at + 4, length);
-        text[length] = 0;
         if (*p->fields.source && strcmp(text, p->fields.source) != 0)
             psr_note(p->fields.notes,
                      "%s: source_name is '%.80s', and it is '%.80s', which is taken",

@@ -18,6 +18,9 @@ enum psr_sigproc_type {
 /* Longest key, and longest text that SIGPROC itself reads. */
 enum { PSR_SIGPROC_KEY_MAX = 80 };
 
+/* Precedes, in rawdatafile, what the polarisations are: a STATE as in DADA headers. */
+#define PSR_SIGPROC_STATE ";STATE="
+
 struct psr_sigproc_header {
     struct psr_obs obs; /* owned: psr_obs_clear */
     int data_type;

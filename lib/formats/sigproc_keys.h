@@ -57,7 +57,8 @@ struct psr_sigproc_fields {
     double value[PSR_NKEY];
     bool seen[PSR_NKEY];
     char source[PSR_TEXT_MAX];
-    double *table; /* [ntable] of room for [table_room]; owned */
+    enum psr_pols pols; /* by the STATE in rawdatafile */
+    double *table;      /* [ntable] of room for [table_room]; owned */
     size_t ntable, table_room;
 };
 

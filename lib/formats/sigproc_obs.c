@@ -69,6 +69,7 @@ static void fill_samples(struct psr_obs *obs, const struct psr_sigproc_fields *f
     obs->kind = obs->nbit == 32                      ? PSR_FLOAT
                 : fields->value[PSR_KEY_SIGNED] != 0 ? PSR_INT
                                                      : PSR_UINT;
+    obs->pols = fields->pols;
     if (fields->value[PSR_KEY_NSAMPLES] > 0)
         obs->nsamp = (int64_t)fields->value[PSR_KEY_NSAMPLES];
 }

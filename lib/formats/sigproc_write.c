@@ -1,7 +1,9 @@
 /* Writes SIGPROC headers. */
+#include "polarisation.h"
 #include "sigproc_header.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,12 +53,25 @@ static double write_angle(double units)
     return copysign(v, units);
 }
 
+/* SIGPROC and PRESTO print rawdatafile, and make no other use of it. */
+static void put_state(struct header_text *h, const struct psr_obs *obs)
+{
+    char text[PSR_SIGPROC_KEY_MAX];
+    const char *state = psr_pols_state(obs->pols);
+    if (obs->nif < 2 || !state)
+        return;
+    snprintf(text, sizeof text, "psrkit" PSR_SIGPROC_STATE "%s", state);
+    put_string(h, "rawdatafile");
+    put_string(h, text);
+}
+
 static void put_origin(struct header_text *h, const struct psr_obs *obs)
 {
     if (*obs->source) {
         put_string(h, "source_name");
         put_string(h, obs->source);
     }
+    put_state(h, obs);
     put_int(h, "machine_id", obs->machine_id);
     put_int(h, "telescope_id", obs->telescope_id);
     if (obs->has_position) {

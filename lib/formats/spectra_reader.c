@@ -27,10 +27,9 @@ struct spectra_reader {
     unsigned char *spare; /* [spare_n] read for the header's sake, used up to spare_at */
     size_t spare_at, spare_n;
     size_t header_bytes;
-    size_t spectrum_bytes; /* in the file, all IFs */
-    int64_t pos;           /* spectra given so far */
-    int64_t promised;      /* by the header, or -1 */
-    int if_choice;
+    size_t spectrum_bytes;        /* in the file, all IFs */
+    int64_t pos;                  /* spectra given so far */
+    int64_t promised;             /* by the header, or -1 */
     const struct psr_if_sum *sum; /* NULL where no IFs are summed */
     unsigned char *raw; /* [raw_spectra] spectra; NULL where blocks are the file's bytes */
     size_t raw_spectra;
@@ -132,22 +131,17 @@ static psr_status read_header(struct spectra_reader *r, psr_spectra_parse *parse
     return parse(h, &whole, err);
 }
 
-static psr_status choose_ifs(struct spectra_reader *r, int if_choice, psr_err *err)
+/* One polarisation, or the sum of two, and room for spectra of all. */
+static psr_status choose_ifs(struct spectra_reader *r, const struct psr_source_desc *desc,
+                             psr_err *err)
 {
     struct psr_obs *obs = &r->base.obs;
-    if (if_choice < -1 || if_choice >= obs->nif)
-        return psr_fail_field(err, PSR_EINVAL, "if_choice",
-                              "%s: IF = %d, must be 0 to %d, or -1 for the sum", r->name, if_choice,
-                              obs->nif - 1);
-    /* SIGPROC goes on with the next spectrum at the next bit, PRESTO counts bytes rounded down. */
-    if (obs->nchan * (size_t)obs->nbit % 8 != 0)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "nchans",
-                              "%s: nchans = %zu at nbits = %d, must be a multiple of %d: programs "
-                              "disagree on spectra that end within a byte",
-                              r->name, obs->nchan, obs->nbit, 8 / obs->nbit);
-    size_t if_bytes = psr_row_bytes(obs->nchan, obs->nbit);
-    r->spectrum_bytes = if_bytes * (size_t)obs->nif;
-    r->if_choice = if_choice;
+    struct psr_pol_choice *pols = &r->base.pols;
+    psr_status st =
+        psr_pols_choose(pols, r->name, "the header", "", obs->nif, obs->pols, desc, err);
+    if (st)
+        return st;
+    r->spectrum_bytes = psr_row_bytes(obs->nchan, obs->nbit) * (size_t)obs->nif;
     if (obs->nif == 1)
         return PSR_OK;
     const size_t raw_bytes = (size_t)1 << 18;
@@ -157,14 +151,26 @@ static psr_status choose_ifs(struct spectra_reader *r, int if_choice, psr_err *e
         return psr_fail_nomem(err, "spectra of all IFs",
                               (double)r->raw_spectra * (double)r->spectrum_bytes);
     snprintf(obs->poln, sizeof obs->poln, "%d polns were %s", obs->nif,
-             if_choice < 0 ? "summed" : "not summed");
-    if (if_choice < 0) {
+             pols->count > 1 ? "summed" : "not summed");
+    if (pols->count > 1) {
         r->sum = psr_if_sum_find(obs->nbit, obs->kind);
         obs->nbit = r->sum->sum_nbit;
         obs->kind = r->sum->sum_kind;
     }
     obs->nif = 1;
     return PSR_OK;
+}
+
+/* SIGPROC goes on with the next spectrum at the next bit, PRESTO counts bytes rounded down. */
+static psr_status check_spectra(const struct spectra_reader *r, psr_err *err)
+{
+    const struct psr_obs *obs = &r->base.obs;
+    if (obs->nchan * (size_t)obs->nbit % 8 == 0)
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EUNSUPPORTED, "nchans",
+                          "%s: nchans = %zu at nbits = %d, must be a multiple of %d: programs "
+                          "disagree on spectra that end within a byte",
+                          r->name, obs->nchan, obs->nbit, 8 / obs->nbit);
 }
 
 static psr_status measure_file(struct spectra_reader *r, psr_err *err)
@@ -231,13 +237,16 @@ static psr_status read_spectra(struct spectra_reader *r, size_t nsamp, void *to,
 static void merge_ifs(const struct spectra_reader *r, size_t nsamp, unsigned char *block)
 {
     const struct psr_obs *obs = &r->base.obs;
-    size_t row_bytes = psr_row_bytes(obs->nchan, obs->nbit);
+    const struct psr_pol_choice *pols = &r->base.pols;
+    const size_t row_bytes = psr_row_bytes(obs->nchan, obs->nbit),
+                 if_bytes = r->spectrum_bytes / (size_t)r->base.file_nif,
+                 first = (size_t)pols->first * if_bytes;
     for (size_t t = 0; t < nsamp; t++) {
         const unsigned char *spectrum = r->raw + t * r->spectrum_bytes;
         if (r->sum)
-            r->sum->add(block + t * row_bytes, spectrum, obs->nchan, r->base.file_nif);
+            r->sum->add(block + t * row_bytes, spectrum + first, obs->nchan, pols->count);
         else
-            memcpy(block + t * row_bytes, spectrum + (size_t)r->if_choice * row_bytes, row_bytes);
+            memcpy(block + t * row_bytes, spectrum + first, row_bytes);
     }
 }
 
@@ -315,7 +324,9 @@ static psr_status set_up(struct spectra_reader *r, const char *path,
     r->base.obs.nsamp = -1;
     r->header_bytes = h.bytes;
     r->spare_at = h.bytes;
-    st = choose_ifs(r, desc->if_choice, err);
+    st = check_spectra(r, err);
+    if (!st)
+        st = choose_ifs(r, desc, err);
     return st || r->stream ? st : measure_file(r, err);
 }
 

@@ -14,11 +14,11 @@ static uint64_t digest_integers(uint64_t d, const int64_t *value, size_t n)
 static uint64_t digest_options(uint64_t digest, const struct psr_folder_desc *d, int64_t nsamp)
 {
     const int64_t integer[] = {
-        nsamp,         d->input,     d->if_choice,    d->no_weights, d->no_scales,
-        d->no_offsets, d->invert,    d->noclip,       d->zerodm,     d->topo,
-        d->nsub,       d->npart,     d->pstep,        d->pdstep,     d->dmstep,
-        d->npfact,     d->ndmfact,   d->nosearch,     d->nopsearch,  d->nopdsearch,
-        d->nodmsearch, d->searchpdd, d->mask != NULL, d->clean_auto, d->refine};
+        nsamp,        d->input,      d->if_choice,  d->no_weights, d->no_scales,    d->no_offsets,
+        d->invert,    d->noclip,     d->zerodm,     d->topo,       d->nsub,         d->npart,
+        d->pstep,     d->pdstep,     d->dmstep,     d->npfact,     d->ndmfact,      d->nosearch,
+        d->nopsearch, d->nopdsearch, d->nodmsearch, d->searchpdd,  d->mask != NULL, d->clean_auto,
+        d->refine,    d->pols};
     const double number[] = {d->start, d->end, d->clip_sigma, d->length_s};
     digest = psr_digest_text(digest, "fold " PACKAGE_VERSION);
     digest = digest_integers(digest, integer, sizeof integer / sizeof *integer);

@@ -129,6 +129,7 @@ static psr_status open_source(struct psr_fold_input *in, const struct psr_folder
                                                            .no_offsets = d->no_offsets,
                                                            .skip = in->skip,
                                                            .nthread = (int)d->ncpus,
+                                                           .pols = d->pols,
                                                            .notes = *notes}},
                        err);
     if (!st)

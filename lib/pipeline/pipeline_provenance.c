@@ -154,6 +154,7 @@ psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err)
         {&d->no_offsets, sizeof d->no_offsets},
         {&d->invert, sizeof d->invert},
         {&d->if_choice, sizeof d->if_choice},
+        {&d->pols, sizeof d->pols},
         {&d->offset, sizeof d->offset},
         {&d->start, sizeof d->start},
         {&d->clip_sigma, sizeof d->clip_sigma},

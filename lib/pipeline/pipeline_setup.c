@@ -55,6 +55,7 @@ static struct psr_source_desc describe_source(const struct psr_pipeline *p)
         .should_stop = d->live.on ? d->should_stop : NULL,
         .stop_ctx = d->ctx,
         .drop_s = d->drop_s,
+        .pols = d->pols,
     };
 }
 

@@ -430,7 +430,8 @@ struct psr_folder_desc {
     /* Is called after take for each candidate in their order, by one thread at a time; NULL: it is not. */
     void (*then)(void *ctx, size_t i);
 
-    bool refine; /* psr_fold_refine, around the best trial */
+    bool refine;        /* psr_fold_refine, around the best trial */
+    enum psr_pols pols; /* as in psr_source_desc */
 };
 
 /* Sets size and all fields to their defaults. */

@@ -25,6 +25,15 @@ enum psr_kind {
     PSR_FLOAT, /* IEEE single, 32 bits */
 };
 
+/* What the polarisations stored in a spectrum are. */
+enum psr_pols {
+    PSR_POLS_UNKNOWN,
+    PSR_POLS_INTENSITY, /* the first is total intensity */
+    PSR_POLS_POWERS,    /* AA, BB */
+    PSR_POLS_COHERENCE, /* AA, BB, Re A* B, Im A* B */
+    PSR_POLS_STOKES,    /* I, Q, U, V */
+};
+
 /* A date: Modified Julian Day number, and the fraction of the day in [0, 1). */
 struct psr_mjd {
     long day;
@@ -71,6 +80,7 @@ struct psr_obs {
     double beam_arcsec;      /* full width at half maximum; below 0: computed from the
                                 telescope's dish */
     char poln[PSR_TEXT_MAX]; /* how polarisations were combined, in the words of PRESTO's notes */
+    enum psr_pols pols;      /* what the nif polarisations are */
 };
 
 /* Sets every field to "unknown": counts 0, ids -1, nsamp -1, texts as PRESTO prints missing ones.

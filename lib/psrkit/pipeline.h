@@ -127,8 +127,9 @@ struct psr_pipeline_desc {
                        PSR_PIPELINE_HALVE */
     const char *const *beside; /* [nbeside] other files that no output may overwrite */
     size_t nbeside;
-    size_t nshare; /* pipelines that share mem_bytes; 0: 1 */
-    double drop_s; /* as in psr_source_desc; needs live */
+    size_t nshare;      /* pipelines that share mem_bytes; 0: 1 */
+    double drop_s;      /* as in psr_source_desc; needs live */
+    enum psr_pols pols; /* as in psr_source_desc */
 };
 
 /* Sets size and all fields to their defaults. */

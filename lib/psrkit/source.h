@@ -35,8 +35,9 @@ struct psr_source_desc {
                                 receives there, and dada://KEY is a ring; these must be the only one */
     size_t npath;
     enum psr_input input;
-    int if_choice; /* IF or polarisation, from 0; -1 sums them (total intensity) */
-    bool invert;   /* reverse the order of the channels but not the frequencies */
+    int if_choice; /* IF or polarisation, from 0; -1: total intensity, which is one of them or the sum of two, by
+                      what the header or pols says that they are */
+    bool invert; /* reverse the order of the channels but not the frequencies */
     bool no_weights, no_scales, no_offsets; /* PSRFITS: ignore DAT_WTS, DAT_SCL, DAT_OFFS */
     bool as_presto; /* PSRFITS: read all rows to their ends, even without data, and use PRESTO's
                        date, beam and polarisation texts */
@@ -51,6 +52,7 @@ struct psr_source_desc {
     double
         drop_s; /* of a pipe: read so far ahead in a thread of its own, and drop whole blocks, as missing
                       data, where they are taken more slowly; 0: the writer waits */
+    enum psr_pols pols; /* what several polarisations are; PSR_POLS_UNKNOWN: what the header says */
 };
 
 /* Status: PSR_EIO, PSR_EFORMAT (also for files that overlap, do not match, or are further apart
@@ -133,7 +135,8 @@ PSR_MUST_CHECK psr_status psr_sigproc_parse(struct psr_obs *obs, size_t *header_
 
 /* Writes a header that SIGPROC and PRESTO can read: PSR_SIGPROC_FILTERBANK or, for one channel with
  * a refdm, PSR_SIGPROC_SERIES.
- * Notes:  unknown fields are omitted, except machine_id and telescope_id, which PRESTO needs: they
+ * Notes:  what several polarisations are is written to rawdatafile, as "psrkit;STATE=Stokes".
+ *         Unknown fields are omitted, except machine_id and telescope_id, which PRESTO needs: they
  *         are -1.  nsamples is omitted, since the file length gives it.  PRESTO cannot read a table
  *         of frequencies.
  * Status: PSR_EFORMAT (as psr_obs_check), PSR_EINVAL (a series of several channels),
@@ -187,7 +190,7 @@ typedef struct psr_psrfits psr_psrfits;
 
 /* Writes the headers.
  * Given:  f   borrowed; the caller commits it
- *         obs   nsamp known; nif 1, 2 (AABB) or 4 (IQUV); PSR_UINT of 1 to 16 bits, or PSR_FLOAT
+ *         obs   nsamp known; nif 1, 2 (AABB) or 4 (AABBCRCI where pols says so, else IQUV); PSR_UINT of 1 to 16 bits, or PSR_FLOAT
  *         nsblk   spectra per row, a multiple of 8
  * Notes:  16-bit samples are stored signed, with DAT_OFFS of 32768
  * Status: PSR_EFORMAT (as psr_obs_check), PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM, and those of

@@ -6,6 +6,7 @@
 #ifndef PSR_TOOLS_CLI_H
 #define PSR_TOOLS_CLI_H
 
+#include <psrkit/obs.h>
 #include <psrkit/status.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,6 +62,7 @@ struct cli_observation {
     bool *filterbank, *psrfits;
     int64_t *if_choice;
     bool *no_weights, *no_scales, *no_offsets, *invert;
+    const char **state; /* for cli_parse_state */
 };
 void cli_add_observation(struct cli_table *table, struct cli_observation o);
 /* PRESTO's options that mean nothing here; numwapps is 1 unless given. */
@@ -86,6 +88,9 @@ struct cli {
  * line on standard error.  The table is forgotten, so that it may end with the caller.
  * Returned: the number of operands, moved to argv[1 .. n] in their order */
 int cli_parse(struct cli *tool, int argc, char **argv);
+
+/* What -state says that polarisations are; NULL: nothing.  Anything but Stokes and Coherence is a usage error. */
+enum psr_pols cli_parse_state(const struct cli *tool, const char *state);
 
 /* Whether -clean is auto, not none; anything else is a usage error. */
 bool cli_parse_clean(const struct cli *tool, const char *how);

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <string.h>
+#include <strings.h>
 
 void cli_add_observation(struct cli_table *table, struct cli_observation o)
 {
@@ -10,7 +11,12 @@ void cli_add_observation(struct cli_table *table, struct cli_observation o)
          "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
         {"psrfits", CLI_FLAG, o.psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
         {"if", CLI_INT, o.if_choice, "N",
-         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
+         "Use polarisation or IF N, from 0 (default: total intensity).", 0, 15},
+        {"state", CLI_TEXT, o.state, "NAME",
+         "What the polarisations are, instead of what the header says: Stokes (the first is total "
+         "intensity) or "
+         "Coherence (the sum of the first two is).",
+         0, 0},
         {"noweights", CLI_FLAG, o.no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
         {"noscales", CLI_FLAG, o.no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
         {"nooffsets", CLI_FLAG, o.no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
@@ -47,6 +53,15 @@ void cli_add_clean(struct cli_table *table, const char **how, const char *help)
 {
     const struct cli_option options[] = {{"clean", CLI_TEXT, how, "HOW", help, 0, 0}};
     CLI_ADD(table, options);
+}
+
+enum psr_pols cli_parse_state(const struct cli *tool, const char *state)
+{
+    if (state && strcasecmp(state, "Stokes") != 0 && strcasecmp(state, "Coherence") != 0)
+        cli_usage_error(tool, "-state: '%s' is neither Stokes nor Coherence", state);
+    return !state                         ? PSR_POLS_UNKNOWN
+           : !strcasecmp(state, "Stokes") ? PSR_POLS_STOKES
+                                          : PSR_POLS_COHERENCE;
 }
 
 bool cli_parse_clean(const struct cli *tool, const char *how)

@@ -100,8 +100,9 @@ static psr_status read_observation(struct ddplan_options *o, const struct cli *t
     if (dot && !strcmp(dot, ".plan"))
         return read_band(o, o->files.text[0], err);
     psr_source *source;
+    /* Only the header is read: any polarisation will do. */
     struct psr_source_desc desc = {
-        .size = sizeof desc, .path = o->files.text, .npath = o->files.n, .if_choice = -1};
+        .size = sizeof desc, .path = o->files.text, .npath = o->files.n, .if_choice = 0};
     desc.notes = (struct psr_notes){cli_note, (void *)(uintptr_t)tool};
     psr_status st = psr_source_open(&source, &desc, err);
     if (st == PSR_OK)

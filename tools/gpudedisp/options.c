@@ -344,6 +344,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     check_beams(o, tool, n, argv + 1);
     fill_trials(&o->run);
     check_combinations(o, tool, n);
+    o->run.pols = cli_parse_state(tool, o->state);
     fill_description(o);
     fill_search(o, tool);
     return n;

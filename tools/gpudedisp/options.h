@@ -12,7 +12,7 @@ struct gpudedisp_options {
 
     /* Options that are converted to its fields. */
     bool filterbank, psrfits;
-    const char *dmconst, *algo, *compat, *format, *clean, *weights;
+    const char *state, *dmconst, *algo, *compat, *format, *clean, *weights;
     bool nowrite;
     const char *events; /* where -live tells of pulses */
     double subdm;

@@ -13,6 +13,7 @@ static void add_input(struct cli_table *list, struct gpudedisp_options *o)
     cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
                                                        .psrfits = &o->psrfits,
                                                        .if_choice = &o->run.if_choice,
+                                                       .state = &o->state,
                                                        .no_weights = &o->run.no_weights,
                                                        .no_scales = &o->run.no_scales,
                                                        .no_offsets = &o->run.no_offsets,

@@ -9,7 +9,7 @@
 struct gpufold_options {
     struct psr_folder_desc run; /* most options are its fields */
     bool filterbank, psrfits;
-    const char *clean;
+    const char *state, *clean;
     const char *root; /* of output names; NULL: the input without its suffix */
 
     /* One candidate. */

@@ -16,6 +16,7 @@ static void add_input(struct cli_table *list, struct gpufold_options *o)
     cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
                                                        .psrfits = &o->psrfits,
                                                        .if_choice = &o->run.if_choice,
+                                                       .state = &o->state,
                                                        .no_weights = &o->run.no_weights,
                                                        .no_scales = &o->run.no_scales,
                                                        .no_offsets = &o->run.no_offsets,
@@ -225,6 +226,7 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
     o->run.clean_auto = cli_parse_clean(tool, o->clean);
     if (o->run.clean_auto && o->run.mask)
         cli_usage_error(tool, "-clean auto finds what a mask would tell: not with -mask");
+    o->run.pols = cli_parse_state(tool, o->state);
     o->run.input = o->filterbank ? PSR_INPUT_SIGPROC
                    : o->psrfits  ? PSR_INPUT_PSRFITS
                                  : PSR_INPUT_AUTO;

@@ -39,6 +39,7 @@ static void add_input(struct cli_table *list, struct gpurfifind_options *o)
     cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
                                                        .psrfits = &o->psrfits,
                                                        .if_choice = &o->if_choice,
+                                                       .state = &o->state,
                                                        .no_weights = &s->no_weights,
                                                        .no_scales = &s->no_scales,
                                                        .no_offsets = &s->no_offsets,
@@ -195,6 +196,7 @@ int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int
     int n = cli_parse(tool, argc, argv);
     check_combinations(o, tool, n);
     fill_tests(o, tool);
+    o->run.source.pols = cli_parse_state(tool, o->state);
     fill_description(o);
     return n;
 }

@@ -11,7 +11,7 @@ struct gpurfifind_options {
 
     /* Options that are converted to its fields. */
     bool filterbank, psrfits, noclip;
-    const char *compat;
+    const char *state, *compat;
     int64_t if_choice, ncpus, mem_bytes;
 
     /* Options that are not part of it. */

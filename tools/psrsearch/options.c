@@ -25,6 +25,7 @@ static void add_input(struct cli_table *list, struct psrsearch_options *o)
     cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
                                                        .psrfits = &o->psrfits,
                                                        .if_choice = &o->if_choice,
+                                                       .state = &o->state,
                                                        .no_weights = &o->no_weights,
                                                        .no_scales = &o->no_scales,
                                                        .no_offsets = &o->no_offsets,
@@ -135,6 +136,7 @@ static void check_words(const struct psrsearch_options *o, const struct cli *too
         cli_usage_error(tool, "-weights: '%s' is neither snr nor none", o->weights);
     if (o->weights && !strcmp(o->weights, "snr") && strcmp(o->clean, "auto") != 0)
         cli_usage_error(tool, "-weights snr needs -clean auto, which measures channels");
+    (void)cli_parse_state(tool, o->state);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (o->zap && o->zaplist)

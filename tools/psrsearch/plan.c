@@ -86,6 +86,7 @@ static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_o
                  : o->psrfits  ? PSR_INPUT_PSRFITS
                                : PSR_INPUT_AUTO,
         .if_choice = (int)o->if_choice,
+        .pols = cli_parse_state(tool, o->state),
     };
     psr_status st = psr_source_open(&source, &desc, err);
     if (st)

@@ -17,6 +17,7 @@ struct psrsearch_options {
 
     bool filterbank, psrfits, no_weights, no_scales, no_offsets, invert;
     int64_t if_choice;                        /* -1: not given */
+    const char *state;                        /* as for cli_parse_state */
     const char *clean, *weights, *ignorechan; /* weights NULL: not given */
     bool nobary;
     const char *position, *site;

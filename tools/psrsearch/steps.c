@@ -13,6 +13,7 @@ static void add_reading(struct words *w, const struct psrsearch_options *o)
     words_add_flag(w, "-psrfits", o->psrfits);
     if (o->if_choice >= 0)
         words_add_int(w, "-if", o->if_choice);
+    words_add_text(w, "-state", o->state);
     words_add_flag(w, "-noweights", o->no_weights);
     words_add_flag(w, "-noscales", o->no_scales);
     words_add_flag(w, "-nooffsets", o->no_offsets);
