@@ -103,6 +103,14 @@ static void test_dates(uint64_t *seed)
     for (int64_t i = 0; i < s.nrow; i++)
         middle[i] = ((double)i + 2.5) * row_s;
     check_date(&s, "NSUBOFFS=0", 2 * row_s);
+    const double off_s[] = {-2e-6, -0.4e-3, 0.4e-3};
+    for (size_t k = 0; k < sizeof off_s / sizeof *off_s; k++) {
+        for (int64_t i = 0; i < s.nrow; i++)
+            middle[i] = ((double)i + 2.5) * row_s + off_s[k];
+        check_date(&s, "NSUBOFFS=0", 2 * row_s);
+        ok(has_gap(&s, s.nrow * s.nsblk, 0, 0, "", seed), "OFFS_SUB off by %g s is no gap",
+           off_s[k]);
+    }
     s.middle_s = NULL;
     fits_spec_free(&s);
 }

@@ -74,11 +74,12 @@ static void note_lost(const struct psr_fits *f, int64_t number, int64_t lost, in
 }
 
 /* Whole rows missing before the first move the start of the file; a part of a row is a gap in it.
+ * Half a sample is neither: writers round OFFS_SUB.
  * An OFFS_SUB too early for the middle of a row can only be counted from the first one. */
 static double first_middle(const struct psr_fits *f, double first, double *start_s)
 {
     double row_s = (double)f->nsblk * f->tbin_s;
-    double before = floor((first - 0.5 * row_s) / row_s + 1e-7);
+    double before = floor((first - 0.5 * (row_s - f->tbin_s)) / row_s);
     *start_s = 0;
     if (before < 0) {
         if (first < 0.5 * (row_s - f->tbin_s))
