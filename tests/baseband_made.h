@@ -152,6 +152,9 @@ __attribute__((unused)) static void made_card(struct made_bytes *b, const char *
     made_add(b, card, 80);
 }
 
+/* Cards of 80 characters, without end, that end the header of a block; NULL: none. */
+__attribute__((unused)) static const char *made_guppi_cards;
+
 /* The block of nsamp samples from "from" on, with PKTIDX in samples / 4: packets of 2-bit samples
  * once held 8 bits. */
 __attribute__((unused)) static void made_guppi_block(struct made_bytes *b, const struct made *m,
@@ -185,6 +188,8 @@ __attribute__((unused)) static void made_guppi_block(struct made_bytes *b, const
         snprintf(text, sizeof text, "%20.12g", cards[i].value);
         made_card(b, cards[i].key, text);
     }
+    if (made_guppi_cards)
+        made_add(b, made_guppi_cards, strlen(made_guppi_cards));
     made_card(b, "END", NULL);
     if (direct)
         made_add(b, NULL, (512 - (b->n - at) % 512) % 512);

@@ -545,6 +545,57 @@ static void test_real_file(const char *name, double bw_mhz, size_t nsamp, double
     clear(&a);
 }
 
+/* Zeros, of a piece of a header or of many, end the input, and what was read is kept; twice the rate is not taken for
+ * real voltages, but where packets are of VDIF. */
+static void test_guppi_ends(void)
+{
+    const size_t zeros[] = {1, 80, 5000, 400000};
+    struct made m = {.nchan = 2, .npol = 2, .ndim = 2, .nsamp = 200, .nbit = 8};
+    struct made_bytes b = {0};
+    struct all a;
+    made_fill(&m, &state);
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++) {
+        psr_err err = {.msg = ""};
+        for (size_t k = 0; k < 3; k++)
+            made_guppi_block(&b, &m, 64 * k, 64, 0, i % 2);
+        made_add(&b, NULL, zeros[i]);
+        const char *path = write_file("0.raw", &b);
+        const struct psr_baseband_desc d = describe(&path, 1);
+        const psr_status st = read_all(&a, &d, 1100, &err);
+        ok(!st && a.n == 192 && count_wrong(&a, &m, TWOS, 1, 0) == 0 && strstr(noted, "zeros"),
+           "%zu zeros after the last block: %zu samples, %s%s", zeros[i], a.n, noted, err.msg);
+    }
+    free(m.level);
+}
+
+static void test_guppi_real(void)
+{
+    static const struct {
+        const char *format;
+        psr_status st;
+    } cases[] = {{"SIMPLE", PSR_EUNSUPPORTED}, {NULL, PSR_EUNSUPPORTED}, {"VDIF", PSR_OK}};
+    struct made m = {.nchan = 2, .npol = 1, .ndim = 1, .nsamp = 64, .nbit = 8};
+    struct made_bytes b = {0};
+    made_fill(&m, &state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char cards[2 * 80 + 1], format[80];
+        snprintf(format, sizeof format, "PKTFMT  = '%s'", cases[i].format ? cases[i].format : "");
+        snprintf(cards, sizeof cards, "%-80s%-80s", format, "OBSBW   =                   -1");
+        made_guppi_cards = cases[i].format ? cards : cards + 80;
+        made_guppi_block(&b, &m, 0, 64, 0, false);
+        made_guppi_cards = NULL;
+        const char *path = write_file("0.raw", &b);
+        const struct psr_baseband_desc d = describe(&path, 1);
+        psr_baseband *r;
+        psr_err err = {.msg = ""};
+        const psr_status st = psr_baseband_open(&r, &d, &err);
+        ok(st == cases[i].st, "twice the rate, PKTFMT %s: %s",
+           cases[i].format ? cases[i].format : "absent", st ? err.msg : "read");
+        psr_baseband_close(r);
+    }
+    free(m.level);
+}
+
 static void test_real_files(void)
 {
     test_real_file("sample.vdif", 0, 40000, 528.1437, 0, 1418792.652, (double[]){-1, 1, 1, -1});
@@ -622,8 +673,15 @@ static void test_errors(void)
     made_guppi_block(&b, &m, 64, 32, 0, false);
     refuses(&b, 0, PSR_EFORMAT, "BLOCSIZE");
     made_guppi_block(&b, &m, 0, 64, 0, false);
-    made_add(&b, NULL, 80);
+    made_add(&b, "x", 1);
+    made_add(&b, NULL, 79);
     refuses(&b, 0, PSR_EFORMAT, "END");
+    char card[128];
+    snprintf(card, sizeof card, "%-80s", "NANTS   =                    2");
+    made_guppi_cards = card;
+    made_guppi_block(&b, &m, 0, 64, 0, false);
+    refuses(&b, 0, PSR_EUNSUPPORTED, "NANTS");
+    made_guppi_cards = NULL;
     const char *const none[] = {scratch("none")};
     psr_baseband *r;
     psr_err err;
@@ -651,6 +709,8 @@ int main(void)
     test_dada_files();
     for (int i = 0; i < 12; i++)
         test_guppi();
+    test_guppi_ends();
+    test_guppi_real();
     test_real_files();
     test_errors();
     return done_testing();

@@ -64,7 +64,13 @@ static psr_status read_block(const struct psr_header_keys *k, struct block *h, p
     return st;
 }
 
-/* Reads the header at the current place; *more is false at the end of the input. */
+/* What a recorder has set aside and not filled. */
+static bool are_zeros(const uint8_t *bytes, size_t n)
+{
+    return n > 0 && bytes[0] == 0 && !memcmp(bytes, bytes + 1, n - 1);
+}
+
+/* Reads the header at the current place; *more is false at the end of the input, of which zeros are no part. */
 static psr_status peek_header(psr_baseband *b, struct psr_header_keys *k, struct block *h,
                               bool *more, psr_err *err)
 {
@@ -81,6 +87,13 @@ static psr_status peek_header(psr_baseband *b, struct psr_header_keys *k, struct
     if (st || got == 0)
         return st;
     h->header_bytes = find_end(bytes, got);
+    if (h->header_bytes == 0 && b->input->at > 0 && are_zeros(bytes, got)) {
+        psr_note(&b->d.notes,
+                 "%s: zeros follow the block that ends at byte %lld: the input ends there", k->name,
+                 (long long)b->input->at);
+        *more = false;
+        return PSR_OK;
+    }
     if (h->header_bytes == 0)
         return psr_fail_field(err, PSR_EFORMAT, "END",
                               "%s: no END within %zu bytes of the block header at byte %lld",
@@ -89,12 +102,27 @@ static psr_status peek_header(psr_baseband *b, struct psr_header_keys *k, struct
     return st ? st : read_block(k, h, err);
 }
 
+/* OBSNCHAN counts the channels of all antennas. */
+static psr_status check_antennas(const struct psr_header_keys *k, psr_err *err)
+{
+    int64_t nant = 1;
+    psr_status st = psr_header_keys_int(k, "NANTS", false, 0, 1 << 20, &nant, err);
+    if (st || nant <= 1)
+        return st;
+    return psr_fail_field(err, PSR_EUNSUPPORTED, "NANTS",
+                          "%s: NANTS is %lld, must be 1: take one antenna out first", k->name,
+                          (long long)nant);
+}
+
 static psr_status read_numbers(const struct psr_header_keys *k, struct psr_baseband_header *h,
                                psr_err *err)
 {
+    const char *format = psr_header_keys_text(k, "PKTFMT");
     int64_t nchan = 0, npol = 0, nbit = 0;
     double tbin_s = 1;
-    psr_status st = psr_header_keys_int(k, "OBSNCHAN", true, 1, 1 << 20, &nchan, err);
+    psr_status st = check_antennas(k, err);
+    if (!st)
+        st = psr_header_keys_int(k, "OBSNCHAN", true, 1, 1 << 20, &nchan, err);
     if (!st)
         st = psr_header_keys_int(k, "NPOL", true, 1, 4, &npol, err);
     if (!st)
@@ -112,8 +140,10 @@ static psr_status read_numbers(const struct psr_header_keys *k, struct psr_baseb
     h->npol = npol == 1 ? 1 : 2; /* 4 is what a detector makes of two */
     h->nbit = (int)nbit;
     h->rate_hz = 1 / tbin_s;
-    /* real voltages come at twice the rate */
-    h->real = h->rate_hz * (double)nchan > 1.5e6 * fabs(h->bw_mhz);
+    /* Packets of VDIF may be real voltages, at twice the rate; all others are complex.  Twice the rate alone may be two
+     * antennas, or a wrong band. */
+    h->real =
+        format && !strcmp(format, "VDIF") && h->rate_hz * (double)nchan > 1.5e6 * fabs(h->bw_mhz);
     return st;
 }
 
