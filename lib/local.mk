@@ -267,6 +267,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/udp_frames.c \
 	lib/formats/udp_frames.h \
 	lib/formats/udp_packet.c \
+	lib/formats/tim.c \
+	lib/formats/tim.h \
 	lib/formats/udp_packet.h \
 	lib/formats/udp_reader.c \
 	lib/formats/udp_receive.c \

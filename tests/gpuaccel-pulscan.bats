@@ -576,3 +576,17 @@ lists() { awk -F, -v p="$2" 'NR > 1 && $13 > p * 0.9999 && $13 < p * 1.0001 { fo
     run -1 --separate-stderr gpuaccel-pulscan -zaplist gone.birds x.dat
     one_line 'gone.birds'
 }
+
+@test "a .tim gives the list of the .dat, and a spectrum with an .inf of its own" {
+    fakebin -q -seed 3 -nbits 8 -nchans 16 -tsamp 1000 -fch1 1500 -foff 1 -tobs 32.769 -period 50 -dm 20 -snrpeak 1 -o in.fil
+    for format in dat tim; do
+        gpudedisp -q -nobary -noclip -nopad -lodm 20 -numdms 1 -format $format -o $format in.fil
+    done
+    gpuaccel-pulscan -q -search matched -zmax 0 -fftout dat_DM20.00.dat tim_DM20.00.tim
+    cmp dat_DM20.00_ACCEL_0.cand tim_DM20.00_ACCEL_0.cand
+    cmp dat_DM20.00.fft tim_DM20.00.fft
+    grep -q 'Number of bins in the time series      =  32768 ' tim_DM20.00.inf
+    # A file that is cut within a sample is an error.
+    { head -c "$(($(grep -obUa HEADER_END tim_DM20.00.tim | cut -d: -f1) + 10))" tim_DM20.00.tim; printf abc; } >cut.tim
+    refuses 1 'cut.tim: 3 bytes of samples, must be a multiple of 4' gpuaccel-pulscan -q cut.tim
+}

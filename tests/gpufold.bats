@@ -559,3 +559,12 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     "$builddir/tests/pfd_differ" a_20.00ms_Cand.pfd b_20.00ms_Cand.pfd
     [ -s b_20.00ms_Cand.pfd.bestprof ]
 }
+
+@test "a .tim folds as the .dat does" {
+    fakebin -q -seed 3 -nbits 8 -nchans 16 -tsamp 1000 -fch1 1500 -foff 1 -tobs 20 -period 50 -dm 20 -snrpeak 1 -o in.fil
+    for format in dat tim; do
+        gpudedisp -q -nobary -noclip -nopad -lodm 20 -numdms 1 -format $format -o $format in.fil
+        gpufold -q -noplot -nosearch -p 0.05 -start 0.2 -o $format $format"_DM20.00.$format"
+    done
+    diff <(grep -v 'Input file' dat_*.bestprof) <(grep -v 'Input file' tim_*.bestprof)
+}

@@ -212,6 +212,72 @@ static void test_liberal(void)
        "very many nines are a day");
 }
 
+/* The labels of before 2014, which hold an equals sign. */
+static void test_old_labels(void)
+{
+    struct psr_inf inf;
+    psr_err err = {.msg = ""};
+    ok(parse_text(&inf,
+                  " Barycentered?           (1=yes, 0=no)  =  1\n"
+                  " Number of bins in the time series      =  8\n"
+                  " Width of each time series bin (sec)    =  0.5\n"
+                  " Any breaks in the data? (1=yes, 0=no)  =  1\n"
+                  " On/Off bin pair #  1                   =  0          , 5\n"
+                  " Object being observed                  =  (a = b)\n",
+                  &err) == PSR_OK &&
+           inf.barycentric && inf.nonoff == 1 && inf.onoff[0][1] == 5 &&
+           !strcmp(inf.object, "(a = b)"),
+       "labels of before 2014 %s", err.msg);
+}
+
+static const char other_start[] =
+    " Data file name without suffix          =  a\n"
+    " Telescope used                         =  Other\n"
+    " Instrument used                        =  I\n"
+    " Object being observed                  =  O\n"
+    " J2000 Right Ascension (hh:mm:ss.ssss)  =  00:00:00.0000\n"
+    " J2000 Declination     (dd:mm:ss.ssss)  =  00:00:00.0000\n"
+    " Data observed by                       =  B\n"
+    " Epoch of observation (MJD)             =  55000.000000000000000\n"
+    " Barycentered?           (1 yes, 0 no)  =  1\n"
+    " Number of bins in the time series      =  8          \n"
+    " Width of each time series bin (sec)    =  0.5\n"
+    " Any breaks in the data? (1 yes, 0 no)  =  0\n"
+    " Type of observation (EM band)          =  ";
+static const char other_end[] = " Data analyzed by                       =  me\n"
+                                " Any additional notes:\n"
+                                "    none\n\n";
+
+/* Files of other bands are read, and written again as they were. */
+static void test_other_bands(void)
+{
+    static const char energy[] = " Field-of-view diameter (arcsec)        =  3.25\n"
+                                 " Central energy (kev)                   =  1.5\n"
+                                 " Energy bandpass (kev)                  =  5.0\n";
+    static const char optical[] = " Photometric filter used                =  clear\n"
+                                  " Field-of-view diameter (arcsec)        =  3.25\n"
+                                  " Central wavelength (nm)                =  500.5\n"
+                                  " Bandpass (nm)                          =  300.0\n";
+    static const struct {
+        const char *name, *lines;
+    } bands[] = {{"X-ray", energy},
+                 {"Gamma", energy},
+                 {"IR", optical},
+                 {"Optical", optical},
+                 {"UV", optical}};
+    for (size_t i = 0; i < sizeof bands / sizeof *bands; i++) {
+        struct psr_inf inf;
+        psr_err err = {.msg = ""};
+        char text[4096];
+        const int n = snprintf(text, sizeof text, "%s%s\n%s%s", other_start, bands[i].name,
+                               bands[i].lines, other_end);
+        ok(parse_text(&inf, text, &err) == PSR_OK && !strcmp(inf.band, bands[i].name) &&
+               inf.fov_arcsec == 3.25 && inf.nchan == 1 && inf.dm == 0,
+           "%s is read %s", bands[i].name, err.msg);
+        ok(same_bytes(&inf, text, (size_t)n), "%s is written as it was", bands[i].name);
+    }
+}
+
 static void test_artificial(void)
 {
     struct psr_inf inf;
@@ -283,7 +349,7 @@ static const struct refusal refusals[] = {
     {"On/Off bin pair #  1 = 5\n", PSR_EFORMAT, "not a number"},
     {"On/Off bin pair #  1 = 0 , 3\nOn/Off bin pair # 2 = 3 , 4\n", PSR_EFORMAT, "line 2"},
     {"On/Off bin pair = 0 , 5\nNumber of bins = 5\nWidth of each = 1\n", PSR_EFORMAT, "beyond"},
-    {"Type of observation (EM band) = X-ray\n", PSR_EUNSUPPORTED, "X-ray"},
+    {"Type of observation (EM band) = Sound\n", PSR_EUNSUPPORTED, "Sound"},
     {"Number of channels = 1e12\n", PSR_EFORMAT, "above"},
     {"Barycentered? = yes\n", PSR_EFORMAT, "yes"},
     {"", PSR_EFORMAT, "Number of bins"},
@@ -471,6 +537,8 @@ int main(void)
         test_golden(&goldens[i]);
     test_values();
     test_liberal();
+    test_old_labels();
+    test_other_bands();
     test_artificial();
     test_long_text();
     test_refusals();

@@ -1,5 +1,6 @@
 /* spectrum: PRESTO's spectra in files, the transform that makes them, and red noise taken out. */
 #include <psrkit/series.h>
+#include <psrkit/source.h>
 
 #include "scratch.h"
 #include "tap.h"
@@ -251,7 +252,7 @@ static void test_bad_files(void)
     put("noinf.dat", x, 40);
     check_refused("noinf.dat", PSR_EFORMAT, "there is no");
     put("x.wav", x, 40);
-    check_refused("x.wav", PSR_EINVAL, "not named .fft, .dat or .sdat");
+    check_refused("x.wav", PSR_EINVAL, "not named .fft, .dat, .sdat or .tim");
     check_refused("gone.fft", PSR_EIO, "No such file");
     put("single.dat", x, 4);
     put_inf("single.inf", 1, "0.5", "");
@@ -468,6 +469,47 @@ static void test_real(void)
     free(x[1]);
 }
 
+/* Samples of every kind that a .tim can have. */
+static void test_tim(void)
+{
+    enum { N = 9 };
+    static const struct {
+        int nbit;
+        enum psr_kind kind;
+    } kinds[] = {{8, PSR_UINT}, {8, PSR_INT}, {16, PSR_UINT}, {32, PSR_FLOAT}};
+    const char *path = scratch("a.tim");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct psr_obs obs;
+        struct psr_spectrum_file file;
+        unsigned char bytes[4 * N] = {0};
+        float x[N + 1];
+        psr_outfile *f;
+        psr_err err = {.msg = ""};
+        psr_obs_init(&obs);
+        obs.nchan = 1, obs.nif = 1, obs.nbit = kinds[i].nbit, obs.kind = kinds[i].kind;
+        obs.fch1_mhz = 1400, obs.foff_mhz = -1, obs.tsamp_s = 0.25, obs.refdm = 20;
+        obs.tstart.day = 59000;
+        const int64_t least = obs.kind == PSR_UINT ? 200 : -100;
+        for (int k = 0; k < N; k++) {
+            const int64_t value = least + k;
+            const float real = (float)value;
+            memcpy(bytes + k * obs.nbit / 8, obs.nbit == 32 ? (const void *)&real : &value,
+                   (size_t)obs.nbit / 8);
+        }
+        if (psr_outfile_create(&f, path, &err) ||
+            psr_sigproc_write(f, &obs, PSR_SIGPROC_SERIES, &err) ||
+            psr_outfile_write(f, bytes, (size_t)(N * obs.nbit / 8), &err) ||
+            psr_outfile_commit(f, &err))
+            diag("%s", err.msg);
+        bool good = !psr_spectrum_describe(&file, path, &err) && file.series && file.odd &&
+                    file.nbin == N / 2 && file.inf.dm == 20 && file.tobs_s == 0.25 * (N - 1) &&
+                    !psr_spectrum_read(&file, path, x, &err);
+        for (int k = 0; k < N - 1; k++)
+            good &= x[k] == (float)(least + k);
+        ok(good, "a .tim of %d bits, kind %d: %s", obs.nbit, (int)obs.kind, err.msg);
+    }
+}
+
 int main(void)
 {
     uint64_t random = tap_seed();
@@ -484,5 +526,6 @@ int main(void)
     test_files();
     test_one_bin();
     test_real();
+    test_tim();
     return done_testing();
 }

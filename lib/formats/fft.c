@@ -1,6 +1,7 @@
-/* Describes and reads PRESTO's .fft, .dat and .sdat files. */
+/* Describes and reads PRESTO's .fft, .dat and .sdat files, and SIGPROC's .tim. */
 #include "dat.h"
 #include "series_inf.h"
+#include "tim.h"
 
 #include "base/c_locale.h"
 #include "base/readfd.h"
@@ -19,10 +20,14 @@
 static psr_status identify_suffix(struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
     const char *dot = strrchr(path, '.');
+    const bool is_tim = psr_tim_is_name(path);
     file->shorts = dot && !strcmp(dot, ".sdat");
-    file->series = file->shorts || (dot && !strcmp(dot, ".dat"));
+    file->series = file->shorts || is_tim || (dot && !strcmp(dot, ".dat"));
+    file->sample_nbit = file->shorts ? 16 : 32;
+    file->sample_kind = file->shorts ? PSR_INT : PSR_FLOAT;
+    file->data_at = 0;
     if (!file->series && !(dot && !strcmp(dot, ".fft")))
-        return psr_fail(err, PSR_EINVAL, "%s: not named .fft, .dat or .sdat", path);
+        return psr_fail(err, PSR_EINVAL, "%s: not named .fft, .dat, .sdat or .tim", path);
     return PSR_OK;
 }
 
@@ -47,14 +52,14 @@ static void drop_last(struct psr_spectrum_file *file)
 
 static int64_t bytes_of_sample(const struct psr_spectrum_file *file)
 {
-    return file->shorts ? sizeof(int16_t) : sizeof(float);
+    return file->sample_nbit / 8;
 }
 
 /* A spectrum has as many bytes as its series; that of an odd number of samples lacks the last one. */
-static psr_status check_bytes(const struct psr_spectrum_file *file, const char *path, int64_t bytes,
-                              psr_err *err)
+static psr_status check_bytes(const struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
-    const int64_t nbin = file->inf.nbin, sample = bytes_of_sample(file);
+    const int64_t nbin = file->inf.nbin, sample = bytes_of_sample(file),
+                  bytes = file->file_bytes - file->data_at;
     if (nbin < 2)
         return psr_fail(err, PSR_EFORMAT, "%s: %lld samples, at least 2 are needed", path,
                         (long long)nbin);
@@ -91,10 +96,27 @@ static void set_length(struct psr_spectrum_file *file)
 void psr_spectrum_of_series(struct psr_spectrum_file *file, const struct psr_inf *inf)
 {
     char text[32];
-    *file = (struct psr_spectrum_file){.series = true, .inf = *inf};
+    *file = (struct psr_spectrum_file){
+        .series = true, .inf = *inf, .sample_nbit = 32, .sample_kind = PSR_FLOAT};
     psr_c_locale_snprintf(text, sizeof text, "%.15g", inf->tbin_s);
     file->inf.tbin_s = psr_c_locale_strtod(text, NULL);
     set_length(file);
+}
+
+/* By the .inf beside it, or the header of a .tim. */
+static psr_status read_description(struct psr_spectrum_file *file, const char *path, psr_err *err)
+{
+    struct psr_tim tim;
+    if (!psr_tim_is_name(path))
+        return psr_inf_read_beside(&file->inf, path, err);
+    psr_status st = psr_tim_describe(&tim, path, err);
+    if (st != PSR_OK)
+        return st;
+    file->inf = tim.inf;
+    file->data_at = tim.data_at;
+    file->sample_nbit = tim.nbit;
+    file->sample_kind = tim.kind;
+    return PSR_OK;
 }
 
 psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *path, psr_err *err)
@@ -107,9 +129,10 @@ psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *pat
         return psr_fail_errno(err, "%s", path);
     if (!S_ISREG(about.st_mode))
         return psr_fail(err, PSR_EFORMAT, "%s: not a regular file", path);
-    st = psr_inf_read_beside(&file->inf, path, err);
+    file->file_bytes = about.st_size;
+    st = read_description(file, path, err);
     if (st == PSR_OK)
-        st = check_bytes(file, path, about.st_size, err);
+        st = check_bytes(file, path, err);
     if (st != PSR_OK)
         return st;
     set_length(file);
@@ -173,16 +196,6 @@ psr_status psr_spectrum_level(const struct psr_spectrum_file *file, const char *
     return check_varies(name, file, x, err);
 }
 
-/* Shorts become floats in the same place: none is overwritten before it is read. */
-static void widen(float *x, const char *shorts, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        int16_t value;
-        memcpy(&value, shorts + i * (int64_t)sizeof value, sizeof value);
-        x[i] = value;
-    }
-}
-
 psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *path, float *x,
                              psr_err *err)
 {
@@ -192,18 +205,17 @@ psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *p
         return psr_fail_errno(err, "%s", path);
     psr_status st = PSR_OK;
     const int64_t n = 2 * file->nbin, bytes = n * bytes_of_sample(file);
-    const int64_t size = bytes + (file->odd && file->series ? bytes_of_sample(file) : 0);
-    char *to = (char *)x + (n * (int64_t)sizeof *x - bytes); /* shorts: the second half of x */
-    if (fstat(fd, &about))
+    char *to = (char *)x + (n * (int64_t)sizeof *x - bytes); /* the end of x */
+    if (fstat(fd, &about) || lseek(fd, (off_t)file->data_at, SEEK_SET) < 0)
         st = psr_fail_errno(err, "%s", path);
-    else if (about.st_size != size)
+    else if (about.st_size != file->file_bytes)
         st = psr_fail(err, PSR_EIO, "%s: its size changed from %lld to %lld bytes", path,
-                      (long long)size, (long long)about.st_size);
+                      (long long)file->file_bytes, (long long)about.st_size);
     if (st == PSR_OK)
         st = psr_read_all(fd, path, to, bytes, err);
     close(fd);
-    if (st == PSR_OK && file->shorts)
-        widen(x, to, n);
+    if (st == PSR_OK)
+        psr_tim_widen(x, (size_t)n, (size_t)n, file->sample_nbit, file->sample_kind);
     return st == PSR_OK ? psr_spectrum_level(file, path, x, err) : st;
 }
 

@@ -203,10 +203,16 @@ static psr_status read_flag(const struct parser *p, const char *field, struct sl
 
 static psr_status read_band(const struct parser *p, struct slice value)
 {
-    if (value.n == strlen(PSR_INF_RADIO) && !strncasecmp(value.at, PSR_INF_RADIO, value.n))
+    const struct psr_inf_band *band = psr_inf_find_band(value.at, value.n);
+    if (band) {
+        strcpy(p->inf->band, band->name);
         return PSR_OK;
-    return psr_fail(p->err, PSR_EUNSUPPORTED, "%s: line %d: observation of type '%.*s', not Radio",
-                    p->name, p->line, value.n < 40 ? (int)value.n : 40, value.at);
+    }
+    return psr_fail_field(
+        p->err, PSR_EUNSUPPORTED, "band",
+        "%s: line %d: observation of type '%.*s', must be Radio, IR, Optical, UV, "
+        "X-ray or Gamma",
+        p->name, p->line, value.n < 40 ? (int)value.n : 40, value.at);
 }
 
 static psr_status read_pair(struct parser *p, struct slice value)
@@ -291,6 +297,7 @@ static psr_status read_value(struct parser *p, const struct psr_inf_field *field
         return st;
     case PSR_INF_REAL:
     case PSR_INF_WHOLE:
+    case PSR_INF_FIXED:
         return read_real(p, field->lead, value, -DBL_MAX, DBL_MAX, member);
     case PSR_INF_NOTES:
         read_notes(p, member);
@@ -310,10 +317,22 @@ static psr_status read_field(struct parser *p, int i, struct slice value)
     return read_value(p, field, value);
 }
 
-/* No label has an equals sign, so the first one ends it; values may have more. */
+/* The sign that ends a label: the first outside parentheses, as old labels hold "(1=yes, 0=no)"; values may have
+ * more. */
+static const char *find_equals(struct slice line)
+{
+    int depth = 0;
+    for (size_t i = 0; i < line.n; i++) {
+        depth += (line.at[i] == '(') - (line.at[i] == ')');
+        if (line.at[i] == '=' && depth <= 0)
+            return line.at + i;
+    }
+    return memchr(line.at, '=', line.n);
+}
+
 static psr_status read_line(struct parser *p, struct slice line)
 {
-    const char *equals = memchr(line.at, '=', line.n);
+    const char *equals = find_equals(line);
     struct slice label =
         trim((struct slice){line.at, equals ? (size_t)(equals - line.at) : line.n});
     struct slice value = {line.at + line.n, 0};
@@ -358,6 +377,16 @@ static psr_status check_complete(const struct parser *p)
     return PSR_OK;
 }
 
+/* The lines of other bands are none of a file's; what is not radio has one channel without frequency. */
+static void settle_band(struct psr_inf *inf)
+{
+    const struct psr_inf_band *band = psr_inf_find_band(inf->band, strlen(inf->band));
+    if (!band || band->lines == PSR_INF_RADIO_LINES)
+        return;
+    inf->nchan = 1;
+    inf->dm = inf->lowest_mhz = inf->bandwidth_mhz = inf->chan_width_mhz = inf->beam_arcsec = 0;
+}
+
 static void set_unknown(struct psr_inf *inf)
 {
     memset(inf, 0, sizeof *inf);
@@ -379,6 +408,7 @@ psr_status psr_inf_parse(struct psr_inf *inf, const char *text, size_t n, const 
         if (st)
             return st;
     }
+    settle_band(inf);
     return check_complete(&p);
 }
 

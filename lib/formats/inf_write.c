@@ -71,6 +71,13 @@ static psr_status write_notes(psr_outfile *f, const char *notes, psr_err *err)
     return st ? st : psr_outfile_write(f, "\n", 1, err);
 }
 
+/* Radio where nothing is said. */
+static const struct psr_inf_band *band_of(const struct psr_inf *inf)
+{
+    const struct psr_inf_band *band = psr_inf_find_band(inf->band, strlen(inf->band));
+    return band ? band : psr_inf_bands;
+}
+
 static psr_status write_value(psr_outfile *f, const struct psr_inf *inf,
                               const struct psr_inf_field *field, psr_err *err)
 {
@@ -95,11 +102,13 @@ static psr_status write_value(psr_outfile *f, const struct psr_inf *inf,
     case PSR_INF_BREAKS:
         return write_breaks(f, inf, err);
     case PSR_INF_BAND:
-        return write_text(f, PSR_INF_RADIO, err);
+        return write_text(f, band_of(inf)->name, err);
     case PSR_INF_COUNT:
         return psr_outfile_printf(f, err, "%ld\n", *(const long *)member);
     case PSR_INF_REAL:
         return psr_outfile_printf(f, err, "%.*g\n", field->digits, *(const double *)member);
+    case PSR_INF_FIXED:
+        return psr_outfile_printf(f, err, "%.*f\n", field->digits, *(const double *)member);
     case PSR_INF_WHOLE:
         return psr_outfile_printf(f, err, "%.0f\n", *(const double *)member);
     case PSR_INF_NOTES:
@@ -114,7 +123,7 @@ psr_status psr_inf_write(psr_outfile *f, const struct psr_inf *inf, psr_err *err
     psr_status st = PSR_OK;
     for (int i = 0; i < PSR_INF_NFIELD && !st; i++) {
         const struct psr_inf_field *field = &psr_inf_fields[i];
-        if (artificial && !field->always)
+        if ((artificial && !field->always) || !(field->bands & band_of(inf)->lines))
             continue;
         if (field->kind == PSR_INF_NOTES)
             st = psr_outfile_printf(f, err, " %s:\n", field->lead);

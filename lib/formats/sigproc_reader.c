@@ -51,6 +51,20 @@ static psr_status check_data_type(const struct psr_spectra_start *start,
     return PSR_OK;
 }
 
+/* A series is for other tools: its name says that it is one. */
+static psr_status check_series_name(const char *name, psr_err *err)
+{
+    static const char *const suffixes[] = {".dat", ".sdat", ".fft", ".tim"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof suffixes / sizeof *suffixes; i++)
+        if (!strcmp(dot, suffixes[i]))
+            return psr_fail(err, PSR_EUNSUPPORTED,
+                            "%s: %s, not spectra: gpuaccel-pulscan searches it%s", name,
+                            i == 2 ? "a Fourier transform" : "a dedispersed series",
+                            i == 2 ? "" : ", gpufold folds it");
+    return PSR_OK;
+}
+
 psr_status psr_sigproc_parse_start(struct psr_spectra_header *h,
                                    const struct psr_spectra_start *start, psr_err *err)
 {
@@ -64,6 +78,8 @@ psr_status psr_sigproc_parse_start(struct psr_spectra_header *h,
         st = check_data_type(start, &sigproc, err);
     else
         sigproc.need_more |= may_be_fits(start);
+    if (st && (!sigproc.need_more || start->end) && check_series_name(start->name, err))
+        st = PSR_EUNSUPPORTED;
     if (st)
         psr_obs_clear(&sigproc.obs);
     *h = (struct psr_spectra_header){

@@ -1,4 +1,4 @@
-/* Reads what a folder folds: spectra through the cleaning stage, or a .dat file. */
+/* Reads what a folder folds: spectra through the cleaning stage, or a .dat or .tim file. */
 #include "fold_input.h"
 
 #include "base/memory.h"
@@ -58,6 +58,23 @@ static psr_status set_length(struct psr_fold_input *in, const struct psr_folder_
 
 /* --- series ----------------------------------------------------------------------------------- */
 
+/* By the .inf beside it, or the header of a .tim. */
+static psr_status describe_series(struct psr_fold_input *in, psr_err *err)
+{
+    struct psr_tim *tim = &in->tim;
+    if (psr_tim_is_name(in->name)) {
+        psr_status st = psr_tim_describe(tim, in->name, err);
+        in->inf = tim->inf;
+        return st;
+    }
+    *tim = (struct psr_tim){.nbit = 32, .kind = PSR_FLOAT};
+    char *inf = psr_path_beside(in->name, ".inf");
+    psr_status st = inf ? psr_inf_read(&in->inf, inf, err)
+                        : psr_fail_nomem(err, in->name, (double)strlen(in->name));
+    free(inf);
+    return st;
+}
+
 static psr_status open_series(struct psr_fold_input *in, const struct psr_folder_desc *d,
                               psr_err *err)
 {
@@ -65,10 +82,7 @@ static psr_status open_series(struct psr_fold_input *in, const struct psr_folder
     psr_status st = check_channels(in, d, err);
     if (st)
         return st;
-    char *inf = psr_path_beside(in->name, ".inf");
-    st = inf ? psr_inf_read(&in->inf, inf, err)
-             : psr_fail_nomem(err, in->name, (double)strlen(in->name));
-    free(inf);
+    st = describe_series(in, err);
     if (st)
         return st;
     in->file = fopen(in->name, "re");
@@ -81,7 +95,7 @@ static psr_status open_series(struct psr_fold_input *in, const struct psr_folder
     in->obs.nchan = 1;
     in->obs.nbit = 32;
     in->obs.kind = PSR_FLOAT;
-    in->nsamp = status.st_size / (int64_t)sizeof(float);
+    in->nsamp = (status.st_size - in->tim.data_at) / (in->tim.nbit / 8);
     in->block = SERIES_BLOCK;
     in->lookahead = 0;
     in->values = malloc(in->block * sizeof *in->values);
@@ -91,7 +105,7 @@ static psr_status open_series(struct psr_fold_input *in, const struct psr_folder
 
 static psr_status begin_series(struct psr_fold_input *in, psr_err *err)
 {
-    if (fseeko(in->file, (off_t)in->skip * (off_t)sizeof(float), SEEK_SET) != 0)
+    if (fseeko(in->file, (off_t)(in->tim.data_at + in->skip * (in->tim.nbit / 8)), SEEK_SET) != 0)
         return psr_fail_errno(err, "%s", in->name);
     return PSR_OK;
 }
@@ -100,10 +114,13 @@ static psr_status next_samples(struct psr_fold_input *in, struct psr_block *bloc
                                psr_err *err)
 {
     *block = (struct psr_block){.spectra = in->values};
-    block->n = fread(in->values, sizeof *in->values, in->block, in->file);
+    const size_t size = (size_t)in->tim.nbit / 8;
+    block->n = fread((char *)in->values + in->block * (sizeof *in->values - size), size, in->block,
+                     in->file);
     *end = block->n < in->block;
     if (ferror(in->file))
         return psr_fail_errno(err, "%s", in->name);
+    psr_tim_widen(in->values, in->block, block->n, in->tim.nbit, in->tim.kind);
     for (size_t t = 0; t < block->n; t++)
         if (!isfinite(in->values[t]))
             return psr_fail(err, PSR_EFORMAT, "%s: a sample is no number", in->name);
@@ -241,7 +258,7 @@ psr_status psr_fold_input_open(struct psr_fold_input *in, const struct psr_folde
                                psr_err *err)
 {
     in->name = desc->path[0];
-    in->is_series = desc->npath == 1 && ends_with(in->name, ".dat");
+    in->is_series = desc->npath == 1 && (ends_with(in->name, ".dat") || psr_tim_is_name(in->name));
     psr_obs_init(&in->made);
     return in->is_series ? open_series(in, desc, err) : open_spectra(in, desc, err);
 }

@@ -6,6 +6,8 @@
 #include "read_ahead.h"
 #include "stage_clean.h"
 
+#include "formats/tim.h"
+
 #include <psrkit/fold.h>
 #include <psrkit/series.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@ struct psr_fold_input {
     const char *name;
     bool is_series;
     struct psr_inf inf;  /* of a series */
+    struct psr_tim tim;  /* how its samples are stored */
     struct psr_obs made; /* of a series, from inf; owned */
     FILE *file;          /* of a series */
     struct psr_input_file spectra;

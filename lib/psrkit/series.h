@@ -34,6 +34,12 @@ struct psr_inf {
     double chan_width_mhz;
     char analyst[PSR_TEXT_MAX];
     char notes[4 * PSR_TEXT_MAX]; /* lines separated by \n, without their indent of four blanks */
+    char band[16]; /* "IR", "Optical", "UV", "X-ray", "Gamma": DM and channels above are none, and
+                      those below are; "Radio" or empty */
+    char filter[PSR_TEXT_MAX]; /* IR, optical, UV */
+    double fov_arcsec;
+    double energy_kev, energy_band_kev;       /* X-rays, gamma rays */
+    double wavelength_nm, wavelength_band_nm; /* IR, optical, UV */
 };
 
 /* Sets the name of the data file, without its folder if PRESTO could not read so long a line.
@@ -46,13 +52,13 @@ PSR_MUST_CHECK psr_status psr_inf_set_name(struct psr_inf *inf, const char *stem
  * Status: those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_inf_write(psr_outfile *f, const struct psr_inf *inf, psr_err *err);
 
-/* Reads path.  Only files of radio data are supported.
+/* Reads path.
  * Notes:  lines are identified by their leading words, in any order, case and spacing; unknown
  *         lines are skipped.  Only the number of bins and their width are required; missing texts
  *         are "Unknown", missing numbers 0.  Texts too long for their fields are cut.  Malformed
  *         numbers and repeated fields are errors.
- * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_EUNSUPPORTED (also for data
- *         that are not radio); PSR_ENOMEM.  On error *inf is unspecified. */
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_EUNSUPPORTED (of an unknown
+ *         band); PSR_ENOMEM.  On error *inf is unspecified. */
 PSR_MUST_CHECK psr_status psr_inf_read(struct psr_inf *inf, const char *path, psr_err *err);
 
 /* As psr_inf_read, from text of n bytes, not necessarily terminated; name is for messages. */
@@ -189,15 +195,20 @@ PSR_MUST_CHECK psr_status psr_dat_read(const char *path, float **x, int64_t *n, 
 
 /* --- spectrum files --------------------------------------------------------------------------- */
 
-/* A .fft, .dat or .sdat file, identified by its suffix, and the .inf beside it. */
+/* A .fft, .dat or .sdat file, identified by its suffix, and the .inf beside it; or a .tim of SIGPROC, whose header says
+ * the same. */
 struct psr_spectrum_file {
-    bool series;   /* .dat and .sdat: 2 nbin samples; .fft: nbin bins */
+    bool series;   /* .dat, .sdat and .tim: 2 nbin samples; .fft: nbin bins */
     bool shorts;   /* .sdat: samples are 16-bit integers */
     bool reddened; /* a .fft file with bin 0 equal to 1: the spectrum was de-reddened */
     bool odd;      /* the series has one more sample, which is dropped, also from inf */
     int64_t nbin;  /* at least 1 */
     double tobs_s; /* of 2 nbin samples */
     struct psr_inf inf;
+    int64_t data_at;    /* where samples or bins begin in the file */
+    int64_t file_bytes; /* its size */
+    int sample_nbit;    /* of samples in the file, and their kind */
+    enum psr_kind sample_kind;
 };
 
 /* Describes a file; reads no data except bin 0.

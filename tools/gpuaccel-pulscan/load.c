@@ -14,7 +14,7 @@ static psr_status write_named(const char *root, const struct accel_file *file, c
     if (asprintf(&inf, "%s.inf", root) < 0)
         inf = NULL;
     psr_status st = inf && own ? PSR_OK : psr_fail_nomem(err, file->path, 0);
-    const bool same = st == PSR_OK && psr_same_file(inf, own);
+    const bool same = st == PSR_OK && accel_has_inf(file->path) && psr_same_file(inf, own);
     free(inf);
     free(own);
     if (st == PSR_OK && same && file->about.odd)

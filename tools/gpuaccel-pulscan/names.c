@@ -69,13 +69,21 @@ static psr_status check_output(struct accel_job *j, const char *root, const char
     return st;
 }
 
+/* A .tim has a header of its own. */
+bool accel_has_inf(const char *path)
+{
+    const char *suffix = strrchr(path, '.');
+    return !suffix || strcmp(suffix, ".tim") != 0;
+}
+
 /* The .inf of a series describes its spectrum too. */
 bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *root)
 {
     char *mine = psr_path_beside(path, ".inf"), *other = NULL;
     struct stat about;
-    bool same = !j->opt.fourier.search.rednoise && mine && asprintf(&other, "%s.inf", root) >= 0 &&
-                psr_same_file(mine, other) && lstat(other, &about) == 0 && !S_ISLNK(about.st_mode);
+    bool same = accel_has_inf(path) && !j->opt.fourier.search.rednoise && mine &&
+                asprintf(&other, "%s.inf", root) >= 0 && psr_same_file(mine, other) &&
+                lstat(other, &about) == 0 && !S_ISLNK(about.st_mode);
     free(mine);
     free(other);
     return same;
@@ -111,7 +119,7 @@ static psr_status check_file(struct accel_job *j, char *path)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
     psr_status st = PSR_OK;
     if (j->opt.fourier.search.keep_spectra && suffix &&
-        (!strcmp(suffix, ".dat") || !strcmp(suffix, ".sdat")))
+        (!strcmp(suffix, ".dat") || !strcmp(suffix, ".sdat") || !accel_has_inf(path)))
         st = check_spectrum(j, root, path);
     if (!st && !accel_has_table(&j->opt))
         st = psr_fourier_names(&j->opt.fourier.search, root, check_list, &of, &j->err);
@@ -128,7 +136,7 @@ static psr_status add_inputs(struct accel_job *j)
         char *inf = psr_path_beside(j->inputs.name[i], ".inf");
         st = inf ? psr_overwrite_check_input(&j->names, j->inputs.name[i], &j->err)
                  : psr_fail_nomem(&j->err, j->inputs.name[i], (double)strlen(j->inputs.name[i]));
-        if (!st)
+        if (!st && accel_has_inf(j->inputs.name[i]))
             st = psr_overwrite_check_input(&j->names, inf, &j->err);
         free(inf);
     }

@@ -14,7 +14,7 @@ static void check_combinations(const struct accel_options *o, const struct cli *
             cli_usage_error(tool, "-: spectra have an .inf beside them, and come from files "
                                   "(-files - takes names of files from standard input)");
     if (n < 1 && !o->files)
-        cli_usage_error(tool, "no input given: name .fft, .dat or .sdat files");
+        cli_usage_error(tool, "no input given: name .fft, .dat, .sdat or .tim files");
     if (o->csv && o->json)
         cli_usage_error(tool, "-csv and -json exclude each other");
     if (o->root && (n > 1 || o->files) && !o->csv && !o->json)
@@ -52,7 +52,7 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
     accel_fill_table(&table, o);
     *tool = (struct cli){
         .name = "gpuaccel-pulscan",
-        .operands = "[OPTION]... FILE.fft|FILE.dat|FILE.sdat...",
+        .operands = "[OPTION]... FILE.fft|FILE.dat|FILE.sdat|FILE.tim...",
         .summary = "Search Fourier spectra, or the series they are made of, for accelerated "
                    "pulsars, as Pulscan or as accelsearch does, and write what accelsearch writes.",
         .options = table.option,

@@ -11,7 +11,8 @@ static psr_status write_lists(struct accel_job *j, const struct accel_file *file
 {
     char *root = accel_output_root(j, file->path), *inf = psr_path_beside(file->path, ".inf");
     /* That of an odd length counts one sample more. */
-    const struct psr_fourier_origin origin = {&file->about.inf, file->about.odd ? NULL : inf};
+    const bool own = !file->about.odd && accel_has_inf(file->path);
+    const struct psr_fourier_origin origin = {&file->about.inf, own ? inf : NULL};
     psr_status st = root && inf ? PSR_OK : psr_fail_nomem(&j->err, file->path, 0);
     if (!st)
         st = psr_fourier_write(&j->opt.fourier.search, group, root, &origin, result, &j->err);

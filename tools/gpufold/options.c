@@ -199,7 +199,7 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
         .name = "gpufold",
         .operands = "[OPTION]... FILE...",
         .summary = "Fold pulsar candidates in one pass over telescope data (SIGPROC filterbank, "
-                   "PSRFITS, sub-bands, .dat), search around each, into PRESTO's .pfd.",
+                   "PSRFITS, sub-bands, .dat, .tim), search around each, into PRESTO's .pfd.",
         .options = table.option,
         .noptions = table.n,
     };
