@@ -425,6 +425,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift.c \
 	lib/search/sift/sift_birds.c \
 	lib/search/sift/sift_birds.h \
+	lib/search/sift/sift_curve.c \
+	lib/search/sift/sift_curve.h \
 	lib/search/sift/sift_dms.c \
 	lib/search/sift/sift_duplicates.c \
 	lib/search/sift/sift_harmonics.c \
@@ -435,7 +437,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_order.c \
 	lib/search/sift/sift_read.c \
 	lib/search/sift/sift_reject.c \
+	lib/search/sift/sift_rank.c \
 	lib/search/sift/sift_state.h \
+	lib/search/sift/sift_verdict.c \
 	lib/search/singlepulse/cluster.c \
 	lib/search/singlepulse/cluster_parts.c \
 	lib/search/singlepulse/cluster_parts.h \

@@ -147,6 +147,7 @@ UNIT_TESTS = \
 	tests/t_series_store \
 	tests/t_series_tim \
 	tests/t_sift \
+	tests/t_sift_curve \
 	tests/t_sift_files \
 	tests/t_sift_pairs \
 	tests/t_signif \

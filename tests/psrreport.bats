@@ -3,10 +3,10 @@
 
 load helper
 
-# make_folder: d/ as the tools leave it: a mask, single pulses, lists, folds.
+# make_folder NAME [OPTION]...: d/ as the tools leave it: a mask, single pulses, lists, folds; options are fakebin's.
 make_folder() {
     fakebin -seed 5 -tobs 20 -tsamp 1024 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -source "$1" \
-        -add "pulsar period=0.0893 dm=40 width=0.0045 snr=40" -add "burst dm=60 t=11.27 width=0.004 snr=30" -o obs.fil
+        -add "pulsar period=0.0893 dm=40 width=0.0045 snr=40" -add "burst dm=60 t=11.27 width=0.004 snr=30" "${@:2}" -o obs.fil
     mkdir d
     gpurfifind -q -time 2 -o d/obs obs.fil
     gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 10 -singlepulse -accelsearch "-zmax 0 -numharm 8" \
@@ -112,9 +112,15 @@ check() {
 }
 
 @test "candidates with marks come after the others, in a table of their own, in each format" {
-    make_folder J0000
-    # The best one is at a line of DM 0 that is as strong.
-    hz=$(sed -n 's/.*"freq_hz": \([0-9.]*\).*/\1/p' d/obs.cands.json | head -n 1)
+    make_folder J0000 -add "pulsar period=0.7 dm=0 width=0.35 snr=40"
+    # A wave that any DM fits is at a line of DM 0 that is as strong; the pulsar, at another, is none.
+    fails grep -q '"marks": "line' d/obs.cands.json
+    hz=$(grep '"period_s": 0\.\(69\|70\)' d/obs.cands.json | sed -n 's/.*"freq_hz": \([0-9.]*\).*/\1/p' | head -n 1)
+    file=$(grep "\"freq_hz\": $hz" d/obs.cands.json | sed -n 's/.*"file": "d.\([^"]*\)", "cand": \([0-9]*\).*/\1:\2/p' | head -n 1)
+    pulsar=$(sed -n 's/.*"freq_hz": \(11\.[12][0-9.]*\).*/\1/p' d/obs.cands.json | head -n 1)
+    printf '%s 0.1 # power 1e9\n' "$pulsar" >p.zaplist
+    accelsift -lines p.zaplist -json - d/obs_DM*_ACCEL_0 >said
+    grep -q "\"freq_hz\": $pulsar.*\"marks\": \"-\"" said
     printf '%s 0.1 # power 1e9\n' "$hz" >z.zaplist
     accelsift -lines z.zaplist -o d/obs.sift -csv d/obs.csv -json d/obs.cands.json d/obs_DM*_ACCEL_0
     n=$(grep -c '^obs_DM' d/obs.sift)
@@ -127,15 +133,15 @@ check() {
         psrreport d
         check
         [ "$(sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -c '^<tr><td>')" -eq "$marked" ]
-        sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q '<td>line</td></tr>'
-        fails grep -q 'obs_DM40.00_ACCEL_0:1<' <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)
-        tail -n +2 d/candidates.csv | tail -n "$marked" | grep -vc ',line$' | grep -qx 0
+        sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q '<td>line,dm?</td></tr>'
+        fails grep -q "$file<" <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)
+        tail -n +2 d/candidates.csv | tail -n "$marked" | grep -vc ',line+dm?$' | grep -qx 0
         rm "$list"
     done
     # Without a list, by that of the mask's tool.
     cp z.zaplist d/obs_rfifind.zaplist
     psrreport d
-    sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q 'obs_DM40.00_ACCEL_0:1<'
+    sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q "$file<"
 }
 
 @test "what is missing is left out, and the page says so" {
@@ -210,7 +216,7 @@ check() {
     rm d/obs.sift d/obs.cands.json d/*.pfd
     {
         cat head
-        for i in {1..5000}; do echo "x_ACCEL_0,$i,10,20,$i,1,30,30,0.$((1000 + i)),$i,$i,0,20,0,2,5,15,,-"; done
+        for i in {5000..1}; do echo "x_ACCEL_0,$i,10,20,$i,1,30,30,0.$((1000 + i)),$i,$i,0,20,0,2,5,15,,-"; done
     } >d/obs.csv
     psrreport -rows 100 d
     check

@@ -27,6 +27,13 @@ __attribute__((unused)) static void begin_list(struct made *m, double dm, double
     snprintf(m->path, sizeof m->path, "nowhere/m_DM%.2f_T%.0f_ACCEL_0", dm, tobs_s);
 }
 
+__attribute__((unused)) static void set_band(struct made *m, double low_mhz, double high_mhz)
+{
+    m->rows.inf.nchan = 64;
+    m->rows.inf.chan_width_mhz = (high_mhz - low_mhz) / 64;
+    m->rows.inf.lowest_mhz = low_mhz + m->rows.inf.chan_width_mhz / 2;
+}
+
 __attribute__((unused)) static void add_row(struct made *m, double r, double coherent, int nharm,
                                             const double *power)
 {

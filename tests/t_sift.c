@@ -30,8 +30,9 @@ static enum psr_sift_reason judge(const struct psr_sift_desc *d, double r, doubl
 static void test_reasons(void)
 {
     struct psr_sift_desc d;
-    const double weak[] = {9}, even[] = {7, 7, 7, 7, 7, 7, 7, 7},
-                 rogue8[] = {9, 9, 9, 9, 9, 19, 9, 9}, rogue4[] = {9, 9, 9, 28},
+    const double weak[] = {9}, even[] = {5, 5, 5, 5, 5, 5, 5, 5},
+                 seven[] = {7, 7, 7, 7, 7, 7, 7, 7}, rogue8[] = {4, 4, 4, 4, 4, 19, 4, 4},
+                 rogue4[] = {5, 5, 5, 28}, pulse8[] = {9, 9, 9, 9, 9, 19, 9, 9},
                  nearly8[] = {9, 9, 9, 9, 9, 17, 9, 9}, early8[] = {9, 9, 9, 9, 19, 9, 9, 9};
     psr_sift_defaults(&d);
     ok(judge(&d, 100, 0, 8, strong) == PSR_SIFT_GOOD, "a good candidate");
@@ -39,9 +40,11 @@ static void test_reasons(void)
     ok(judge(&d, 210000, 0, 8, strong) == PSR_SIFT_SHORT_PERIOD, "0.48 ms is short");
     ok(judge(&d, 100, 99, 1, weak) == PSR_SIFT_THRESHOLD, "one harmonic below both thresholds");
     ok(judge(&d, 100, 100, 1, weak) == PSR_SIFT_GOOD, "one harmonic of coherent power 100");
-    ok(judge(&d, 100, 1000, 8, even) == PSR_SIFT_HARM_POWER, "eight of power 7");
+    ok(judge(&d, 100, 1000, 8, even) == PSR_SIFT_HARM_POWER, "eight of power 5");
+    ok(judge(&d, 100, 1000, 8, seven) == PSR_SIFT_GOOD, "eight of power 7 are not noise");
     ok(judge(&d, 100, 0, 8, rogue8) == PSR_SIFT_ROGUE_HARM, "the sixth of eight dominates");
     ok(judge(&d, 100, 0, 4, rogue4) == PSR_SIFT_ROGUE_HARM, "the fourth of four dominates");
+    ok(judge(&d, 100, 0, 8, pulse8) == PSR_SIFT_GOOD, "it does, but the others are not noise");
     ok(judge(&d, 100, 0, 8, nearly8) == PSR_SIFT_GOOD, "not twice the next");
     ok(judge(&d, 100, 0, 8, early8) == PSR_SIFT_GOOD, "the fifth may");
     const struct psr_sift_bird f = {1.001, 0.002}, p = {1000.5, 1};
@@ -55,6 +58,9 @@ static void test_reasons(void)
     ok(judge(&d, 100, 0, 8, strong) == PSR_SIFT_KNOWN_BIRD, "a known period");
     d.presto = true;
     ok(judge(&d, 100, 0, 8, strong) == PSR_SIFT_GOOD, "sifting.py never uses its own");
+    ok(judge(&d, 100, 0, 8, seven) == PSR_SIFT_HARM_POWER &&
+           judge(&d, 100, 0, 8, pulse8) == PSR_SIFT_ROGUE_HARM,
+       "sifting.py rejects both");
 }
 
 static void test_birds(void)
@@ -83,7 +89,8 @@ static void test_birds(void)
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-/* Marks of the best candidate at DMs 10 and 11 of a barycentric list or not. */
+/* Marks of the best candidate at DMs 10 and 11 of a barycentric list or not: besides these, DM 0 was not
+ * searched, which sifting.py does not ask. */
 static unsigned mark(const struct psr_sift_desc *d, double r, bool barycentric, const double *power)
 {
     static struct made m[2];
@@ -94,7 +101,8 @@ static unsigned mark(const struct psr_sift_desc *d, double r, bool barycentric, 
         add_row(&m[i], r, 0, 8, power);
     }
     psr_sift *s = sift(m, NULL, 2, d, &result);
-    const unsigned marks = result.ncand == 1 ? result.cand[0].marks : 99U;
+    const unsigned marks =
+        result.ncand == 1 ? result.cand[0].marks ^ (d->presto ? 0U : PSR_SIFT_DM_UNKNOWN) : 99U;
     psr_sift_destroy(s);
     return marks;
 }
@@ -127,47 +135,119 @@ static void test_lines(void)
     ok(mark(&d, 100, false, strong) == 0, "sifting.py has no marks");
 }
 
-/* Three candidates, of which the best is the first again at DM 0, as strong as share. */
-static void test_rank(void)
+/* Lists at DM 0, 20 and 40 of 1.2 to 1.5 GHz: a strong candidate that has these shares of its powers, and a
+ * weak one at DM 20 and 40. */
+static psr_sift *sift_shares(const double share[3], double r, const struct psr_sift_desc *d,
+                             struct psr_sift_result *result)
 {
     static struct made m[3];
-    const double weak[] = {30, 20, 10}, share = 0.93;
-    double again[8];
-    struct psr_sift_desc d;
-    struct psr_sift_result result;
-    struct psr_pulsar pulsar = {.name = "J1", .f0_hz = 10, .dm = NAN, .ra_deg = NAN};
-    const struct psr_catalogue catalogue = {&pulsar, 1};
+    const double weak[] = {30, 20, 10}, faint[] = {2};
     for (int i = 0; i < 3; i++) {
-        begin_list(&m[i], 5 * i, 100);
+        double power[8];
+        begin_list(&m[i], 20 * i, 100);
+        set_band(&m[i], 1200, 1500);
         for (int k = 0; k < 8; k++)
-            again[k] = strong[k] * (i ? 1 : share);
-        add_row(&m[i], 1000, 0, 8, again);
+            power[k] = strong[k] * share[i];
+        add_row(&m[i], r, 0, 8, power);
         if (i)
             add_row(&m[i], 733, 0, 3, weak);
+        add_row(&m[i], 5000, 0, 1, faint);
     }
+    return sift(m, NULL, 3, d, result);
+}
+
+static void test_rank(void)
+{
+    const double flat[3] = {0.97, 1, 0.98}, steep[3] = {0.6, 1, 0.6};
+    struct psr_sift_desc d;
+    struct psr_sift_result result;
+    struct psr_pulsar pulsar = {.name = "J1", .f0_hz = 30, .dm = NAN, .ra_deg = NAN};
+    const struct psr_catalogue catalogue = {&pulsar, 1};
     psr_sift_defaults(&d);
-    psr_sift *s = sift(m, NULL, 3, &d, &result);
+    psr_sift *s = sift_shares(flat, 3000, &d, &result);
     ok(result.ncand == 2 && result.cand[0].nharm == 3 && result.cand[0].marks == 0 &&
            result.cand[1].marks == PSR_SIFT_DM0 && result.cand[1].sigma > result.cand[0].sigma,
-       "as strong at DM 0: behind a weaker one");
+       "33 ms, as strong at DM 0, which no pulse is: behind a weaker one");
     psr_sift_destroy(s);
     d.catalogue = &catalogue;
-    s = sift(m, NULL, 3, &d, &result);
+    s = sift_shares(flat, 3000, &d, &result);
     ok(result.ncand == 2 && result.cand[0].known == &pulsar && result.cand[0].marks == PSR_SIFT_DM0,
        "a known pulsar keeps its place and its mark");
     psr_sift_destroy(s);
     d.catalogue = NULL;
-    for (int k = 0; k < 8; k++)
-        m[0].power[0][k] = 0.6 * strong[k];
-    s = sift(m, NULL, 3, &d, &result);
+    s = sift_shares(flat, 30, &d, &result);
+    ok(result.ncand == 2 && result.cand[0].nharm == 8 &&
+           result.cand[0].marks == PSR_SIFT_DM_UNKNOWN && result.cand[0].dm0_chi2 > 1 &&
+           result.cand[0].dm0_chi2 < 16,
+       "3.3 s, as strong at DM 0, as it must be: its DM is open, and it keeps its place");
+    psr_sift_destroy(s);
+    s = sift_shares(steep, 3000, &d, &result);
     ok(result.ncand == 2 && result.cand[0].nharm == 8 && !result.cand[0].marks &&
-           result.cand[0].nhit == 3,
+           result.cand[0].nhit == 3 && result.cand[0].dm0_chi2 > 16,
        "weaker at DM 0: no mark");
     psr_sift_destroy(s);
     char text[PSR_SIFT_MARKS];
     ok(!strcmp(psr_sift_name_marks(text, 0), "-") &&
-           !strcmp(psr_sift_name_marks(text, PSR_SIFT_LINE | PSR_SIFT_DM0), "line,dm0"),
+           !strcmp(psr_sift_name_marks(text, PSR_SIFT_LINE | PSR_SIFT_DM0), "line,dm0") &&
+           !strcmp(psr_sift_name_marks(text, PSR_SIFT_LINE | PSR_SIFT_DM_UNKNOWN), "line,dm?"),
        "names of marks");
+    ok(!psr_sift_marks_count("") && !psr_sift_marks_count("-") && !psr_sift_marks_count("dm?") &&
+           !psr_sift_marks_count("-,dm?") && psr_sift_marks_count("dm0") &&
+           psr_sift_marks_count("dm?,narrow") && psr_sift_marks_count("line+dm?"),
+       "an open DM counts nowhere as a mark");
+}
+
+/* Two candidates of three lists, the second at a multiple of the first's frequency. */
+static psr_sift *sift_two(const double *first, const double *second, double ratio,
+                          const double share[3], const struct psr_sift_desc *d,
+                          struct psr_sift_result *result)
+{
+    static struct made m[3];
+    const double faint[] = {2};
+    for (int i = 0; i < 3; i++) {
+        double power[8];
+        begin_list(&m[i], 20 * i, 100);
+        set_band(&m[i], 1200, 1500);
+        add_row(&m[i], 150, 0, 8, first);
+        for (int k = 0; k < 8; k++)
+            power[k] = second[k] * share[i];
+        add_row(&m[i], 150 * ratio, 0, 8, power);
+        add_row(&m[i], 5000, 0, 1, faint);
+    }
+    return sift(m, NULL, 3, d, result);
+}
+
+static void test_families(void)
+{
+    const double fund[] = {8, 12, 9, 8, 11, 9, 8, 10}, bright[] = {90, 80, 70, 60, 50, 40, 30, 20},
+                 flat[3] = {0.99, 1, 0.99}, steep[3] = {0.1, 1, 0.1};
+    struct psr_sift_desc d;
+    struct psr_sift_result result;
+    struct psr_bird line = {1.5, 0.01, false, 1e6};
+    const struct psr_zaplist lines = {&line, 1};
+    psr_sift_defaults(&d);
+    psr_sift *s = sift_two(fund, bright, 20, steep, &d, &result);
+    ok(result.ncand == 2 && result.cand[0].r == 150 && result.cand[1].sigma > result.cand[0].sigma,
+       "a fundamental stands before its brighter 20th harmonic");
+    psr_sift_destroy(s);
+    s = sift_two(fund, bright, 20.02, steep, &d, &result);
+    ok(result.ncand == 2 && result.cand[1].r == 150, "not before what is no harmonic");
+    psr_sift_destroy(s);
+    d.lines = &lines;
+    s = sift_two(bright, fund, 20, flat, &d, &result);
+    ok(result.ncand == 2 && (result.cand[0].marks & PSR_SIFT_LINE) &&
+           (result.cand[1].marks & PSR_SIFT_LINE),
+       "a harmonic shares the mark of its fundamental");
+    psr_sift_destroy(s);
+    s = sift_two(bright, bright, 20, steep, &d, &result);
+    ok(result.ncand == 2 && result.cand[0].r == 3000 && !result.cand[0].marks,
+       "not if DM 0 does not fit it");
+    psr_sift_destroy(s);
+    line.freq_hz = 30;
+    s = sift_two(fund, bright, 20, steep, &d, &result);
+    ok(result.ncand == 2 && !(result.cand[1].marks & PSR_SIFT_LINE),
+       "a dispersed signal at a line's frequency is no line");
+    psr_sift_destroy(s);
 }
 
 /* A candidate at these DMs, of those that were searched. */
@@ -183,9 +263,11 @@ static enum psr_sift_reason judge_dms(bool presto, size_t n, const double *dm, s
     d.presto = presto;
     d.keep_rejects = true;
     bool fine = psr_sift_create(&s, &d, &err) == PSR_OK;
+    const double faint[] = {2};
     for (size_t i = 0; i < n; i++) {
         begin_list(&m[i], dm[i], 100);
         add_row(&m[i], 1000, 0, 8 - (int)i % 2, strong);
+        add_row(&m[i], 5000, 0, 1, faint); /* lists have what is faint */
         fine = fine && psr_sift_add(s, &m[i].rows, m[i].path, dm[i], &err) == PSR_OK;
     }
     fine = fine && psr_sift_add_dms(s, searched, nsearched, &err) == PSR_OK;
@@ -213,7 +295,9 @@ static void test_dms(void)
     ok(judge_dms(false, 1, one, 6, searched) == PSR_SIFT_FEW_DMS, "one DM");
     ok(judge_dms(false, 2, twice, 6, searched) == PSR_SIFT_FEW_DMS, "one DM in two lists");
     ok(judge_dms(true, 2, twice, 6, searched) == PSR_SIFT_GOOD, "two hits, as sifting.py counts");
-    ok(judge_dms(false, 2, low, 0, searched) == PSR_SIFT_LOW_DM, "DM 1 is low");
+    ok(judge_dms(false, 2, low, 6, searched) == PSR_SIFT_LOW_DM, "DM 1 is low");
+    ok(judge_dms(false, 2, low, 0, searched) == PSR_SIFT_GOOD, "if others were searched");
+    ok(judge_dms(false, 1, one, 0, searched) == PSR_SIFT_GOOD, "one DM of one");
     ok(judge_dms(true, 2, low, 6, searched) == PSR_SIFT_NREASON,
        "presto: a DM that was not searched");
 }
@@ -371,6 +455,7 @@ int main(void)
     test_birds();
     test_lines();
     test_rank();
+    test_families();
     test_dms();
     test_few();
     test_files();

@@ -48,15 +48,26 @@ static size_t make_lists(uint64_t *random, struct made *m)
 
 /* --- the naive search ------------------------------------------------------------------------- */
 
+static const double SURE = 7; /* sigma that noise does not have */
+
 struct naive {
     const struct made *list;
     const struct psr_accel_row *row;
     double f, sigma;
     int nhit, ndm;
-    double best_dm; /* of the hit of highest sigma */
-    bool taken, gone;
+    double best_dm;                           /* of the hit of highest sigma */
+    bool taken, gone, out, at_dm0;            /* out: rejected */
     double dm[MOST_ALL], hit_sigma[MOST_ALL]; /* [nhit] */
 };
+
+static double sigma_of(const struct psr_accel_row *row)
+{
+    double sum = 0;
+    for (int h = 0; h < row->nharm; h++)
+        sum += row->harm_power[h];
+    const double sigma = psr_gauss_sigma(psr_chi2_logp(2 * sum, 2 * row->nharm));
+    return sigma > 0 ? sigma : 0;
+}
 
 static int by_rank(const void *pa, const void *pb)
 {
@@ -82,13 +93,18 @@ static bool passes(const struct psr_sift_desc *d, const struct naive *c)
     if (n == 1)
         weak = weak && c->row->coherent < d->c_pow_threshold;
     int above2 = 0, above3 = 0;
+    double rest = 0;
     for (int h = 0; h < n; h++) {
+        rest += h != best ? p[h] : 0;
         above2 += h != best && !(p[best] > 2 * p[h]);
         above3 += h != best && !(p[best] > 3 * p[h]);
     }
     const bool rogue = (n >= 8 && best >= 5 && !above2) || (n >= 4 && best >= 3 && !above3);
+    const bool others =
+        !d->presto && n > 1 && psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * (n - 1))) >= 5;
     return 1 / c->f <= d->long_period_s && 1 / c->f >= d->short_period_s && !weak &&
-           p[best] >= d->harm_pow_cutoff && !rogue;
+           (p[best] >= d->harm_pow_cutoff || (c->sigma >= SURE && !d->presto)) &&
+           !(rogue && !others);
 }
 
 static double tolerance(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b)
@@ -170,24 +186,103 @@ static bool has_gaps(const struct naive *c, const struct made *m, size_t nlist)
     return c->ndm > 1;
 }
 
-/* Whether it is about as strong without dispersion. */
-static bool is_at_dm0(const struct psr_sift_desc *d, const struct naive *c)
+/* DMs of the lists, and the faintest sigma of all rows. */
+struct searched {
+    double lowest, highest, faintest;
+    int ndm;
+};
+
+static struct searched look(const struct made *m, size_t nlist, const struct psr_sift_desc *d)
 {
+    struct searched s = {INFINITY, -INFINITY, INFINITY, 0};
+    double dm[MOST_LISTS];
+    for (size_t i = 0; i < nlist; i++) {
+        dm[i] = m[i].dm;
+        s.ndm += !has_dm(dm, (int)i, m[i].dm);
+        s.lowest = fmin(s.lowest, m[i].dm);
+        s.highest = fmax(s.highest, m[i].dm);
+        for (size_t k = 0; k < m[i].rows.n; k++)
+            s.faintest = fmin(s.faintest, sigma_of(&m[i].row[k]));
+    }
+    s.faintest = s.faintest < INFINITY ? fmax(s.faintest, d->sigma_threshold) : d->sigma_threshold;
+    return s;
+}
+
+/* Power of the best hit at DMs from low to high, or of what is not found, in c's number of harmonics. */
+static double best_power(const struct naive *c, double low, double high, double faintest,
+                         bool *seen)
+{
+    double sigma = 0;
+    *seen = false;
     for (int i = 0; i < c->nhit; i++)
-        if (c->dm[i] <= d->low_dm_cutoff && c->hit_sigma[i] >= 0.9 * c->sigma)
-            return true;
+        if (c->dm[i] > low - 1e-9 && c->dm[i] < high + 1e-9) {
+            sigma = fmax(sigma, c->hit_sigma[i]);
+            *seen = true;
+        }
+    if (!*seen || (sigma < faintest && low < high))
+        sigma = faintest;
+    return psr_chi2_threshold(psr_gauss_logp(sigma), 2.0 * c->row->nharm) / 2;
+}
+
+/* Whether DM 0 fits, and whether no other does.  The band of these lists is not known: there is no curve. */
+static void judge_naively(struct naive *c, const struct psr_sift_desc *d, const struct searched *s)
+{
+    double sum = 0;
+    bool seen;
+    for (int h = 0; h < c->row->nharm; h++)
+        sum += c->row->harm_power[h];
+    const double limit = 16 + 0.04 * sum,
+                 first = best_power(c, s->lowest, s->lowest, s->faintest, &seen),
+                 low = best_power(c, -INFINITY, d->low_dm_cutoff, s->faintest, &seen),
+                 high = best_power(c, d->low_dm_cutoff + 1e-6, INFINITY, s->faintest, &seen);
+    const bool fits = 2 * (sum - fmin(first, sum)) <= limit,
+               both = s->lowest <= d->low_dm_cutoff && s->highest > d->low_dm_cutoff;
+    c->at_dm0 = fits && both && 2 * (low - high) > limit;
+}
+
+/* Whether harmonics that are no multiples of n have what noise has not. */
+static bool has_others(const struct naive *c, int n)
+{
+    double rest = 0;
+    int count = 0;
+    for (int h = 1; h <= c->row->nharm; h++) {
+        rest += h % n ? c->row->harm_power[h - 1] : 0;
+        count += h % n != 0;
+    }
+    return count && psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * count)) >= SURE;
+}
+
+static bool is_multiple(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < a->nhit; i++) {
+        low = fmin(low, a->dm[i]);
+        high = fmax(high, a->dm[i]);
+    }
+    for (int n = 2; n <= 64; n++)
+        if (a->sigma >= SURE && fabs(n * a->f - b->f) < tolerance(d, a, b) && has_others(a, n))
+            return b->list->dm >= low && b->list->dm <= high;
     return false;
 }
 
-/* Puts those that are at DM 0 after the others.  Returned: number of candidates left */
+/* Puts fundamentals before their harmonics.  Returned: number of candidates left */
 static size_t order_naively(struct naive **c, size_t n, const struct psr_sift_desc *d)
 {
     static struct naive *ordered[MOST_ALL];
     size_t left = 0;
-    for (int last = 0; last < 2; last++)
-        for (size_t i = 0; i < n; i++)
-            if (!c[i]->gone && is_at_dm0(d, c[i]) == last)
-                ordered[left++] = c[i];
+    for (size_t i = 0; i < n; i++)
+        while (!c[i]->gone) {
+            struct naive *first = c[i], *next = c[i];
+            do {
+                first = next;
+                for (size_t k = 0; k < n; k++)
+                    if (!c[k]->out && is_multiple(d, c[k], first) &&
+                        (next == first || c[k]->f < next->f))
+                        next = c[k];
+            } while (next != first && !next->gone);
+            first->gone = true;
+            ordered[left++] = first;
+        }
     memcpy(c, ordered, left * sizeof(struct naive *));
     return left;
 }
@@ -205,12 +300,20 @@ static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_des
             c[i]->hit_sigma[c[i]->nhit] = c[k]->sigma;
             c[i]->dm[c[i]->nhit++] = c[k]->list->dm;
         }
-    for (size_t i = 0; i < n; i++)
-        c[i]->gone = c[i]->taken || c[i]->ndm < d->min_num_dms ||
-                     c[i]->list->dm <= d->low_dm_cutoff || has_gaps(c[i], m, nlist);
+    const struct searched s = look(m, nlist, d);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t expected =
+            c[i]->sigma >= SURE && s.ndm < d->min_num_dms ? s.ndm : d->min_num_dms;
+        judge_naively(c[i], d, &s);
+        c[i]->gone = c[i]->taken || c[i]->ndm < expected ||
+                     (c[i]->list->dm <= d->low_dm_cutoff && c[i]->at_dm0) ||
+                     has_gaps(c[i], m, nlist);
+    }
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n && !c[i]->gone; k++)
             c[k]->gone |= is_harmonic(d, c[i], c[k]) || is_of_lines(d, c[i], c[k]);
+    for (size_t i = 0; i < n; i++)
+        c[i]->out = c[i]->gone;
     return order_naively(c, n, d);
 }
 
@@ -222,12 +325,8 @@ static size_t list_naively(const struct made *m, size_t nlist, const struct psr_
         for (size_t k = 0; k < m[i].rows.n; k++) {
             struct naive *to = &storage[n];
             const struct psr_accel_row *row = &m[i].row[k];
-            double sum = 0;
             *to = (struct naive){.list = &m[i], .row = row, .f = row->r / m[i].rows.tobs_s};
-            for (int h = 0; h < row->nharm; h++)
-                sum += row->harm_power[h];
-            to->sigma = psr_gauss_sigma(psr_chi2_logp(2 * sum, 2 * row->nharm));
-            to->sigma = to->sigma > 0 ? to->sigma : 0;
+            to->sigma = sigma_of(row);
             if (passes(d, to))
                 c[n++] = to;
         }

@@ -118,12 +118,16 @@ enum psr_sift_reason {
     PSR_SIFT_NREASON,
 };
 
-/* Reasons to take a candidate that is left for interference. */
+/* Reasons to take a candidate that is left for interference, and what its DM says of neither. */
 enum psr_sift_mark {
     PSR_SIFT_LINE =
         1, /* its fundamental or its strongest harmonic is at one of the lines, and no stronger */
-    PSR_SIFT_DM0 = 2, /* a hit at low_dm_cutoff or below has nine tenths of its sigma */
+    PSR_SIFT_DM0 = 2,     /* DM 0 fits its hits, and no dispersed signal does */
+    PSR_SIFT_DM_UNKNOWN = 4, /* DM 0 fits its hits, and so does its DM: counts nowhere as a mark */
 };
+
+/* The marks that tell against a candidate. */
+#define PSR_SIFT_AGAINST (PSR_SIFT_LINE | PSR_SIFT_DM0)
 
 struct psr_sift_bird {
     double value, error; /* candidates nearer than error are rejected */
@@ -191,13 +195,16 @@ struct psr_sift_cand {
     double known_chance; /* expected number of pulsars of the catalogue that agree as well or better
                             with a candidate of any other frequency */
     unsigned marks;      /* of enum psr_sift_mark; 0 for rejects, and with presto */
+    double dm0_chi2;     /* chi-squared by which DM 0 fits worse than dm: twice the loss of power; 0
+                            for rejects, and with presto */
 };
 
 /* Owned by the psr_sift, and valid until the next call with it. */
 struct psr_sift_result {
     const struct psr_sift_cand
-        *cand; /* [ncand], best first; after these, best first, those with marks that are
-                                         no known pulsar */
+        *cand; /* [ncand], best first; after these, best first, those with marks against
+                  them that are no known pulsar; not with presto: fundamentals before their
+                  harmonics */
     size_t ncand;
     const struct psr_sift_cand *reject; /* [nreject], best first, if keep_rejects was set */
     size_t nreject;
@@ -229,6 +236,23 @@ typedef struct psr_sift psr_sift;
  * candidates that would be taken if all had such powers (r above 22 for q 2, above 183 for q to 8).  A
  * pulsar with power in its fundamental is not taken.  Where 2 r_err / r is at most 1 %, candidates at
  * 17 to 64 times the frequency are taken too, whatever their powers; so is that share of all others.
+ *
+ * DMs.  The summed power of a candidate at some DM is the logarithm of the likelihood of that DM.  DM 0,
+ * or the lowest DM that was searched, is rejected by a chi-squared, twice the difference of power, above
+ * 16 + 0.04 power (noise levels differ by some per cent).  Powers of lists with other numbers of harmonics
+ * are those of equal sigma; where a candidate is not in a list, the sigma of the faintest row of all lists
+ * is taken.  A dispersed signal is rejected where hits above low_dm_cutoff are worse by that, or where DM 0
+ * has more power, by 4 standard deviations, than a pulse of these harmonics in a quarter of the band would
+ * have there, and as much as the best DM but for noise.  Its curve: harmonic h keeps the share
+ * |mean of exp(2 pi i h f delay)|^2 over the band, which the .inf of the list gives.  Undispersed: DM 0 fits
+ * and no dispersed signal does: PSR_SIFT_LOW_DM or PSR_SIFT_DM0; both fit: PSR_SIFT_DM_UNKNOWN.
+ * What noise cannot explain, above 7 sigma, is rejected for few DMs or gaps only if its curve is expected
+ * above the faintest row at the DMs that miss it, and for weak harmonics not at all; one high harmonic
+ * dominates only where the others have a sigma below 5.
+ *
+ * What is undispersed explains no candidate as its harmonic that DM 0 does not fit, and lines mark none. A
+ * fundamental that is not noise stands before its harmonics 2 to 64, which get its marks unless DM 0 does
+ * not fit them.
  *
  * What is left is marked if it looks like interference.  The power of a line, where the list of lines
  * has it, is compared with that of the candidate's harmonic: dispersed pulses are stronger at their DM
@@ -283,6 +307,9 @@ enum { PSR_SIFT_MARKS = 16 };
 
 /* Names of marks, with commas between; "-" if there are none. */
 const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks);
+
+/* Whether a text of marks, of a candidate or a pulse, has one that tells against it: any but "dm?" and "-". */
+bool psr_sift_marks_count(const char *marks);
 
 /* Writes the result; with PSR_SIFT_TEXT a candidate near a known pulsar ends with "= NAME" or "= p/q
  * NAME", and a question mark if known_chance is above 0.05; then, if it has marks, "! MARKS".

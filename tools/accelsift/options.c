@@ -29,10 +29,8 @@ static void add_rules(struct cli_table *list, struct accelsift_options *o)
          "Reject the frequencies of a .birds or .zaplist file.", 0, 0},
         {"lines", CLI_TEXT, &o->lines, "FILE",
          "Mark candidates at the lines of ROOT_rfifind.zaplist, if they are no stronger than "
-         "these, and put "
-         "them after the others. So it is, with or without this, with those that are found at "
-         "low_DM_cutoff or "
-         "below with 0.9 of their sigma; not with known pulsars.",
+         "these, and DM 0 fits them, and put them after the others. So it is, with or without "
+         "this, with those that DM 0 fits and no dispersed pulse; not with known pulsars.",
          0, 0},
         {"baryv", CLI_DOUBLE, &d->baryv, "V",
          "Mean velocity of the telescope towards the source, in units of c, which moves "
@@ -52,7 +50,9 @@ static void add_comparison(struct cli_table *list, struct accelsift_options *o)
         {"min_num_DMs", CLI_INT, &d->min_num_dms, "N",
          "Reject candidates found at fewer DMs (default 2).", 0, 1e9},
         {"low_DM_cutoff", CLI_DOUBLE, &d->low_dm_cutoff, "DM",
-         "Reject candidates that are best at this DM or below (default 2).", -1e9, 1e9},
+         "Reject candidates that are best at this DM or below, and fit no dispersed pulse (default "
+         "2).",
+         -1e9, 1e9},
         {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE",
          "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV.",
          0, 0},

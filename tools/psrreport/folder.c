@@ -102,6 +102,7 @@ psr_status report_add_candidate(struct report *r, const struct report_cand *from
     *c = *from;
     c->list = strdup(slash ? slash + 1 : list);
     c->note = strdup(note);
+    c->rank = from->rank ? from->rank : r->ncand + 1;
     r->ncand++;
     return c->list && c->note ? PSR_OK : psr_fail_nomem(err, list, (double)strlen(list));
 }

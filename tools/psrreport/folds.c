@@ -105,7 +105,7 @@ bool report_is_marked(const struct report_cand *c)
 {
     const size_t n = c->note ? strlen(c->note) : 0;
     const bool known = n && c->note[n - 1] != '?';
-    return c->marks[0] && c->marks[0] != '-' && !known;
+    return psr_sift_marks_count(c->marks) && !known;
 }
 
 static int by_candidate(const void *a, const void *b)
@@ -115,12 +115,15 @@ static int by_candidate(const void *a, const void *b)
     return order ? order : strcmp((*x)->file, (*y)->file);
 }
 
-static int by_significance(const void *a, const void *b)
+/* In the order of the list; folds that it does not have follow by significance. */
+static int by_rank(const void *a, const void *b)
 {
     const struct report_cand *x = a, *y = b;
     const double s = report_significance(x), t = report_significance(y);
     if (report_is_marked(x) != report_is_marked(y))
         return report_is_marked(x) ? 1 : -1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
     if (isnan(s) != isnan(t))
         return isnan(s) ? 1 : -1;
     if (s != t && !isnan(s))
@@ -194,7 +197,7 @@ static void join(struct report *r, struct report_fold *const *sorted)
 /* A fold that the list does not have: of a candidate given by hand, say. */
 static psr_status add_fold(struct report *r, struct report_fold *f, psr_err *err)
 {
-    struct report_cand c = {.list = NULL};
+    struct report_cand c = {.rank = SIZE_MAX};
     for (int k = 0; k < CAND_NVALUE; k++)
         c.value[k] = NAN;
     c.value[CAND_DM] = f->best.dm;
@@ -220,7 +223,7 @@ psr_status report_join_folds(struct report *r, psr_err *err)
         if (!r->fold[i].taken)
             st = add_fold(r, &r->fold[i], err);
     if (!st && r->ncand)
-        qsort(r->cand, r->ncand, sizeof *r->cand, by_significance);
+        qsort(r->cand, r->ncand, sizeof *r->cand, by_rank);
     free((void *)sorted);
     return st;
 }

@@ -116,7 +116,9 @@ static void describe(struct page *p, size_t nrow)
         html_raw(h, " candidates are shown (-rows). ");
     }
     html_raw(h,
-             "S/N is the significance of the fold. Click on a picture to enlarge it"
+             "In order of rank: by sigma of the search, fundamentals before their harmonics. "
+             "S/N is the significance of the fold. The mark dm? counts for nothing: DM 0 fits the "
+             "signal, and so does its DM. Click on a picture to enlarge it"
              "<span id=\"hint\" hidden=\"hidden\">, on the head of a column to sort</span>.</p>\n");
 }
 
@@ -152,9 +154,8 @@ psr_status page_candidates(struct page *p, psr_err *err)
     if (st || ngood == nrow)
         return st;
     html_raw(h, "<h2>Likely interference</h2>\n<p>Candidates with marks. line: at a line of the "
-                "sums of all channels, and no stronger. dm0: found near DM 0 too, with at least "
-                "0.9 of the sigma. narrow: the fold has its pulse in an eighth of the band, and "
-                "the rest is noise. A pulsar may be among them, if its pulses are as long as "
-                "their sweep.</p>\n");
+                "sums of all channels, and no stronger. dm0: its power at the DMs searched is what "
+                "DM 0 explains, and no pulse of its width at another DM. narrow: the fold has its "
+                "pulse in an eighth of the band, and the rest is noise.</p>\n");
     return put_rows(p, "marked", ngood, nrow, err);
 }

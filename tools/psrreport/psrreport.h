@@ -61,6 +61,7 @@ struct report_cand {
     char *list, *note;        /* of the acceleration search; note: a known pulsar; owned, or NULL */
     char marks[REPORT_MARKS]; /* why it may be interference; - for nothing, empty if not known */
     double value[CAND_NVALUE];      /* not a number: unknown */
+    size_t rank;                    /* in the list, from 1 */
     const struct report_fold *fold; /* NULL: not folded */
 };
 
@@ -138,7 +139,7 @@ PSR_MUST_CHECK psr_status report_read_events(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_bursts(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_views(struct report *r, psr_err *err);
 
-/* Adds a copy of a candidate.
+/* Adds a copy of a candidate, with the next rank if it has none.
  * Given:  list   of the acceleration search: its name is what follows the last slash, as that of
  *                folds
  * Status: PSR_ENOMEM */
@@ -157,10 +158,10 @@ bool report_is_accel_list(const char *name);
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_join_folds(struct report *r, psr_err *err);
 
-/* Whether it has marks and is no known pulsar: such come after the others. */
+/* Whether it has marks that count and is no known pulsar: such come after the others. */
 bool report_is_marked(const struct report_cand *c);
 
-/* Significance by which candidates are sorted: of the fold, else of the search. */
+/* Significance of the fold, else of the search. */
 double report_significance(const struct report_cand *c);
 
 /* Best period, s, at the telescope where that is known; error may be NULL. */

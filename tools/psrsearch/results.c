@@ -3,6 +3,8 @@
 
 #include "tools/common/json_read.h"
 
+#include <psrkit/sift.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +27,6 @@ static void set_name(struct psrsearch_results *found, const struct json_value *c
              slash ? slash + 1 : path, json_number(candidate, "cand"));
 }
 
-static bool is_marked(const char *marks)
-{
-    return *marks && strcmp(marks, "-") != 0 && strcmp(marks, "dm?") != 0;
-}
-
 /* Whether the candidate's fold is narrow: its name is LIST_Cand_NUMBER. */
 static bool is_narrow(const struct psrsearch_results *found, const struct json_value *candidate)
 {
@@ -46,18 +43,19 @@ static bool is_narrow(const struct psrsearch_results *found, const struct json_v
 static void take_object(struct psrsearch_results *found, const struct json_value *candidate)
 {
     const char *of_list = json_text(candidate, "marks");
-    const bool narrow = is_narrow(found, candidate), listed = is_marked(of_list);
+    const bool narrow = is_narrow(found, candidate), listed = psr_sift_marks_count(of_list);
     const bool marked = narrow || listed;
     found->nknown += *json_text(candidate, "note") != '\0';
     found->nmarked += marked;
-    if (found->ncand++ && (marked || !is_marked(found->best.marks)))
+    if (found->ncand++ && (marked || !psr_sift_marks_count(found->best.marks)))
         return;
     set_name(found, candidate);
+    const bool any = *of_list && strcmp(of_list, "-") != 0;
     snprintf(found->best.marks, sizeof found->best.marks, "%s%s%s",
-             listed || (!narrow && *of_list) ? of_list
-             : narrow                        ? ""
-                                             : "-",
-             listed && narrow ? "," : "", narrow ? "narrow" : "");
+             any      ? of_list
+             : narrow ? ""
+                      : "-",
+             any && narrow ? "," : "", narrow ? "narrow" : "");
     found->best.dm = json_number(candidate, "dm");
     found->best.snr = json_number(candidate, "snr");
     found->best.sigma = json_number(candidate, "sigma");
@@ -77,6 +75,7 @@ static bool take_candidate(void *ctx, const char *line)
     return st != PSR_ENOMEM;
 }
 
+/* Bursts come best first. */
 static bool take_burst(void *ctx, const char *line)
 {
     struct psrsearch_results *found = ctx;
@@ -85,7 +84,7 @@ static bool take_burst(void *ctx, const char *line)
     if (line[0] == '#' ||
         sscanf(line, "%lf %*s %lf %*s %*s %lf %*s %*s %*s %31s", &snr, &time_s, &dm, marks) < 3)
         return true;
-    found->nburst_marked += is_marked(marks);
+    found->nburst_marked += psr_sift_marks_count(marks);
     if (!found->nburst++ || snr > found->burst.snr) {
         found->burst.snr = snr;
         found->burst.time_s = time_s;

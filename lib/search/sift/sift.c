@@ -72,6 +72,7 @@ static psr_status copy_birds(const struct psr_sift_bird **bird, size_t n, psr_er
 static psr_status fill(psr_sift *s, const struct psr_sift_desc *d, psr_err *err)
 {
     s->d = *d;
+    s->faintest = INFINITY;
     s->d.bird_p = s->d.bird_f = NULL;
     s->d.nthread = psr_count_threads(d->nthread);
     psr_sift_limit_noise(s);
@@ -129,6 +130,7 @@ void psr_sift_destroy(psr_sift *s)
     }
     free(s->list);
     free(s->all.entry);
+    free(s->all.power);
     free(s->dm_key);
     free((void *)s->d.bird_p);
     free((void *)s->d.bird_f);
@@ -156,6 +158,7 @@ static psr_status begin_order(psr_sift *s, psr_err *err)
         if (is_of_steps(e->reason))
             e->reason = PSR_SIFT_GOOD;
         e->of = e->next = PSR_SIFT_NONE;
+        e->verdict = PSR_SIFT_UNDETERMINED;
         e->last = i;
         e->nhit = 1;
         if (e->reason == PSR_SIFT_GOOD)
@@ -199,6 +202,7 @@ static struct psr_sift_cand describe(const psr_sift *s, const struct psr_sift_en
         .nhit = e->nhit,
         .reason = e->reason,
         .ratio = {e->ratio[0], e->ratio[1]},
+        .dm0_chi2 = e->dm0_chi2,
     };
     if (e->of != PSR_SIFT_NONE) {
         c.of_file = s->list[s->all.entry[e->of].list].file;
@@ -259,7 +263,7 @@ static psr_status fill_good(psr_sift *s, psr_err *err)
             psr_sift_identify(s, &s->list[e->list], &s->cand[k]);
         psr_sift_mark(s, e, &s->cand[k]);
     }
-    return st ? st : psr_sift_rank(s->cand, s->norder, err);
+    return st ? st : psr_sift_rank(s, err);
 }
 
 /* The rejected, in the order of candidates. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { DM_TEXT = 64, PRESTO_DECIMALS = 2 };
-static const double KEYS_PER_DM = 1e6, DM_MAX = 1e9;
+static const double DM_MAX = 1e9;
 
 static bool is_digit(char c)
 {
@@ -25,7 +25,7 @@ int64_t psr_sift_dm_key(double dm, bool presto)
 {
     char text[DM_TEXT];
     if (!presto)
-        return llrint(dm * KEYS_PER_DM);
+        return llrint(dm * PSR_SIFT_KEYS_PER_DM);
     psr_c_locale_snprintf(text, sizeof text, "%.2f", dm);
     return llrint(psr_c_locale_strtod(text, NULL) * 100);
 }
@@ -244,6 +244,7 @@ struct hits {
     size_t n;        /* sifting.py: all; else different DMs */
     int64_t closest; /* of two: difference of their places */
     double best_dm;  /* of the hit of highest sigma, the first of equals */
+    int64_t place;   /* of the candidate's own DM, from 0 */
 };
 
 static psr_status look_at_hits(const struct psr_sift *s, const struct psr_sift_entry *e,
@@ -259,8 +260,9 @@ static psr_status look_at_hits(const struct psr_sift *s, const struct psr_sift_e
             hits->best_dm = s->list[h->list].dm;
         best = h->sigma > best ? h->sigma : best;
     }
+    hits->place = place[0] - 1;
     qsort(place, n, sizeof *place, compare_keys);
-    *hits = (struct hits){e->nhit, INT64_MAX, hits->best_dm};
+    *hits = (struct hits){e->nhit, INT64_MAX, hits->best_dm, hits->place};
     for (size_t k = 1; k < n; k++) {
         const int64_t step = place[k] - place[k - 1];
         hits->n -= !s->d.presto && step == 0;
@@ -270,13 +272,34 @@ static psr_status look_at_hits(const struct psr_sift *s, const struct psr_sift_e
     return st;
 }
 
-static enum psr_sift_reason judge_hits(const struct psr_sift *s, const struct hits *hits)
+/* sifting.py's rules. */
+static enum psr_sift_reason judge_presto(const struct psr_sift *s, const struct hits *hits)
 {
     if ((int64_t)hits->n < s->d.min_num_dms)
         return PSR_SIFT_FEW_DMS;
     if (hits->best_dm <= s->d.low_dm_cutoff)
         return PSR_SIFT_LOW_DM;
     return hits->n > 1 && hits->closest > 1 ? PSR_SIFT_DM_GAPS : PSR_SIFT_GOOD;
+}
+
+/* What noise cannot explain is rejected only if its curve over DM is not what it would be: found at fewer
+ * DMs than expected, or at DM 0. */
+static enum psr_sift_reason judge_hits(const struct psr_sift *s, const struct psr_sift_entry *e,
+                                       const struct hits *hits)
+{
+    const int64_t n = (int64_t)hits->n, least = s->d.min_num_dms > 2 ? s->d.min_num_dms : 2;
+    const bool few = n<s->d.min_num_dms, gaps = n> 1 && hits->closest > 1;
+    if (few || gaps) {
+        const int64_t expected =
+            e->sigma < psr_sift_sure_sigma ? least : psr_sift_expect_dms(s, e, hits->place, least);
+        if (few && n < expected)
+            return PSR_SIFT_FEW_DMS;
+        if (gaps && expected > 1)
+            return PSR_SIFT_DM_GAPS;
+    }
+    return hits->best_dm <= s->d.low_dm_cutoff && e->verdict == PSR_SIFT_UNDISPERSED
+               ? PSR_SIFT_LOW_DM
+               : PSR_SIFT_GOOD;
 }
 
 psr_status psr_sift_dm_problems(struct psr_sift *s, psr_err *err)
@@ -289,7 +312,9 @@ psr_status psr_sift_dm_problems(struct psr_sift *s, psr_err *err)
         struct psr_sift_entry *e = &s->all.entry[s->order[k]];
         struct hits hits = {0};
         st = look_at_hits(s, e, s->order[k], place, &hits, err);
-        e->reason = judge_hits(s, &hits);
+        if (!s->d.presto)
+            psr_sift_compare_dms(s, s->order[k]);
+        e->reason = s->d.presto ? judge_presto(s, &hits) : judge_hits(s, e, &hits);
     }
     free(place);
     psr_sift_drop(s);

@@ -1,13 +1,10 @@
-/* Marks results that look like interference, and moves them behind the others. */
+/* Marks results that look like interference. */
 #include "sift_state.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Of the best sigma, what a hit near DM 0 has of a signal that was not dispersed. */
-static const double SAME_SHARE = 0.9;
 
 static int by_frequency(const void *pa, const void *pb)
 {
@@ -79,40 +76,31 @@ void psr_sift_mark(const struct psr_sift *s, const struct psr_sift_entry *e,
 {
     if (s->d.presto)
         return;
-    cand->marks = is_line(s, e) ? PSR_SIFT_LINE : 0U;
-    for (size_t k = 0; k < cand->nhit && cand->hit[k].dm <= s->d.low_dm_cutoff; k++)
-        if (cand->hit[k].sigma >= SAME_SHARE * cand->sigma)
-            cand->marks |= PSR_SIFT_DM0;
-}
-
-static bool comes_later(const struct psr_sift_cand *c)
-{
-    return c->marks && !(c->known && c->known_chance <= PSR_SIFT_MOST_CHANCE);
-}
-
-psr_status psr_sift_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
-{
-    struct psr_sift_cand *later = malloc((n + 1) * sizeof *later);
-    size_t nlater = 0, kept = 0;
-    if (!later)
-        return psr_fail_nomem(err, "results", (double)n * sizeof *later);
-    for (size_t i = 0; i < n; i++)
-        if (comes_later(&cand[i]))
-            later[nlater++] = cand[i];
-        else
-            cand[kept++] = cand[i];
-    memcpy(cand + kept, later, nlater * sizeof *later);
-    free(later);
-    return PSR_OK;
+    cand->marks = is_line(s, e) && !psr_sift_is_off_dm0(e) ? PSR_SIFT_LINE : 0U;
+    if (e->verdict == PSR_SIFT_UNDISPERSED)
+        cand->marks |= PSR_SIFT_DM0;
+    if (e->verdict == PSR_SIFT_UNDETERMINED)
+        cand->marks |= PSR_SIFT_DM_UNKNOWN;
 }
 
 const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks)
 {
-    static const char *const name[] = {"line", "dm0"};
+    static const char *const name[] = {"line", "dm0", "dm?"};
     text[0] = '\0';
     for (unsigned k = 0; k < sizeof name / sizeof *name; k++)
         if (marks & 1U << k)
             snprintf(text + strlen(text), PSR_SIFT_MARKS - strlen(text), "%s%s", *text ? "," : "",
                      name[k]);
     return *text ? text : strcpy(text, "-");
+}
+
+bool psr_sift_marks_count(const char *marks)
+{
+    while (*marks) {
+        const size_t n = strcspn(marks, ",+");
+        if (n && !(n == 1 && *marks == '-') && !(n == 3 && !strncmp(marks, "dm?", n)))
+            return true;
+        marks += n + (marks[n] != '\0');
+    }
+    return false;
 }

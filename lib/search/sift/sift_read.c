@@ -12,17 +12,33 @@ struct reading {
     struct psr_sift_list list;
     struct psr_sift_entries found;
     size_t nread, count[PSR_SIFT_NREASON];
+    double faintest;
     psr_status status;
     psr_err err;
 };
+
+/* Its harmonics' powers go to the end of the list's. */
+static psr_status append_powers(struct psr_sift_entries *to, size_t n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    while (!st && to->power_room < to->npower + n)
+        st = psr_grow(&to->power, &to->power_room, to->power_room, sizeof *to->power, "candidates",
+                      err);
+    return st;
+}
 
 static psr_status append_entry(struct psr_sift_entries *to, const struct psr_sift_entry *e,
                                psr_err *err)
 {
     psr_status st = psr_grow(&to->entry, &to->room, to->n, sizeof *to->entry, "candidates", err);
     if (!st)
-        to->entry[to->n++] = *e;
-    return st;
+        st = append_powers(to, (size_t)e->nharm, err);
+    if (st)
+        return st;
+    to->entry[to->n] = *e;
+    to->entry[to->n++].harm = to->npower;
+    to->npower += (size_t)e->nharm;
+    return PSR_OK;
 }
 
 /* Keeps the rows that pass, and the others if they are wanted. */
@@ -31,15 +47,29 @@ static psr_status take_rows(const struct psr_sift *s, struct reading *to,
 {
     psr_status st = PSR_OK;
     to->nread = rows->n;
+    to->faintest = INFINITY;
     for (size_t i = 0; i < rows->n && !st; i++) {
         const struct psr_accel_row *row = &rows->row[i];
         struct psr_sift_entry e = psr_sift_make_entry(s, row, rows->tobs_s);
         e.reason = psr_sift_judge(s, &e, row->harm_power, rows->tobs_s, rows->inf.barycentric);
         to->count[e.reason]++;
-        if (e.reason == PSR_SIFT_GOOD || s->d.keep_rejects)
-            st = append_entry(&to->found, &e, err);
+        to->faintest = fmin(to->faintest, e.sigma);
+        if (e.reason != PSR_SIFT_GOOD && !s->d.keep_rejects)
+            continue;
+        st = append_entry(&to->found, &e, err);
+        for (int h = 0; h < e.nharm && !st; h++)
+            to->found.power[to->found.npower - (size_t)e.nharm + (size_t)h] =
+                (float)row->harm_power[h];
     }
     return st;
+}
+
+static struct psr_sift_band find_band(const struct psr_inf *inf)
+{
+    const double low_mhz = inf->lowest_mhz - inf->chan_width_mhz / 2;
+    const double width_mhz = inf->chan_width_mhz * (double)inf->nchan;
+    return low_mhz > 0 && width_mhz > 0 ? (struct psr_sift_band){low_mhz, low_mhz + width_mhz}
+                                        : (struct psr_sift_band){0, 0};
 }
 
 /* What is known of a list; its path is copied. */
@@ -56,6 +86,7 @@ static psr_status describe(const struct psr_sift *s, struct psr_sift_list *list,
     list->tobs_s = rows->tobs_s;
     list->dm = dm;
     list->dm_key = psr_sift_dm_key(dm, s->d.presto);
+    list->band = find_band(&rows->inf);
     if (list->inf)
         *list->inf = rows->inf;
     return PSR_OK;
@@ -66,6 +97,7 @@ static void clear_reading(struct reading *r)
     free(r->list.path);
     free(r->list.inf);
     free(r->found.entry);
+    free(r->found.power);
     *r = (struct reading){.status = PSR_OK};
 }
 
@@ -100,9 +132,13 @@ static psr_status add_reading(struct psr_sift *s, struct reading *r, psr_err *er
         struct psr_sift_entry e = r->found.entry[i];
         e.list = s->nlist - 1;
         e.last = s->all.n;
+        const float *power = r->found.power + e.harm;
         st = append_entry(&s->all, &e, err);
+        if (!st && e.nharm)
+            memcpy(s->all.power + s->all.npower - e.nharm, power, (size_t)e.nharm * sizeof *power);
     }
     s->nread += r->nread;
+    s->faintest = fmin(s->faintest, r->faintest);
     for (size_t k = 0; k < PSR_SIFT_NREASON; k++)
         s->count[k] += r->count[k];
     return st;

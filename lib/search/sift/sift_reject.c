@@ -8,6 +8,9 @@
 
 static const double NOISE_SIGMA = 2;
 
+/* Without its strongest harmonic, what is no single line has this sigma. */
+static const double REST_SIGMA = 5;
+
 void psr_sift_limit_noise(struct psr_sift *s)
 {
     for (int n = 1; n <= PSR_ACCEL_LIST_MAX_HARM; n++) {
@@ -92,13 +95,19 @@ static bool misses_threshold(const struct psr_sift_desc *d, const struct psr_sif
     return e->sigma < d->sigma_threshold;
 }
 
-/* The strongest harmonic is a high one, and much stronger than the next. */
-static bool is_rogue(const double *power, int n, int best)
+/* The strongest harmonic is a high one, and much stronger than the next.  Not where the others are no noise
+ * even without it. */
+static bool is_rogue(const struct psr_sift *s, const double *power, int n, int best)
 {
-    double second = -INFINITY;
-    for (int h = 0; h < n; h++)
+    double second = -INFINITY, rest = 0;
+    for (int h = 0; h < n; h++) {
+        rest += h != best ? power[h] : 0;
         if (h != best && power[h] > second)
             second = power[h];
+    }
+    if (!s->d.presto && n > 1 &&
+        psr_gauss_sigma(psr_chi2_logp(2 * rest, 2.0 * (n - 1))) >= REST_SIGMA)
+        return false;
     return (n >= 8 && best > 4 && power[best] > 2 * second) ||
            (n >= 4 && best > 2 && power[best] > 3 * second);
 }
@@ -120,7 +129,7 @@ enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_s
         return PSR_SIFT_KNOWN_BIRD;
     if (misses_threshold(d, e))
         return PSR_SIFT_THRESHOLD;
-    if (power[best] < d->harm_pow_cutoff)
+    if (power[best] < d->harm_pow_cutoff && (d->presto || e->sigma < psr_sift_sure_sigma))
         return PSR_SIFT_HARM_POWER;
-    return is_rogue(power, e->nharm, best) ? PSR_SIFT_ROGUE_HARM : PSR_SIFT_GOOD;
+    return is_rogue(s, power, e->nharm, best) ? PSR_SIFT_ROGUE_HARM : PSR_SIFT_GOOD;
 }

@@ -4,11 +4,24 @@
 
 #include "sift_birds.h"
 
+#include <math.h>
 #include <psrkit/sift.h>
 
 #define PSR_SIFT_NONE SIZE_MAX
 
 enum { PSR_SIFT_MOST_HARMONIC = 16 };
+
+/* What hits at several DMs say of DM 0. */
+enum psr_sift_verdict {
+    PSR_SIFT_UNDETERMINED, /* DM 0 fits, and so does a DM above low_dm_cutoff */
+    PSR_SIFT_DISPERSED,    /* DM 0 does not fit */
+    PSR_SIFT_UNDISPERSED,  /* DM 0 fits, and no dispersed curve does */
+};
+
+/* Edges of the band; 0 where they are not known. */
+struct psr_sift_band {
+    double low_mhz, high_mhz;
+};
 
 /* A list of one trial. */
 struct psr_sift_list {
@@ -18,6 +31,7 @@ struct psr_sift_list {
     int dm_decimals; /* of the DM in its name; 0: not from the name */
     int64_t dm_key;
     struct psr_inf *inf; /* what a comparison with pulsars needs; NULL: not known */
+    struct psr_sift_band band;
 };
 
 struct psr_sift_entry {
@@ -28,6 +42,11 @@ struct psr_sift_entry {
     uint32_t on_lines; /* bit q: only the harmonics that are multiples of q have power */
     int best;          /* the strongest harmonic, from 1 */
     float first_power, best_power;
+    size_t harm; /* its harmonics' powers [nharm] in the list of all */
+    enum psr_sift_verdict verdict;
+    double dm0_chi2; /* by which DM 0 fits worse than its own DM */
+    bool
+        flat_fits; /* noise explains the difference if the signal is in a part of the band, at DM 0 */
     enum psr_sift_reason reason;
     int ratio[2];
     size_t of;               /* the better candidate */
@@ -37,6 +56,8 @@ struct psr_sift_entry {
 struct psr_sift_entries {
     struct psr_sift_entry *entry; /* [n] with capacity [room] */
     size_t n, room;
+    float *power; /* [npower] of harmonics, with capacity [power_room] */
+    size_t npower, power_room;
 };
 
 struct psr_sift {
@@ -49,6 +70,7 @@ struct psr_sift {
     size_t nlist, list_room;
     struct psr_sift_entries all;
     size_t nread, count[PSR_SIFT_NREASON]; /* rows read, and those rejected and not kept */
+    double faintest;                       /* sigma of all rows read; infinite without any */
     int64_t *dm_key;                       /* [ndm] of DMs that were searched */
     size_t ndm, dm_room;
     bool dms_given;                                  /* some by other files than the lists */
@@ -74,10 +96,33 @@ enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_s
 struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct psr_accel_row *row,
                                           double tobs_s);
 
+/* Above this sigma noise explains no row of any search. */
+static const double psr_sift_sure_sigma = 7;
+
+/* Sigma of what is not in a list, at most. */
+static inline double psr_sift_unseen(const struct psr_sift *s)
+{
+    return s->faintest > s->d.sigma_threshold && s->faintest < INFINITY ? s->faintest
+                                                                        : s->d.sigma_threshold;
+}
+
+/* Whether a better candidate may explain another one: not as interference that which DM 0 does not fit. */
+bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry *a,
+                          const struct psr_sift_entry *b);
+
+/* Compares its hits with the curves of a dispersed and of an undispersed signal; s->dm_key is sorted. */
+void psr_sift_compare_dms(struct psr_sift *s, size_t id);
+
+/* At how many successive DMs, up to most, its signal would be found.
+ * Given:  place   of its DM among s->dm_key */
+int64_t psr_sift_expect_dms(const struct psr_sift *s, const struct psr_sift_entry *e, int64_t place,
+                            int64_t most);
+
 /* Fills noise_limit. */
 void psr_sift_limit_noise(struct psr_sift *s);
 
-/* A DM as a whole number: equal DMs have equal keys. */
+/* A DM as a whole number of these: equal DMs have equal keys. */
+#define PSR_SIFT_KEYS_PER_DM 1e6
 int64_t psr_sift_dm_key(double dm, bool presto);
 
 /* The DM in the name of a list or .inf file.
@@ -112,8 +157,15 @@ PSR_MUST_CHECK psr_status psr_sift_sort_lines(struct psr_sift *s, psr_err *err);
 void psr_sift_mark(const struct psr_sift *s, const struct psr_sift_entry *e,
                    struct psr_sift_cand *cand);
 
-/* Moves results with marks that are no known pulsars behind the others.  Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_sift_rank(struct psr_sift_cand *cand, size_t n, psr_err *err);
+/* Whether a candidate cannot be at DM 0, whatever part of the band it is in. */
+static inline bool psr_sift_is_off_dm0(const struct psr_sift_entry *e)
+{
+    return e->verdict == PSR_SIFT_DISPERSED && !e->flat_fits;
+}
+
+/* Orders results: those with marks that are no known pulsars behind the others, and fundamentals before their
+ * harmonics, which get their marks.  s->order and s->cand are parallel.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sift_rank(struct psr_sift *s, psr_err *err);
 
 /* Finds the known pulsar of each result. */
 void psr_sift_identify(const struct psr_sift *s, const struct psr_sift_list *list,

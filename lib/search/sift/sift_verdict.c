@@ -1,0 +1,111 @@
+/* Judges by the hits of a candidate whether it is dispersed.
+ *
+ * The summed power of a candidate at a DM is the logarithm of the likelihood of that DM, up to a constant:
+ * so twice the difference to the power at another DM is chi-squared of one degree of freedom. */
+#include "sift_curve.h"
+
+#include <math.h>
+
+/* A DM is rejected by so much of chi-squared, and by this share of the power, which levels of noise are not
+ * better known than. */
+static const double REJECT_CHI2 = 16, LEVEL_SHARE = 0.02;
+
+/* Standard deviations beyond which a power is not as expected. */
+static const double REJECT_SIGMA = 4;
+
+/* A pulse of a part of the band keeps more of its power at a wrong DM; interference is in less than this part. */
+static const double NARROW_PART = 0.25;
+
+/* Of a power that is found from its sigma. */
+static const double ROUNDING = 1e-9;
+
+/* Sigmas of the best hits: at the lowest DM that was searched, up to low_dm_cutoff, above it. */
+struct sigmas {
+    double first, low, high;
+    bool seen; /* at the first DM */
+};
+
+static struct sigmas find_sigmas(const struct psr_sift *s, size_t id)
+{
+    const double unseen = psr_sift_unseen(s);
+    struct sigmas found = {unseen, unseen, unseen, false};
+    for (; id != PSR_SIFT_NONE; id = s->all.entry[id].next) {
+        const struct psr_sift_entry *h = &s->all.entry[id];
+        const struct psr_sift_list *list = &s->list[h->list];
+        double *to = list->dm <= s->d.low_dm_cutoff ? &found.low : &found.high;
+        *to = fmax(*to, h->sigma);
+        if (s->ndm && list->dm_key == s->dm_key[0]) {
+            found.first = found.seen ? fmax(found.first, h->sigma) : h->sigma;
+            found.seen = true;
+        }
+    }
+    return found;
+}
+
+static double limit_of(double power)
+{
+    return REJECT_CHI2 + 2 * LEVEL_SHARE * power;
+}
+
+/* Whether the first DM has more power than a dispersed signal in a part of the band would have left there. */
+static bool is_too_strong(const struct psr_sift *s, const struct psr_sift_entry *e, double first)
+{
+    const struct psr_sift_list *list = &s->list[e->list];
+    const struct psr_sift_power left =
+        psr_sift_curve_expect(&list->band, e->f, s->all.power + e->harm, e->nharm,
+                              list->dm - (double)s->dm_key[0] / PSR_SIFT_KEYS_PER_DM, NARROW_PART);
+    return first > left.sum + REJECT_SIGMA * sqrt(left.var) + LEVEL_SHARE * e->power;
+}
+
+/* Whether DMs up to low_dm_cutoff were searched, and above. */
+static bool searched_both(const struct psr_sift *s)
+{
+    const double cutoff = s->d.low_dm_cutoff * PSR_SIFT_KEYS_PER_DM;
+    return s->ndm && (double)s->dm_key[0] <= cutoff && (double)s->dm_key[s->ndm - 1] > cutoff;
+}
+
+void psr_sift_compare_dms(struct psr_sift *s, size_t id)
+{
+    struct psr_sift_entry *e = &s->all.entry[id];
+    const struct sigmas sigma = find_sigmas(s, id);
+    const double first = fmin(psr_sift_power_of(sigma.first, e->nharm), e->power),
+                 low = psr_sift_power_of(sigma.low, e->nharm),
+                 high = psr_sift_power_of(sigma.high, e->nharm), limit = limit_of(e->power);
+    const bool tested = searched_both(s);
+    e->dm0_chi2 = 2 * (e->power - first);
+    e->flat_fits = e->power - first < REJECT_SIGMA * sqrt(e->power + first);
+    e->verdict = e->dm0_chi2 > limit ? PSR_SIFT_DISPERSED : PSR_SIFT_UNDETERMINED;
+    if (tested && ((e->dm0_chi2 <= limit && 2 * (low - high) > limit) ||
+                   (sigma.seen && e->flat_fits && is_too_strong(s, e, first))))
+        e->verdict = PSR_SIFT_UNDISPERSED;
+}
+
+static bool is_expected(const struct psr_sift *s, const struct psr_sift_entry *e, int64_t place,
+                        double least)
+{
+    const struct psr_sift_list *list = &s->list[e->list];
+    if (place < 0 || place >= (int64_t)s->ndm)
+        return false;
+    const struct psr_sift_power p =
+        psr_sift_curve_expect(&list->band, e->f, s->all.power + e->harm, e->nharm,
+                              (double)(s->dm_key[place] - list->dm_key) / PSR_SIFT_KEYS_PER_DM, 1);
+    return p.sum - REJECT_SIGMA * sqrt(p.var) >= least * (1 - ROUNDING);
+}
+
+int64_t psr_sift_expect_dms(const struct psr_sift *s, const struct psr_sift_entry *e, int64_t place,
+                            int64_t most)
+{
+    const double least = psr_sift_power_of(psr_sift_unseen(s), e->nharm);
+    int64_t n = 1;
+    for (int64_t k = place - 1; n < most && is_expected(s, e, k, least); k--)
+        n++;
+    for (int64_t k = place + 1; n < most && is_expected(s, e, k, least); k++)
+        n++;
+    return n;
+}
+
+bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry *a,
+                          const struct psr_sift_entry *b)
+{
+    return s->d.presto || a->verdict != PSR_SIFT_UNDISPERSED || !psr_sift_is_off_dm0(b);
+}
