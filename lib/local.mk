@@ -525,6 +525,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/accel_backend.h \
 	lib/search/matched/accel_check.c \
 	lib/search/matched/accel_cpu.c \
+	lib/search/matched/accel_lines.c \
+	lib/search/matched/accel_lines.h \
 	lib/search/matched/accel_normalise.c \
 	lib/search/matched/accel_normalise.h \
 	lib/search/matched/accel_refine.c \

@@ -26,6 +26,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
 	tests/t_accel \
+	tests/t_accel_lines \
 	tests/t_accel_noise \
 	tests/t_accel_peaks \
 	tests/t_accel_presto \
@@ -221,6 +222,8 @@ EXTRA_DIST += \
 	tests/science/accelsearch.txt \
 	tests/science/accelsift.py \
 	tests/science/accelsift.txt \
+	tests/science/bright_lines.py \
+	tests/science/bright_lines.txt \
 	tests/science/clean_auto.py \
 	tests/science/clean_auto.txt \
 	tests/science/clean_noise.txt \

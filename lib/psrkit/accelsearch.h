@@ -16,10 +16,14 @@
  *
  * Candidates.  The grid is divided into cells of 4 half bins of the highest harmonic (2 with 16
  * harmonics, 1 with 32); the best point of each cell, over all drifts and jerks, counts if S_H is
- * above the threshold.  It is a peak if no such point with a fundamental less than 15 bins away has
- * a higher sigma.  Peaks whose fundamentals have small ratios to better ones are dropped, unless
- * keep_harmonics is set.  r, z and w of a candidate are then refined to the maximum of the power of
- * all harmonics; sigma and power are those of the grid point.
+ * above the threshold.  Lines brighter than four times the threshold of one harmonic, of which
+ * the response to one (r, z, w) leaves less than a twentieth, are then subtracted from the
+ * points that have a harmonic more than 2 bins from them; points that lose more than half of
+ * their power, or fall below the threshold, no longer count.  A point is a peak if no such point
+ * with a fundamental less than 15 bins away has a higher sigma.  Peaks whose fundamentals have
+ * small ratios to better ones are dropped, unless keep_harmonics is set.  r, z and w of a
+ * candidate are then refined to the maximum of the power of all harmonics; sigma and power are
+ * those of the grid point.
  *
  * Sigma.  The significance of chi^2 = 2 S_H with 2 H degrees of freedom in any of
  * psr_accelsearch_trials independent points.  Their number was calibrated in noise: the best sigma

@@ -6,6 +6,7 @@
 #define PSR_SEARCH_MATCHED_ACCEL_BACKEND_H
 
 #include "accel_normalise.h"
+#include "template_bank.h"
 
 /* Spectra to search, or series where the backend transforms: norm[i] is free to measure spectrum i,
  * and is needed afterwards; hits[i] gets the best place of every cell and stage that has one above
@@ -34,6 +35,8 @@ struct psr_accel_ops {
     /* Whether it takes series, and finds what is not finite; NULL: never. */
     bool (*transforms)(const void *state);
     bool (*checks)(const void *state);
+    /* The templates of the search, with taps. */
+    const struct psr_template_bank *(*bank)(const void *state);
     double (*bytes)(const void *state);
     void (*destroy)(void *state);
 };

@@ -67,6 +67,11 @@ static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *
     return st;
 }
 
+static const struct psr_template_bank *bank(const void *state)
+{
+    return ((const struct cpu *)state)->bank;
+}
+
 static double bytes(const void *state)
 {
     return ((const struct cpu *)state)->sieve->bytes;
@@ -76,6 +81,7 @@ const struct psr_accel_ops psr_accel_cpu = {
     .name = "cpu",
     .create = create,
     .search = search,
+    .bank = bank,
     .bytes = bytes,
     .destroy = destroy,
 };

@@ -69,6 +69,11 @@ static bool checks(const void *state)
     return psr_accel_cuda_levels(state);
 }
 
+static const struct psr_template_bank *bank(const void *state)
+{
+    return ((const struct psr_accel_cuda *)state)->bank;
+}
+
 static double bytes(const void *state)
 {
     return (double)((const struct psr_accel_cuda *)state)->bytes;
@@ -102,6 +107,7 @@ const struct psr_accel_ops psr_accel_cuda = {
     .search = search,
     .transforms = transforms,
     .checks = checks,
+    .bank = bank,
     .bytes = bytes,
     .destroy = destroy,
 };

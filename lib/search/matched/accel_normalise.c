@@ -211,16 +211,14 @@ static void fill_means(const struct psr_accel_normalise *norm, int64_t first, si
     }
 }
 
-static void clear_zapped(const struct psr_accel_search *s, int64_t first, size_t n,
-                         struct psr_split out)
+static void clear_zapped(const struct psr_accel_search *s, int64_t first, size_t n, float *x)
 {
     const int64_t end = first + (int64_t)n;
     for (size_t z = span_behind(s, first); z < s->nzap && s->zap[z].first < end; z++) {
         int64_t from = s->zap[z].first > first ? s->zap[z].first : first;
         int64_t to =
             s->zap[z].first + s->zap[z].count < end ? s->zap[z].first + s->zap[z].count : end;
-        memset(out.re + (from - first), 0, (size_t)(to - from) * sizeof *out.re);
-        memset(out.im + (from - first), 0, (size_t)(to - from) * sizeof *out.im);
+        memset(x + (from - first), 0, (size_t)(to - from) * sizeof *x);
     }
 }
 
@@ -249,24 +247,33 @@ double psr_accel_normalise_at(const struct psr_accel_normalise *norm, int64_t k)
     return (double)mean;
 }
 
-void psr_accel_normalise_load(const struct psr_accel_normalise *norm, int64_t first, size_t n,
-                              struct psr_split out)
+void psr_accel_normalise_scale(const struct psr_accel_normalise *norm, int64_t first, size_t n,
+                               float *scale)
 {
     const struct psr_accel_search *s = norm->s;
-    memset(out.re, 0, n * sizeof *out.re);
-    memset(out.im, 0, n * sizeof *out.im);
+    memset(scale, 0, n * sizeof *scale);
     int64_t from = first > 1 ? first : 1, end = first + (int64_t)n;
     end = end < (int64_t)s->nbin ? end : (int64_t)s->nbin;
     if (from >= end)
         return;
-    float *re = out.re + (from - first), *im = out.im + (from - first);
-    const float *x = norm->in.x + 2 * from;
-    size_t nbin = (size_t)(end - from);
-    fill_levels(norm, from, nbin, re);
-    for (size_t i = 0; i < nbin; i++) {
-        float scale = re[i] > 0 ? 1 / sqrtf(re[i]) : 0;
-        re[i] = x[2 * i] * scale;
-        im[i] = x[2 * i + 1] * scale;
+    float *level = scale + (from - first);
+    fill_levels(norm, from, (size_t)(end - from), level);
+    for (int64_t i = 0; i < end - from; i++)
+        level[i] = level[i] > 0 ? 1 / sqrtf(level[i]) : 0;
+    clear_zapped(s, first, n, scale);
+}
+
+void psr_accel_normalise_load(const struct psr_accel_normalise *norm, int64_t first, size_t n,
+                              struct psr_split out)
+{
+    const int64_t nbin = (int64_t)norm->s->nbin;
+    psr_accel_normalise_scale(norm, first, n, out.re);
+    memset(out.im, 0, n * sizeof *out.im);
+    for (size_t i = first < 1 ? (size_t)(1 - first) : 0; i < n && first + (int64_t)i < nbin; i++) {
+        const float *x = norm->in.x + 2 * (first + (int64_t)i), scale = out.re[i];
+        out.re[i] = x[0] * scale;
+        out.im[i] = x[1] * scale;
     }
-    clear_zapped(s, first, n, out);
+    clear_zapped(norm->s, first, n, out.re);
+    clear_zapped(norm->s, first, n, out.im);
 }

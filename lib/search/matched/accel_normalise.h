@@ -35,6 +35,10 @@ size_t psr_accel_normalise_blocks(const struct psr_accel_normalise *norm, const 
 void psr_accel_normalise_load(const struct psr_accel_normalise *norm, int64_t first, size_t n,
                               struct psr_split out);
 
+/* Returned: scale [n], what each of these bins is multiplied by; 0 where it is 0 */
+void psr_accel_normalise_scale(const struct psr_accel_normalise *norm, int64_t first, size_t n,
+                               float *scale);
+
 /* The mean power at bin k of that spectrum; at bin 1 or the last, where there is no bin k. */
 double psr_accel_normalise_at(const struct psr_accel_normalise *norm, int64_t k);
 

@@ -79,13 +79,14 @@ double psr_accel_coherent(const struct psr_accel_harm *harm, int nharm, double m
 /* Bins around its harmonics from..to, and where the descent begins. */
 struct place {
     const struct psr_accel_search *s;
+    const struct psr_accel_normalise *norm;
+    const struct psr_accel_lines *lines;
     const struct psr_accel_peak *peak;
     psr_accel_template *around[PSR_ACCELSEARCH_MAX_HARM]; /* by harmonic - 1 */
     int from, to;
 };
 
-static psr_status take_bins(struct place *p, const struct psr_accel_normalise *norm, int h,
-                            psr_err *err)
+static psr_status take_bins(struct place *p, int h, psr_err *err)
 {
     const struct psr_accel_peak *k = p->peak;
     const int reach =
@@ -96,7 +97,8 @@ static psr_status take_bins(struct place *p, const struct psr_accel_normalise *n
     if (!x)
         return psr_fail_nomem(err, "a candidate's bins", 16.0 * (double)n);
     struct psr_split bin = {x + 2 * n, x + 3 * n};
-    psr_accel_normalise_load(norm, first, n, bin);
+    psr_accel_normalise_load(p->norm, first, n, bin);
+    psr_accel_lines_clean(p->lines, h * k->r, first, n, bin);
     for (size_t i = 0; i < n; i++) { /* mean power 1 to a variance of 1 in each part */
         x[2 * i] = (float)M_SQRT2 * bin.re[i];
         x[2 * i + 1] = (float)M_SQRT2 * bin.im[i];
@@ -141,15 +143,15 @@ static void descend(struct place *p, int from, int to, double *x)
     psr_simplex_descend(&f, x, STEP, TOLERANCE);
 }
 
-static void describe_harmonic(const struct place *p, const struct psr_accel_normalise *norm,
-                              const double *x, int h, struct psr_accel_harm *harm)
+static void describe_harmonic(const struct place *p, const double *x, int h,
+                              struct psr_accel_harm *harm)
 {
     const struct spot at = spot_of(p, x, h);
     struct psr_accel_template_peak peak;
     psr_accel_template_respond_jerk(p->around[h - 1], at.r, at.z, at.w, &peak);
     *harm = (struct psr_accel_harm){
         .power.value = fmax(peak.power, LEAST_POWER),
-        .raw = peak.power * psr_accel_normalise_at(norm, (int64_t)rint(peak.r)),
+        .raw = peak.power * psr_accel_normalise_at(p->norm, (int64_t)rint(peak.r)),
         .r.value = peak.r,
         .z.value = peak.z,
         .w.value = h * p->peak->w + (p->s->lmax > 0 ? h * UNIT[2] * x[2] / p->to : 0),
@@ -191,25 +193,25 @@ static void describe(const struct place *p, struct psr_accel_cand *cand,
     };
 }
 
-static psr_status refine_one(const struct psr_accel_search *s,
-                             const struct psr_accel_normalise *norm,
-                             const struct psr_accel_peak *peak, struct psr_accel_cand *cand,
+/* Given:    p   around nothing yet */
+static psr_status refine_one(struct place p, struct psr_accel_cand *cand,
                              struct psr_accel_harm *harm, psr_err *err)
 {
-    struct place p = {.s = s, .peak = peak};
+    const struct psr_accel_search *s = p.s;
+    const struct psr_accel_peak *peak = p.peak;
     psr_status st = PSR_OK;
     for (int h = 1; h <= peak->nharm && !st; h++)
-        st = take_bins(&p, norm, h, err);
+        st = take_bins(&p, h, err);
     if (!st) {
         double x[PSR_SIMPLEX_MOST] = {0};
         descend(&p, 1, peak->nharm, x);
         for (int h = 1; h <= peak->nharm; h++)
-            describe_harmonic(&p, norm, x, h, &harm[h - 1]);
+            describe_harmonic(&p, x, h, &harm[h - 1]);
         describe(&p, cand, harm, x);
         for (int h = 1; h <= peak->nharm && s->free_harmonics; h++) {
             double own[PSR_SIMPLEX_MOST] = {0};
             descend(&p, h, h, own);
-            describe_harmonic(&p, norm, own, h, &harm[h - 1]);
+            describe_harmonic(&p, own, h, &harm[h - 1]);
         }
         cand->coherent = psr_accel_coherent(harm, peak->nharm, 0);
     }
@@ -220,6 +222,7 @@ static psr_status refine_one(const struct psr_accel_search *s,
 
 psr_status psr_accel_refine(struct psr_accel_measured *out, const struct psr_accel_search *s,
                             const struct psr_accel_normalise *norm,
+                            const struct psr_accel_lines *lines,
                             const struct psr_accel_peaks *peaks, psr_err *err)
 {
     psr_status all = psr_accel_measured_make(out, peaks, err);
@@ -230,7 +233,8 @@ psr_status psr_accel_refine(struct psr_accel_measured *out, const struct psr_acc
         psr_err why;
         struct psr_accel_cand *cand = &out->cand[k];
         struct psr_accel_harm *harm = out->harm + (cand->harm - out->harm);
-        psr_status st = refine_one(s, norm, &peaks->peak[k], cand, harm, &why);
+        const struct place p = {s, norm, lines, &peaks->peak[k], {NULL}, 0, 0};
+        psr_status st = refine_one(p, cand, harm, &why);
 #pragma omp critical(psr_accel_refine)
         if (st && !all) {
             all = st;

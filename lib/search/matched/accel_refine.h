@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_MATCHED_ACCEL_REFINE_H
 #define PSR_SEARCH_MATCHED_ACCEL_REFINE_H
 
-#include "accel_normalise.h"
+#include "accel_lines.h"
 #include "peaks.h"
 
 /* Candidates and what they point into. */
@@ -13,11 +13,12 @@ struct psr_accel_measured {
 };
 
 /* Moves peaks to the highest sum of the powers of all harmonics, with responses that are not cut off,
- * and computes their properties there.  sigma and the summed power remain those of the search.
+ * and computes their properties there, without the lines around them.  sigma and the summed power remain those of the search.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_accel_refine(struct psr_accel_measured *out,
                                            const struct psr_accel_search *s,
                                            const struct psr_accel_normalise *norm,
+                                           const struct psr_accel_lines *lines,
                                            const struct psr_accel_peaks *peaks, psr_err *err);
 
 /* Room for peaks and their harmonics, cand[k].harm [nharm] among it.

@@ -34,6 +34,7 @@ struct psr_accelsearch {
     struct psr_accel_normalise **norm;   /* [batch]; NULL: a compatible search */
     struct psr_accel_hits *hits;         /* [batch] */
     struct psr_accel_measured *measured; /* [batch] */
+    struct psr_accel_lines *lines;       /* of the spectrum measured last */
     struct psr_accelsearch_input *good;  /* [batch] those that are searched, */
     size_t *which;                       /* the numbers they came with, */
     int64_t *bad;                        /* and what the backend finds not finite in them */
@@ -86,7 +87,7 @@ static psr_status start_spectra(psr_accelsearch *p, size_t batch, psr_err *err)
         return psr_fail_nomem(err, "spectra", 96.0 * (double)p->batch);
     for (size_t i = 0; i < p->batch && !st && !p->presto; i++)
         st = psr_accel_normalise_create(&p->norm[i], &p->search, reach, err);
-    return st;
+    return st || p->presto ? st : psr_accel_lines_create(&p->lines, &p->search, err);
 }
 
 static psr_status start(psr_accelsearch *p, const struct psr_accelsearch_desc *desc, psr_err *err)
@@ -142,6 +143,7 @@ void psr_accelsearch_destroy(psr_accelsearch *p)
         psr_accel_measured_clear(&p->measured[i]);
         free(p->hits[i].hit);
     }
+    psr_accel_lines_destroy(p->lines);
     free(p->norm);
     free(p->hits);
     free(p->measured);
@@ -158,9 +160,13 @@ void psr_accelsearch_destroy(psr_accelsearch *p)
 /* Of the k-th spectrum that was searched. */
 static psr_status find_peaks(psr_accelsearch *p, size_t k, psr_err *err)
 {
-    if (!p->presto)
-        return psr_accel_select(&p->search, &p->hits[k], &p->peaks, err);
-    psr_status st = psr_presto_search_run(p->presto, &p->good[k], &p->list, err);
+    psr_status st = PSR_OK;
+    if (!p->presto) {
+        st = psr_accel_lines_subtract(p->lines, p->norm[k], p->ops->bank(p->state), &p->hits[k],
+                                      err);
+        return st ? st : psr_accel_select(&p->search, &p->hits[k], &p->peaks, err);
+    }
+    st = psr_presto_search_run(p->presto, &p->good[k], &p->list, err);
     return st ? st : psr_presto_list_sort(&p->list, &p->peaks, err);
 }
 
@@ -178,7 +184,7 @@ static psr_status measure(psr_accelsearch *p, size_t k, struct psr_accelsearch_r
     }
     struct psr_accel_measured *m = &p->measured[k];
     st = p->presto ? psr_presto_refine(m, &p->search, &p->good[k], &p->peaks, err)
-                   : psr_accel_refine(m, &p->search, p->norm[k], &p->peaks, err);
+                   : psr_accel_refine(m, &p->search, p->norm[k], p->lines, &p->peaks, err);
     result->cand = m->cand;
     result->ncand = m->n;
     return st;
