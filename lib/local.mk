@@ -270,10 +270,14 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/tim.c \
 	lib/formats/tim.h \
 	lib/formats/udp_packet.h \
+	lib/formats/udp_quorum.c \
+	lib/formats/udp_quorum.h \
 	lib/formats/udp_reader.c \
 	lib/formats/udp_receive.c \
 	lib/formats/udp_receive.h \
 	lib/formats/udp_send.c \
+	lib/formats/udp_spectra.c \
+	lib/formats/udp_spectra.h \
 	lib/formats/udp_socket.c \
 	lib/formats/udp_socket.h \
 	lib/formats/udp_wire.c \

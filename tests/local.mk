@@ -165,6 +165,7 @@ UNIT_TESTS = \
 	tests/t_udp \
 	tests/t_udp_frames \
 	tests/t_udp_spectra \
+	tests/t_udp_strays \
 	tests/t_unpack \
 	tests/t_zaplist
 

@@ -209,13 +209,47 @@ static void test_jump_ahead(void)
     struct seen seen = {.next = 0};
     for (int64_t k = 0; k < 20; k++)
         put(o, k);
-    for (int64_t k = 1000003; k < 1000010; k++)
+    take_all(o, 8, &seen);
+    for (int64_t k = 1000003; k < 1000030; k++)
         put(o, k == 1000004 ? 1000003 : k == 1000003 ? 1000004 : k);
     take_all(o, 8, &seen);
     const struct psr_frame_counts c = psr_frame_order_counts(o);
-    ok(seen.n == 27 && seen.lost == 1000003 - 20 && !seen.wrong && seen.next == 1000010 &&
-           c.jumps == 1 && c.accepted == 27 && !c.rejected && !c.restarts,
+    ok(seen.n == 47 && seen.lost == 1000003 - 20 && !seen.wrong && seen.next == 1000030 &&
+           c.jumps == 1 && c.accepted == 47 && !c.rejected && !c.restarts,
        "a stream that goes on later keeps all that came, and counts what is lost between");
+    psr_frame_order_destroy(o);
+}
+
+/* Beyond what a jump may lose a stream begins again; fewer than 16 frames, and 16 among many others, are not believed. */
+static void test_far(void)
+{
+    psr_frame_order *o = NULL;
+    psr_err err;
+    const struct psr_frame_order_desc d = {
+        .frame_bytes = BYTES, .window = 8, .room = 64, .most_lost = 1000};
+    const int64_t far = INT64_C(1) << 40;
+    struct seen seen = {.next = 0};
+    if (psr_frame_order_create(&o, &d, &err))
+        return;
+    for (int64_t k = 0; k < 100; k++) {
+        put(o, k);
+        take_all(o, 8, &seen);
+        if (k % 5 > 1)
+            put(o, far + k); /* 60, at most 15 among 32 */
+        for (int64_t i = 0; k == 50 && i < 15; i++)
+            put(o, 2 * far + i);
+    }
+    struct psr_frame_counts c = psr_frame_order_counts(o);
+    ok(seen.n == 100 && !seen.wrong && !seen.lost && !c.jumps && !c.restarts,
+       "few frames far ahead are not believed: %lld jumps, %lld restarts", (long long)c.jumps,
+       (long long)c.restarts);
+    for (int64_t i = 0; i < 20; i++)
+        put(o, far + 1000 + i);
+    take_all(o, 8, &seen);
+    c = psr_frame_order_counts(o);
+    ok(seen.n == 120 && !seen.wrong && !seen.lost && seen.restarts == 1 && c.restarts == 1 &&
+           seen.next == far + 1020,
+       "a stream that goes on too far ahead begins again there, %lld lost", (long long)seen.lost);
     psr_frame_order_destroy(o);
 }
 
@@ -335,6 +369,7 @@ int main(void)
     test_clock(&random);
     test_late_frames();
     test_jump_ahead();
+    test_far();
     test_restart();
     test_slow_caller();
     test_blocks();

@@ -2,6 +2,7 @@
 #include "baseband_made.h"
 #include "formats/baseband.h"
 #include "formats/udp_frames.h"
+#include "formats/vdif_frame.h"
 
 #include "loopback.h"
 #include "tap.h"
@@ -20,6 +21,7 @@ struct stream {
     struct made_bytes frames;
     size_t frame_bytes, per_datagram, prefix;
     bool hostile;
+    int early; /* 1: ten datagrams of another size come first; 2: ten that are 500 s old */
     int port;
     uint64_t random;
 };
@@ -102,6 +104,13 @@ static void *send_stream(void *arg)
     uint64_t number = 0, random = s->random;
     const int fd = loopback_sender(s->port);
     nanosleep(&(struct timespec){0, 200000000}, NULL); /* the receiver opens */
+    for (int i = 0; s->early && i < 10; i++) {
+        memcpy(packet + s->prefix, s->frames.bytes, 3 * s->frame_bytes);
+        if (s->early == 2)
+            for (size_t at = s->prefix; at < s->prefix + bytes; at += s->frame_bytes)
+                psr_vdif_add_seconds(packet + at, -500);
+        (void)!send(fd, packet, s->prefix + (s->early == 1 ? 3 * s->frame_bytes : bytes), 0);
+    }
     for (int i = 0; s->hostile && i < 20; i++)
         send_hostile(s, fd, &random);
     for (size_t at = 0; at < s->frames.n; at += bytes, number++) {
@@ -159,11 +168,12 @@ static bool same(const struct result *a, const struct result *b)
            m->duplicates == n->duplicates;
 }
 
-static void test_stream(uint64_t *random, double loss, size_t reorder, bool hostile)
+static void test_stream(uint64_t *random, double loss, size_t reorder, bool hostile, int early)
 {
     struct stream s = {.per_datagram = (size_t)tap_between(random, 1, 2),
                        .prefix = tap_random(random) >> 63 ? SEQUENCE_BYTES : 0,
                        .hostile = hostile,
+                       .early = early,
                        .port = loopback_port()};
     struct result file, net;
     psr_err err = {.msg = ""};
@@ -186,8 +196,12 @@ static void test_stream(uint64_t *random, double loss, size_t reorder, bool host
        "%zu threads of %zu channels, %zu frames a datagram behind %zu bytes, %g lost, reordered by "
        "%zu%s: %lld lost, %lld twice%s",
        s.vdif.nthread, s.vdif.nchan, s.per_datagram, s.prefix, loss, reorder,
-       hostile ? ", among hostile ones" : "", (long long)file.count.lost,
-       (long long)file.count.duplicates, overflowed ? " (the kernel lost some: not compared)" : "");
+       hostile      ? ", among hostile ones"
+       : early == 1 ? ", ten of another size first"
+       : early      ? ", ten old ones first"
+                    : "",
+       (long long)file.count.lost, (long long)file.count.duplicates,
+       overflowed ? " (the kernel lost some: not compared)" : "");
     diag("%s", st ? err.msg : net.note);
     free(file.x), free(file.lost), free(net.x), free(net.lost);
     free(s.frames.bytes), free(s.made.level);
@@ -261,11 +275,13 @@ int main(void)
 {
     uint64_t random = tap_seed();
     scratch_make();
-    test_stream(&random, 0, 0, false);
-    test_stream(&random, 0.001, 0, false);
-    test_stream(&random, 0.05, 0, false);
-    test_stream(&random, 0.05, 16, false);
-    test_stream(&random, 0.05, 16, true);
+    test_stream(&random, 0, 0, false, 0);
+    test_stream(&random, 0.001, 0, false, 0);
+    test_stream(&random, 0.05, 0, false, 0);
+    test_stream(&random, 0.05, 16, false, 0);
+    test_stream(&random, 0.05, 16, true, 0);
+    test_stream(&random, 0, 0, false, 1);
+    test_stream(&random, 0, 0, false, 2);
     test_slow_reader(&random);
     return done_testing();
 }

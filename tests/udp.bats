@@ -54,6 +54,7 @@ teardown() {
 @test "names and options that cannot be are refused in one line" {
     refuses 1 "udp://127.0.0.1: must be udp://ADDRESS:PORT" gpudedisp -o x udp://127.0.0.1
     refuses 1 "localhost.*must be numeric" gpudedisp -o x udp://localhost:9999
+    refuses 1 "from=here: must be a numeric address" gpudedisp -o x "udp://$at?from=here"
     refuses 1 "must be the only one" gpudedisp -o x "udp://$at" "udp://$at"
     refuses 2 "-udp excludes -o" fakebin -q -tobs 0.1 -udp "$at" -o x.fil
     refuses 2 "need -udp" fakebin -q -tobs 0.1 -loss 0.1 -o x.fil
@@ -80,4 +81,15 @@ teardown() {
     kill -KILL "$sender"
     end_receiver
     [ -e net.cand ]
+}
+
+@test "foreign packets are reported while nothing else comes" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    receive "${search[@]:1}" -o net "udp://$at"
+    printf hello >"/dev/udp/${at%:*}/${at##*:}"
+    for _ in {1..50}; do
+        grep -q 'packets are no part of the stream so far, the last of 5 bytes from' log && break
+        sleep 0.1
+    done
+    grep -q 'gpudedisp: udp://.*: 1 packets are no part of the stream so far, the last of 5 bytes from' log
 }

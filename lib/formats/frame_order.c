@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Frames are kept by position: numbers less a shift, which a jump changes so that positions go on. */
-enum { CONFIRM = 4, NEAR = 16 };
+enum { CONFIRM = 16, NEAR = 16 };
 static const int64_t number_max = INT64_C(1) << 62;
 
 struct psr_frame_order {
@@ -32,7 +32,7 @@ struct psr_frame_order {
     double *came_s;    /* [room] when the frame in a slot came */
     int64_t *position; /* [room] last one at p % room that had a frame; -1: none */
     struct {
-        size_t n, age; /* age: frames in place since the first */
+        size_t n, age; /* age: frames in place since the first, at most CONFIRM */
         int64_t number[CONFIRM];
         unsigned char *frame; /* [CONFIRM] */
     } strange;
@@ -150,11 +150,12 @@ static void jump_to_strange(psr_frame_order *o)
     for (size_t i = 1; i < o->strange.n; i++)
         lowest = o->strange.number[i] < lowest ? o->strange.number[i] : lowest;
     const int64_t missing = lowest - (o->end + o->shift);
+    const bool restart = missing < 0 || (o->d.most_lost && missing > o->d.most_lost);
     o->jump.pending = true;
-    o->jump.restart = missing < 0;
-    o->jump.lost = missing < 0 ? 0 : missing;
-    o->counts.jumps += missing >= 0;
-    o->counts.restarts += missing < 0;
+    o->jump.restart = restart;
+    o->jump.lost = restart ? 0 : missing;
+    o->counts.jumps += !restart;
+    o->counts.restarts += restart;
     o->jump.shift = o->shift;
     o->floor = o->given_up = o->end;
     o->shift = lowest - o->end;
@@ -192,7 +193,7 @@ static void put_strange(psr_frame_order *o, int64_t number, const void *frame)
 
 static void put_in_place(psr_frame_order *o, int64_t position, const void *frame)
 {
-    if (o->strange.n && ++o->strange.age > o->d.window)
+    if (o->strange.n && ++o->strange.age > CONFIRM)
         forget_strange(o);
     if (position >= o->floor && is_there(o, position))
         o->counts.duplicate++;
@@ -264,7 +265,7 @@ static struct psr_frame_run take_lost(psr_frame_order *o)
     return run;
 }
 
-struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *frames)
+static struct psr_frame_run take_run(psr_frame_order *o, size_t n, void *frames)
 {
     const size_t bytes = o->d.frame_bytes;
     struct psr_frame_run run = {0};
@@ -283,9 +284,21 @@ struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *fr
     return run.n ? run : take_lost(o);
 }
 
+struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *frames)
+{
+    struct psr_frame_run run = take_run(o, n, frames);
+    run.next = psr_frame_order_next(o);
+    return run;
+}
+
 int64_t psr_frame_order_next(const psr_frame_order *o)
 {
     return o->next + (o->jump.pending ? o->jump.shift : o->shift);
+}
+
+int64_t psr_frame_order_end(const psr_frame_order *o)
+{
+    return o->end + o->shift;
 }
 
 struct psr_frame_counts psr_frame_order_counts(const psr_frame_order *o)

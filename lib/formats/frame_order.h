@@ -3,9 +3,9 @@
  * The numbers of frames of one size increase by one; frames arrive early, late, twice or never.  A
  * frame is given out as soon as those before it have been given out or are lost, and one is lost when
  * it has not come although a frame "window" numbers higher has.  A number at least a window above the
- * highest, or far below what was given out, is not believed until four frames around it have come,
- * so that a stray or hostile frame cannot move a stream; then the stream has jumped ahead (frames
- * between are lost) or has begun again.  Memory is used as far as frames are held.  Not thread-safe. */
+ * highest, or far below what was given out, is not believed until 16 of the last 32 frames were around
+ * it, so that stray or hostile frames cannot move a stream; then the stream has jumped ahead (frames
+ * between are lost) or, if it was too far or back, has begun again.  Memory is used as far as frames are held.  Not thread-safe. */
 #ifndef PSR_FORMATS_FRAME_ORDER_H
 #define PSR_FORMATS_FRAME_ORDER_H
 
@@ -18,8 +18,9 @@ typedef struct psr_frame_order psr_frame_order;
 
 struct psr_frame_order_desc {
     size_t frame_bytes;
-    size_t window; /* frames; 1: a frame is lost when a later one comes */
-    size_t room;   /* frames held for the caller, at least 2 windows */
+    size_t window;     /* frames; 1: a frame is lost when a later one comes */
+    size_t room;       /* frames held for the caller, at least 2 windows */
+    int64_t most_lost; /* by a jump ahead; by more the stream begins again.  0: any number */
 };
 
 /* Frames so far.  Each frame put is in one of the first four, or rejected. */
@@ -34,7 +35,7 @@ struct psr_frame_counts {
     int64_t rejected; /* numbers out of place */
     int64_t lost;     /* given out as lost */
     int64_t jumps;    /* ahead by more than a window */
-    int64_t restarts; /* began again at a lower number */
+    int64_t restarts; /* began again at a lower number, or one too high */
 };
 
 /* Status: PSR_EINVAL naming the field, PSR_ENOMEM */
@@ -62,6 +63,7 @@ struct psr_frame_run {
     int64_t lost;
     bool restart;
     double came_s; /* when the first of the frames came; 0 without a clock */
+    int64_t next;  /* as psr_frame_order_next, after the run */
 };
 
 static inline bool psr_frame_run_is_empty(const struct psr_frame_run *run)
@@ -76,6 +78,9 @@ struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *fr
 
 /* Number of the next frame to be given out, after a run that is not all 0. */
 int64_t psr_frame_order_next(const psr_frame_order *o);
+
+/* Number after the highest that was put in place. */
+int64_t psr_frame_order_end(const psr_frame_order *o);
 
 struct psr_frame_counts psr_frame_order_counts(const psr_frame_order *o);
 

@@ -2,24 +2,30 @@
 #include "udp_frames.h"
 
 #include "base/clock.h"
+#include "udp_quorum.h"
 #include "udp_receive.h"
 #include "vdif_frame.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SEQUENCE_BYTES = 8, DATAGRAMS = 32 };
 /* Datagrams in a row that make another time be believed, and seconds within which times agree. */
 enum { CONFIRM = 32, APART_S = 2 };
-static const double report_s = 10;
+/* Time between reports; silence of the stream after which other frames end the input. */
+static const double report_s = 10, change_s = 10;
 
 struct psr_udp_frames {
     struct psr_notes notes;
     const char *path;
     psr_udp_receiver *receiver;
     /* of the thread that receives */
-    size_t datagram_bytes, prefix; /* 0: none has come */
+    psr_udp_quorum *quorum; /* datagrams before the stream is known, and those of another later */
+    size_t datagram_bytes, prefix; /* 0: the stream is not known yet */
+    size_t changed_bytes;          /* of the datagrams that have come instead; 0: none have */
     struct psr_vdif_frame like;
+    double own_s;   /* when the last one of it came */
     int64_t number; /* datagrams in the order in which they came */
     struct {
         bool known;
@@ -51,16 +57,24 @@ static bool holds_frames(struct psr_vdif_frame *f, const unsigned char *packet, 
            (n - prefix) % f->bytes == 0;
 }
 
-static bool learn(struct psr_udp_frames *u, const unsigned char *packet, size_t n)
+static bool find_frames(struct psr_vdif_frame *f, const unsigned char *packet, size_t n,
+                        size_t *prefix)
 {
-    if (!holds_frames(&u->like, packet, n, u->prefix = 0) &&
-        !holds_frames(&u->like, packet, n, u->prefix = SEQUENCE_BYTES))
+    return holds_frames(f, packet, n, *prefix = 0) ||
+           holds_frames(f, packet, n, *prefix = SEQUENCE_BYTES);
+}
+
+/* Seconds may differ by what has passed. */
+static bool are_alike(const struct psr_udp_held *a, const struct psr_udp_held *b)
+{
+    struct psr_vdif_frame f, g;
+    size_t at_f, at_g;
+    if (a->n != b->n || !find_frames(&f, a->packet, a->n, &at_f) ||
+        !find_frames(&g, b->packet, b->n, &at_g))
         return false;
-    u->datagram_bytes = n;
-    struct psr_udp_beginning *b = &u->beginning;
-    b->status = psr_udp_set_frames(u->receiver, n - u->prefix, &b->err);
-    b->ready = true;
-    return !b->status;
+    const double apart_s = fabs((double)f.second - (double)g.second);
+    return at_f == at_g && psr_vdif_alike(&f, &g) &&
+           apart_s <= APART_S + fabs(a->came_s - b->came_s);
 }
 
 /* Frames whose time is not that of the stream are strange, until enough have come in a row: then the
@@ -102,18 +116,77 @@ static const unsigned char *move_seconds(struct psr_udp_frames *u, const unsigne
     return u->moved;
 }
 
+/* The stream is that of a datagram, and begins with all that are held of it. */
+static void begin_stream(struct psr_udp_frames *u, const struct psr_udp_held *of)
+{
+    struct psr_udp_beginning *b = &u->beginning;
+    (void)find_frames(&u->like, of->packet, of->n, &u->prefix);
+    b->status = psr_udp_set_frames(u->receiver, of->n - u->prefix, 0, &b->err);
+    b->ready = true;
+    if (b->status)
+        return;
+    u->datagram_bytes = of->n;
+    u->own_s = of->came_s;
+    for (size_t i = 0; i < psr_udp_quorum_count(u->quorum); i++) {
+        const struct psr_udp_held *h = psr_udp_quorum_at(u->quorum, i);
+        struct psr_vdif_frame f;
+        const unsigned char *frames = NULL;
+        if (are_alike(h, of) && holds_frames(&f, h->packet, h->n, u->prefix) && agrees(u, f.second))
+            frames = move_seconds(u, h->packet + u->prefix);
+        if (frames)
+            psr_udp_put(u->receiver, u->number++, frames, h->came_s);
+        else
+            psr_udp_add_foreign(u->receiver, 1);
+    }
+    psr_udp_quorum_clear(u->quorum);
+}
+
+/* Few datagrams are a stream, too, if they are all that came. */
+static void settle(void *ctx)
+{
+    struct psr_udp_frames *u = ctx;
+    const struct psr_udp_held *most = psr_udp_quorum_most(u->quorum);
+    if (!u->beginning.ready && most)
+        begin_stream(u, most);
+}
+
+/* A datagram that is not of the stream, or comes before it is known.  Another stream that comes instead for long ends
+ * the input: what reads it knows frames of one kind. */
+static enum psr_udp_what sort_other(struct psr_udp_frames *u, const unsigned char *packet, size_t n)
+{
+    struct psr_vdif_frame f;
+    size_t prefix;
+    const double now_s = psr_udp_now(u->receiver);
+    const bool known = u->datagram_bytes > 0;
+    if (!find_frames(&f, packet, n, &prefix) || (known && now_s - u->own_s < change_s))
+        return PSR_UDP_FOREIGN;
+    const bool enough = psr_udp_quorum_hold(u->quorum, packet, n, now_s) >= PSR_UDP_QUORUM;
+    if (known && enough) {
+        u->changed_bytes = n;
+        return PSR_UDP_END;
+    }
+    if (enough)
+        begin_stream(u, psr_udp_quorum_at(u->quorum, psr_udp_quorum_count(u->quorum) - 1));
+    return known ? PSR_UDP_FOREIGN : PSR_UDP_OTHER;
+}
+
 static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, int64_t *number,
                               const unsigned char **frame)
 {
     struct psr_udp_frames *u = ctx;
     struct psr_vdif_frame f;
-    if (u->beginning.status || (!u->datagram_bytes && !learn(u, packet, n)) ||
-        n != u->datagram_bytes || !holds_frames(&f, packet, n, u->prefix) ||
-        !psr_vdif_alike(&f, &u->like) || !agrees(u, f.second))
+    if (u->beginning.status)
+        return PSR_UDP_FOREIGN;
+    if (!u->datagram_bytes || n != u->datagram_bytes || !holds_frames(&f, packet, n, u->prefix) ||
+        !psr_vdif_alike(&f, &u->like))
+        return sort_other(u, packet, n);
+    if (!agrees(u, f.second))
         return PSR_UDP_FOREIGN;
     *frame = move_seconds(u, packet + u->prefix);
     if (!*frame)
         return PSR_UDP_FOREIGN;
+    u->own_s = psr_udp_now(u->receiver);
+    psr_udp_quorum_clear(u->quorum);
     *number = u->number++;
     return PSR_UDP_FRAME;
 }
@@ -134,6 +207,12 @@ static void report(struct psr_udp_frames *u, bool end)
              u->path, (long long)c.frames.accepted, (long long)c.overflowed, (long long)c.buffer,
              (long long)c.frames.dropped, (long long)(c.foreign + c.frames.rejected),
              (long long)u->clock.jumps);
+    if (end && u->changed_bytes)
+        psr_note(&u->notes,
+                 "%s: for %g s datagrams of other frames, of %zu bytes, have come instead of %zu: "
+                 "the stream has "
+                 "changed, and the input ends",
+                 u->path, change_s, u->changed_bytes, u->datagram_bytes);
 }
 
 static psr_status take_datagrams(struct psr_udp_frames *u, psr_err *err)
@@ -199,8 +278,16 @@ psr_status psr_udp_frames_open(psr_udp_frames **out, const char *path,
     u->notes = *notes;
     u->path = path;
     u->reported_s = psr_seconds();
-    st = psr_udp_receive(&u->receiver,
-                         &(struct psr_udp_desc){.name = &name, .sort = sort, .ctx = u}, err);
+    st = psr_udp_quorum_create(&u->quorum, are_alike, err);
+    if (!st)
+        st = psr_udp_receive(&u->receiver,
+                             &(struct psr_udp_desc){.name = &name,
+                                                    .sort = sort,
+                                                    .settle = settle,
+                                                    .ctx = u,
+                                                    .path = path,
+                                                    .notes = *notes},
+                             err);
     if (!st)
         st = begin(u, err);
     if (st) {
@@ -216,6 +303,7 @@ void psr_udp_frames_close(psr_udp_frames *u)
     if (!u)
         return;
     psr_udp_stop(u->receiver);
+    psr_udp_quorum_destroy(u->quorum);
     free(u->held);
     free(u->moved);
     free(u);

@@ -3,19 +3,22 @@
 
 #include "base/clock.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BATCH = 64, CONTROL_BYTES = 64, WINDOW = 256, WAIT_MS = 100 };
+enum { BATCH = 64, CONTROL_BYTES = 64, WINDOW = 256, PSR_UDP_ROOM = 16, WAIT_MS = 100 };
 static const int64_t default_room = 256 << 20;
 static const double after_end_s = 0.1; /* packets may come after the end was announced */
+static const double report_s = 10;     /* from one report of foreign packets to the next */
 
 struct psr_udp_receiver {
     struct psr_udp_desc d;
@@ -34,11 +37,18 @@ struct psr_udp_receiver {
     double now_s;  /* when the batch came that is sorted */
     double last_s; /* when a packet of the stream came; 0: none yet */
     double end_s;  /* when its end was announced; 0: not yet */
+    struct psr_udp_address from,
+        foreign; /* the only sender, if there is one; that of the last foreign packet */
+    size_t foreign_bytes;
     /* of the thread */
     struct mmsghdr message[BATCH];
     struct iovec part[BATCH];
+    struct sockaddr_storage sender[BATCH];
     _Alignas(struct cmsghdr) char control[BATCH][CONTROL_BYTES];
     unsigned char *packet; /* [BATCH][PSR_UDP_PACKET_MAX] */
+    /* of who waits */
+    double reported_s; /* 0: never */
+    int64_t reported;  /* foreign packets */
 };
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -62,20 +72,36 @@ static void count_overflow(psr_udp_receiver *r, struct msghdr *m)
     }
 }
 
-static void sort_packet(psr_udp_receiver *r, const unsigned char *packet, size_t n, bool cut)
+static bool same_address(const struct psr_udp_address *a, const struct psr_udp_address *b)
 {
+    return a->n == b->n && !memcmp(a->bytes, b->bytes, a->n);
+}
+
+static void sort_packet(psr_udp_receiver *r, size_t i)
+{
+    const struct msghdr *m = &r->message[i].msg_hdr;
+    const struct psr_udp_address from =
+        m->msg_namelen ? psr_udp_address_of(m->msg_name) : (struct psr_udp_address){.n = 0};
+    const size_t n = r->message[i].msg_len;
     int64_t number = 0;
     const unsigned char *frame = NULL;
-    const enum psr_udp_what what =
-        cut ? PSR_UDP_FOREIGN : r->d.sort(r->d.ctx, packet, n, &number, &frame);
     r->counts.packets++;
-    r->counts.foreign += what == PSR_UDP_FOREIGN;
-    if (what != PSR_UDP_FOREIGN)
-        r->last_s = r->now_s;
-    if (what == PSR_UDP_FRAME && r->order) {
-        psr_frame_order_clock(r->order, r->now_s);
-        psr_frame_order_put(r->order, number, frame);
+    if (r->from.n && !same_address(&r->from, &from)) {
+        r->counts.elsewhere++;
+        return;
     }
+    const enum psr_udp_what what =
+        m->msg_flags & MSG_TRUNC ? PSR_UDP_FOREIGN
+                                 : r->d.sort(r->d.ctx, r->part[i].iov_base, n, &number, &frame);
+    if (what == PSR_UDP_FOREIGN) {
+        r->counts.foreign++;
+        r->foreign = from;
+        r->foreign_bytes = n;
+    } else {
+        r->last_s = r->now_s;
+    }
+    if (what == PSR_UDP_FRAME)
+        psr_udp_put(r, number, frame, r->now_s);
     if (what == PSR_UDP_END && r->end_s == 0)
         r->end_s = r->now_s;
 }
@@ -84,7 +110,9 @@ static void sort_packet(psr_udp_receiver *r, const unsigned char *packet, size_t
 static int take_batch(psr_udp_receiver *r)
 {
     for (size_t i = 0; i < BATCH; i++)
-        r->message[i].msg_hdr = (struct msghdr){.msg_iov = &r->part[i],
+        r->message[i].msg_hdr = (struct msghdr){.msg_name = &r->sender[i],
+                                                .msg_namelen = sizeof r->sender[i],
+                                                .msg_iov = &r->part[i],
                                                 .msg_iovlen = 1,
                                                 .msg_control = r->control[i],
                                                 .msg_controllen = CONTROL_BYTES};
@@ -94,8 +122,7 @@ static int take_batch(psr_udp_receiver *r)
     r->now_s = psr_seconds();
     for (int i = 0; i < n; i++) {
         count_overflow(r, &r->message[i].msg_hdr);
-        sort_packet(r, r->part[i].iov_base, r->message[i].msg_len,
-                    r->message[i].msg_hdr.msg_flags & MSG_TRUNC);
+        sort_packet(r, (size_t)i);
     }
     if (n < 0 && why != EAGAIN && why != EINTR && why != ECONNREFUSED) {
         errno = why;
@@ -107,6 +134,16 @@ static int take_batch(psr_udp_receiver *r)
     return n;
 }
 
+/* What is held may begin the stream, before it ends. */
+static void end_stream(psr_udp_receiver *r)
+{
+    if (!r->ended && r->d.settle)
+        r->d.settle(r->d.ctx);
+    if (r->order)
+        psr_frame_order_give_up(r->order);
+    r->ended = true;
+}
+
 /* When nothing comes, what is out of order is not waited for; nor is the stream, in the end. */
 static void check_time(psr_udp_receiver *r, bool silent)
 {
@@ -114,9 +151,10 @@ static void check_time(psr_udp_receiver *r, bool silent)
     pthread_mutex_lock(&r->lock);
     const bool over = r->end_s > 0 && now_s - r->end_s > after_end_s,
                idle = r->name.idle_s > 0 && r->last_s > 0 && now_s - r->last_s > r->name.idle_s;
-    if (r->order && (silent || over || idle))
+    if (r->order && silent)
         psr_frame_order_give_up(r->order);
-    r->ended |= over || idle;
+    if (over || idle)
+        end_stream(r);
     wake_reader(r);
     pthread_mutex_unlock(&r->lock);
 }
@@ -177,6 +215,8 @@ psr_status psr_udp_receive(psr_udp_receiver **out, const struct psr_udp_desc *de
         return psr_fail_nomem(err, "a receiver", sizeof *r);
     r->d = *desc;
     r->name = *desc->name;
+    if (*r->name.from && psr_udp_parse_address(&r->from, r->name.from, NULL))
+        r->from.n = 0; /* as parsed before */
     r->fd = r->wake = -1;
     pthread_mutex_init(&r->lock, NULL);
     *out = r; /* sort may need it at once */
@@ -188,16 +228,37 @@ psr_status psr_udp_receive(psr_udp_receiver **out, const struct psr_udp_desc *de
     return st;
 }
 
-psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_bytes, psr_err *err)
+psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_bytes, int64_t most_lost,
+                              psr_err *err)
 {
     const int64_t bytes = r->name.room ? r->name.room : default_room;
-    const size_t window = (size_t)psr_udp_window(r), most = (size_t)(bytes / (int64_t)frame_bytes);
+    const size_t window = (size_t)psr_udp_window(r), most = (size_t)(bytes / (int64_t)frame_bytes),
+                 least = 2 * window > PSR_UDP_ROOM ? 2 * window : PSR_UDP_ROOM;
     return psr_frame_order_create(
         &r->order,
         &(struct psr_frame_order_desc){.frame_bytes = frame_bytes,
                                        .window = window,
-                                       .room = most > 2 * window ? most : 2 * window},
+                                       .most_lost = most_lost,
+                                       .room = most > least ? most : least},
         err);
+}
+
+void psr_udp_put(psr_udp_receiver *r, int64_t number, const void *frame, double came_s)
+{
+    if (!r->order)
+        return;
+    psr_frame_order_clock(r->order, came_s);
+    psr_frame_order_put(r->order, number, frame);
+}
+
+void psr_udp_add_foreign(psr_udp_receiver *r, size_t n)
+{
+    r->counts.foreign += (int64_t)n;
+}
+
+int64_t psr_udp_end(const psr_udp_receiver *r)
+{
+    return psr_frame_order_end(r->order);
 }
 
 double psr_udp_now(const psr_udp_receiver *r)
@@ -241,10 +302,36 @@ static bool stop_if_asked(psr_udp_receiver *r)
 {
     if (!r->d.should_stop || !r->d.should_stop(r->d.stop_ctx))
         return false;
-    if (r->order)
-        psr_frame_order_give_up(r->order);
-    r->ended = true;
+    end_stream(r);
     return true;
+}
+
+static void print_address(char text[INET6_ADDRSTRLEN], const struct psr_udp_address *a)
+{
+    if (!a->n || !inet_ntop(a->n == 4 ? AF_INET : AF_INET6, a->bytes, text, INET6_ADDRSTRLEN))
+        strcpy(text, "an unknown address");
+}
+
+/* Foreign packets are no part of a stream that may never come: who waits for it is told.  Called, and returns, with
+ * the lock. */
+static void report_foreign(psr_udp_receiver *r)
+{
+    const double now_s = psr_seconds();
+    const int64_t rejected = r->order ? psr_frame_order_counts(r->order).rejected : 0,
+                  all = r->counts.foreign + rejected;
+    const size_t bytes = r->foreign_bytes;
+    char from[INET6_ADDRSTRLEN], last[128] = "";
+    if (all == r->reported || (r->reported_s > 0 && now_s - r->reported_s < report_s))
+        return;
+    r->reported = all;
+    r->reported_s = now_s;
+    print_address(from, &r->foreign);
+    if (bytes > 0)
+        snprintf(last, sizeof last, ", the last of %zu bytes from %s", bytes, from);
+    pthread_mutex_unlock(&r->lock);
+    psr_note(&r->d.notes, "%s: %lld packets are no part of the stream so far%s", r->d.path,
+             (long long)all, last);
+    pthread_mutex_lock(&r->lock);
 }
 
 /* Waits for the thread to say that something came.  Called, and returns, with the lock. */
@@ -263,6 +350,7 @@ static psr_status wait_for_packets(psr_udp_receiver *r, psr_err *err)
     if (found > 0 && read(r->wake, &n, sizeof n) < 0)
         st = psr_fail_errno(err, "udp: waiting for %s", r->name.address);
     pthread_mutex_lock(&r->lock);
+    report_foreign(r);
     return st;
 }
 
@@ -273,10 +361,13 @@ static psr_status status_of(const psr_udp_receiver *r, psr_err *err)
     return r->status;
 }
 
-static psr_status begin_of(const struct psr_udp_beginning *b, const char *path, psr_err *err)
+static psr_status begin_of(const psr_udp_receiver *r, const struct psr_udp_beginning *b,
+                           const char *path, psr_err *err)
 {
     if (!b->ready)
-        return psr_fail(err, PSR_EIO, "%s: the stream ended before it began", path);
+        return psr_fail(err, PSR_EIO,
+                        "%s: the stream ended before it began: of %lld packets too few are of one",
+                        path, (long long)r->counts.packets);
     if (b->status && err)
         *err = b->err;
     return b->status;
@@ -292,7 +383,7 @@ psr_status psr_udp_wait(psr_udp_receiver *r, const struct psr_udp_beginning *b, 
     if (!st)
         st = status_of(r, err);
     if (!st)
-        st = begin_of(b, path, err);
+        st = begin_of(r, b, path, err);
     pthread_mutex_unlock(&r->lock);
     return st;
 }

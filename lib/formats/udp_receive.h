@@ -30,6 +30,11 @@ struct psr_udp_desc {
     void *ctx;
     bool (*should_stop)(void *ctx); /* polled by who waits: true ends the stream; NULL: never */
     void *stop_ctx;
+    /* Is called, as sort is, when the stream ends, so that what is held begins one that had not begun; may be NULL. */
+    void (*settle)(void *ctx);
+    const char *path; /* for messages; borrowed */
+    struct psr_notes
+        notes; /* get foreign datagrams, at once and each 10 s in which others came, from who waits */
 };
 
 /* Starts to receive.  Frames count once psr_udp_set_frames has been called.
@@ -37,12 +42,22 @@ struct psr_udp_desc {
 PSR_MUST_CHECK psr_status psr_udp_receive(psr_udp_receiver **out, const struct psr_udp_desc *desc,
                                           psr_err *err);
 
-/* Says what frames are; only in sort.
+/* Says what frames are, and how many a jump may lose, as psr_frame_order_desc; only in sort.
  * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_bytes, psr_err *err);
+PSR_MUST_CHECK psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_bytes,
+                                             int64_t most_lost, psr_err *err);
+
+/* Puts a frame that came before; only in sort. */
+void psr_udp_put(psr_udp_receiver *r, int64_t number, const void *frame, double came_s);
+
+/* Counts datagrams that turned out to be foreign; only in sort. */
+void psr_udp_add_foreign(psr_udp_receiver *r, size_t n);
 
 /* Says with which number the stream begins, if not with that of the first frame; only in sort. */
 void psr_udp_begin(psr_udp_receiver *r, int64_t number);
+
+/* Number after the highest of the stream; only in sort. */
+int64_t psr_udp_end(const psr_udp_receiver *r);
 
 /* When the packet came, by the monotonic clock; only in sort. */
 double psr_udp_now(const psr_udp_receiver *r);
@@ -73,6 +88,7 @@ PSR_MUST_CHECK psr_status psr_udp_take(psr_udp_receiver *r, size_t n, void *fram
 struct psr_udp_counts {
     struct psr_frame_counts frames;
     int64_t packets, foreign;
+    int64_t elsewhere;  /* from other addresses than the one that is wanted */
     int64_t overflowed; /* packets that the kernel had no room for */
     int64_t buffer;     /* bytes that it has */
 };

@@ -33,6 +33,19 @@ static psr_status copy_part(char *to, size_t room, const char *from, size_t n, c
     return PSR_OK;
 }
 
+/* In brackets or not. */
+static psr_status parse_from(struct psr_udp_name *name, const char *value, psr_err *err)
+{
+    struct psr_udp_address address;
+    size_t n = strlen(value);
+    if (n > 1 && value[0] == '[' && value[n - 1] == ']') {
+        value++;
+        n -= 2;
+    }
+    psr_status st = copy_part(name->from, sizeof name->from, value, n, PSR_UDP_SCHEME, "from", err);
+    return st ? st : psr_udp_parse_address(&address, name->from, err);
+}
+
 static psr_status parse_setting(struct psr_udp_name *name, char *text, psr_err *err)
 {
     const int64_t window_max = 1 << 20;
@@ -48,7 +61,9 @@ static psr_status parse_setting(struct psr_udp_name *name, char *text, psr_err *
         return psr_parse_int(what, value, 1, window_max, &name->window, err);
     if (!strcmp(text, "room"))
         return psr_parse_size(what, value, &name->room, err);
-    return psr_fail_field(err, PSR_EINVAL, text, "%s: must be idle, window or room", text);
+    if (!strcmp(text, "from"))
+        return parse_from(name, value, err);
+    return psr_fail_field(err, PSR_EINVAL, text, "%s: must be idle, window, room or from", text);
 }
 
 static psr_status parse_settings(struct psr_udp_name *name, const char *text, psr_err *err)
@@ -100,6 +115,35 @@ psr_status psr_udp_parse(struct psr_udp_name *name, const char *path, psr_err *e
     if (!st)
         st = psr_parse_int(what, name->port, 1, 65535, &port, err);
     return !st && *end ? parse_settings(name, end + 1, err) : st;
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+psr_status psr_udp_parse_address(struct psr_udp_address *to, const char *text, psr_err *err)
+{
+    *to = (struct psr_udp_address){.n = 0};
+    if (inet_pton(AF_INET, text, to->bytes) == 1)
+        to->n = 4;
+    else if (inet_pton(AF_INET6, text, to->bytes) == 1)
+        to->n = 16;
+    return to->n ? PSR_OK
+                 : psr_fail_field(err, PSR_EINVAL, "from",
+                                  "from=%s: must be a numeric address of IPv4 or IPv6", text);
+}
+
+struct psr_udp_address psr_udp_address_of(const struct sockaddr *a)
+{
+    struct psr_udp_address address = {.n = 0};
+    if (a->sa_family == AF_INET) {
+        address.n = 4;
+        memcpy(address.bytes, &((const struct sockaddr_in *)(const void *)a)->sin_addr, 4);
+    } else if (a->sa_family == AF_INET6) {
+        const struct in6_addr *six = &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
+        const size_t skip = IN6_IS_ADDR_V4MAPPED(six) ? 12 : 0;
+        address.n = 16 - skip;
+        memcpy(address.bytes, six->s6_addr + skip, address.n);
+    }
+    return address;
 }
 
 /* --- sockets ---------------------------------------------------------------------------------- */
