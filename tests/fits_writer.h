@@ -19,7 +19,9 @@ struct fits_spec {
     int64_t nsblk, nrow;
     const char *pol_type;
     double foff_mhz, zero_off;
-    size_t freq_step;       /* frequencies from this channel on are 5 MHz higher; 0 none */
+    size_t freq_step;  /* frequencies from this channel on are 5 MHz higher; 0 none */
+    int64_t moved_row; /* the band of rows from this one on, from 1, is moved_mhz higher; 0: none */
+    double moved_mhz;
     float *raw;             /* [nrow][nsblk][npol][nchan] numbers as stored; owned */
     float *scl, *offs;      /* [nrow][npol][nchan] or NULL: 1 and 0; owned */
     float *wts;             /* [nrow][nchan] or NULL: 1; owned unless set by the test */
@@ -30,7 +32,7 @@ struct fits_spec {
     char letter;       /* of DATA's TFORM; 0: by the depth */
     float shift;       /* what reading adds to raw */
     double offs_scale, offs_shift; /* what reading makes of offs: times (0: 1), plus */
-    size_t mix;        /* reading exchanges channels c and c ^ mix */
+    size_t mix;                    /* reading exchanges channels c and c ^ mix */
 };
 
 static inline size_t fits_index(const struct fits_spec *s, int64_t row, int64_t t, int pol,
@@ -239,6 +241,8 @@ static inline void fits_write_row(fitsfile *f, const struct fits_spec *s, int64_
     fits_write_data(f, s, row, status);
     for (size_t c = 0; c < n; c++) {
         double freq = 1500 + (double)c * s->foff_mhz + (s->freq_step && c >= s->freq_step ? 5 : 0);
+        if (s->moved_row && row + 1 >= s->moved_row)
+            freq += s->moved_mhz;
         float weight = s->wts ? s->wts[(size_t)row * n + c] : 1;
         fits_write_col(f, TDOUBLE, 3, row + 1, (LONGLONG)c + 1, 1, &freq, status);
         fits_write_col(f, TFLOAT, 4, row + 1, (LONGLONG)c + 1, 1, &weight, status);

@@ -183,3 +183,10 @@ saw_pulse='^DM  50: 256 at sample 1000 of '
     found=$(cd "$srcdir/tests" && grep -nE '^ *(!|\[.*\] &&) ' ./*.bats gpu/*.bats | grep -vE '\|\||&& [a-z]+=' || true)
     [ -z "$found" ] || { echo "$found"; false; }
 }
+
+@test "the spacing of channels is asked of psr_obs_band, but where formats are read and written" {
+    cd "$srcdir"
+    # A band may have a table instead. Who makes a band sets it.
+    found=$(grep -rn 'foff_mhz' lib --include='*.[ch]' | grep -vE '^lib/(formats|psrkit)/|foff_mhz = ') || true
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}

@@ -33,6 +33,7 @@ UNIT_TESTS = \
 	tests/t_accel_sieve \
 	tests/t_accelsearch \
 	tests/t_array \
+	tests/t_band_gaps \
 	tests/t_band_parts \
 	tests/t_barycentre \
 	tests/t_base \

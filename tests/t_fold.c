@@ -22,6 +22,7 @@ struct scene {
     struct psr_fold_candidate cand[NCAND];
     double time_s[NDELAY], delay_s[NDELAY];
     unsigned char keep[NCHAN];
+    double freq_mhz[NCHAN]; /* of a band with gaps, some channels out of order */
     size_t nsamp;
     struct psr_step step[NSTEP_MAX]; /* what zeros stand for */
     size_t nstep;
@@ -133,6 +134,9 @@ static void make_scene(struct scene *s, uint64_t *seed, int nbit, enum psr_kind 
         .ncand = NCAND,
         .nthread = 1,
         .backend = FOLD_BACKEND};
+    for (size_t c = 0; c < NCHAN; c++)
+        s->freq_mhz[c] = 400 + (double)((c ^ 1) / 16 * 50 + (c ^ 1)) + tap_uniform(seed);
+    s->d.freq_mhz = tap_between(seed, 0, 1) ? s->freq_mhz : NULL;
     s->d.part_blocks = (size_t)tap_between(seed, 1, 4);
     s->nsamp = (size_t)tap_between(seed, 1, NSAMP_MAX);
     for (size_t c = 0; c < NCHAN; c++)
@@ -149,14 +153,19 @@ static void make_scene(struct scene *s, uint64_t *seed, int nbit, enum psr_kind 
 
 static double freq_of(const struct psr_fold_desc *d, size_t k)
 {
-    return (d->lofreq_mhz + (double)k * d->width_mhz) * (1 + d->voverc);
+    const double even = d->lofreq_mhz + (double)k * d->width_mhz;
+    return (d->freq_mhz ? d->freq_mhz[d->ascending ? k : d->nchan - 1 - k] : even) *
+           (1 + d->voverc);
 }
 
 /* Spectra by which channel k is advanced. */
 static size_t delay_of(const struct psr_fold_desc *d, double dm, size_t k)
 {
-    const size_t per_band = d->nchan / d->nsub, top = (k / per_band + 1) * per_band - 1;
-    const double f = freq_of(d, k), g = freq_of(d, top);
+    const size_t per_band = d->nchan / d->nsub, end = (k / per_band + 1) * per_band;
+    const double f = freq_of(d, k);
+    double g = 0;
+    for (size_t i = end - per_band; i < end; i++)
+        g = fmax(g, freq_of(d, i));
     return (size_t)(PSR_DMCONST_PRESTO * dm * (1 / (f * f) - 1 / (g * g)) / d->tsamp_s + 0.5);
 }
 
@@ -466,6 +475,7 @@ static void test_window(const struct psr_fold_desc *good)
     d.ncand = 2;
     d.nsub = 1;
     d.keep = NULL;
+    d.freq_mhz = NULL;
     d.ahead = 0;
     d.backend = "cpu"; /* a device is given more at once */
     d.block = 37;
@@ -488,12 +498,14 @@ static void test_refusals(uint64_t *seed)
     make_scene(&scene, seed, 8, PSR_UINT);
     const struct psr_fold_desc good = scene.d;
     struct psr_fold_desc d = good;
+    static const double none[NCHAN] = {400, 0};
 #define REFUSE(change, status, says) (d = good, change, refuse(&d, status, says))
     REFUSE(d.nbit = 7, PSR_EUNSUPPORTED, "7 bits");
     REFUSE(d.nsub = 5, PSR_EINVAL, "5 sub-bands do not divide 48");
     REFUSE(d.tsamp_s = 0, PSR_EINVAL, "sampling time");
     REFUSE(d.voverc = NAN, PSR_EINVAL, "velocity");
     REFUSE(d.width_mhz = -1, PSR_EINVAL, "width -1");
+    REFUSE(d.freq_mhz = none, PSR_EINVAL, "channel 1 at 0 MHz");
     REFUSE(d.block = 0, PSR_EINVAL, "block = 0");
     REFUSE(d.npart = PSR_PFD_NPART_MAX + 1, PSR_EINVAL, "65536 parts");
     REFUSE(d.part_blocks = 0, PSR_EINVAL, "of 0 blocks");

@@ -355,6 +355,42 @@ static void refuse(const struct fits_spec *s, int choice, psr_status code, const
         r->ops->close(r);
 }
 
+/* Rows of a receiver that was tuned meanwhile. */
+static void test_moved(uint64_t *seed)
+{
+    psr_err err;
+    struct psr_source_desc desc = description();
+    struct fits_spec s = fits_random_spec(seed, 16, 1, 8, false);
+    s.moved_row = 3;
+    s.moved_mhz = -100;
+    refuse(&s, -1, PSR_EFORMAT, "row 3: DAT_FREQ of channel 0 = 1400 MHz, must be that of row 1");
+    s.moved_mhz = 0.2 * s.foff_mhz;
+    refuse(&s, -1, PSR_EFORMAT, "row 3: DAT_FREQ");
+    s.moved_mhz = 0.01 * s.foff_mhz;
+    struct psr_reader *r = open_spec(&s, &desc, &err);
+    ok(r != NULL, "a hundredth of a channel is not moved");
+    if (r)
+        r->ops->close(r);
+    s.moved_mhz = -100;
+    desc.as_presto = true;
+    r = open_spec(&s, &desc, &err);
+    ok(r && strstr(noted, "row 3: DAT_FREQ") && psr_obs_freq_mhz(&r->obs, 0) == 1500,
+       "as PRESTO: those of row 1, and a note");
+    if (r)
+        r->ops->close(r);
+    /* Nobody looks at rows that are left out. */
+    desc.as_presto = false;
+    float *weight = calloc((size_t)s.nrow * s.nchan, sizeof *weight);
+    for (size_t k = 0; weight && k < 2 * s.nchan; k++)
+        weight[k] = 1;
+    s.wts = weight;
+    r = open_spec(&s, &desc, &err);
+    ok(r != NULL, "rows of weight 0 may be anywhere");
+    if (r)
+        r->ops->close(r);
+    fits_spec_free(&s);
+}
+
 static void test_refusals(uint64_t *seed)
 {
     double middle[FITS_ROWS_MAX];
@@ -402,5 +438,6 @@ int main(void)
     test_scaling(&seed);
     test_errors(&seed);
     test_refusals(&seed);
+    test_moved(&seed);
     return done_testing();
 }

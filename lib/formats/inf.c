@@ -84,16 +84,15 @@ static void find_analyst(char *name)
 
 static void set_band(struct psr_inf *inf, const struct psr_obs *obs)
 {
-    double lowest = psr_obs_lowest_mhz(obs), highest = psr_obs_highest_mhz(obs);
+    const struct psr_obs_band band = psr_obs_band(obs);
     inf->nchan = (long)obs->nchan;
-    inf->chan_width_mhz = fabs(obs->foff_mhz);
-    if (obs->freq_mhz && obs->nchan > 1)
-        inf->chan_width_mhz = (highest - lowest) / (double)(obs->nchan - 1);
-    inf->lowest_mhz = lowest;
+    inf->chan_width_mhz = band.spacing_mhz;
+    inf->lowest_mhz = band.lowest_mhz;
     inf->bandwidth_mhz = (double)obs->nchan * inf->chan_width_mhz;
     inf->beam_arcsec = obs->beam_arcsec;
     if (inf->beam_arcsec < 0)
-        inf->beam_arcsec = psr_telescope_beam_arcsec(obs->telescope, (lowest + highest) / 2);
+        inf->beam_arcsec =
+            psr_telescope_beam_arcsec(obs->telescope, (band.lowest_mhz + band.highest_mhz) / 2);
 }
 
 void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit)

@@ -335,8 +335,9 @@ psr_status psr_mask_check(const struct psr_mask *mask, const struct psr_obs *obs
 psr_status psr_mask_check_extent(const struct psr_mask *mask, const struct psr_obs *obs,
                                  const char *name, psr_err *err)
 {
-    double width_mhz = fabs(obs->foff_mhz), lowest_mhz = psr_obs_lowest_mhz(obs);
-    double presto_mhz = obs->fch1_mhz - (double)(obs->nchan - 1) * width_mhz;
+    const struct psr_obs_band band = psr_obs_band(obs);
+    const double width_mhz = band.spacing_mhz, lowest_mhz = band.lowest_mhz;
+    const double presto_mhz = obs->fch1_mhz - (double)(obs->nchan - 1) * width_mhz;
     double off_mhz = fmin(fabs(mask->lofreq_mhz - lowest_mhz), fabs(mask->lofreq_mhz - presto_mhz));
     if (!(off_mhz <= width_mhz / 2) || !(fabs(mask->dfreq_mhz - width_mhz) <= width_mhz / 100))
         return psr_fail(err, PSR_EINVAL,

@@ -167,6 +167,45 @@ double psr_obs_highest_mhz(const struct psr_obs *obs)
     return highest;
 }
 
+static double least_distance(const struct psr_obs *obs)
+{
+    double least = INFINITY;
+    for (size_t c = 1; c < obs->nchan; c++)
+        least = fmin(least, fabs(obs->freq_mhz[c] - obs->freq_mhz[c - 1]));
+    return least;
+}
+
+/* Formats store frequencies as 32-bit floats, whose rounding is no irregularity. */
+static bool is_even(const struct psr_obs *obs, double step_mhz)
+{
+    const double *freq_mhz = obs->freq_mhz;
+    for (size_t c = 0; c < obs->nchan; c++) {
+        const double tol = 2.0 * (double)FLT_EPSILON * fabs(freq_mhz[c]) + 1e-3 * fabs(step_mhz);
+        if (!(fabs(freq_mhz[c] - (freq_mhz[0] + (double)c * step_mhz)) <= tol))
+            return false;
+    }
+    return true;
+}
+
+struct psr_obs_band psr_obs_band(const struct psr_obs *obs)
+{
+    struct psr_obs_band b = {.lowest_mhz = psr_obs_lowest_mhz(obs),
+                             .highest_mhz = psr_obs_highest_mhz(obs),
+                             .spacing_mhz = fabs(obs->foff_mhz),
+                             .chan_mhz = fabs(obs->foff_mhz),
+                             .even = true};
+    const double first_mhz = psr_obs_freq_mhz(obs, 0),
+                 last_mhz = psr_obs_freq_mhz(obs, obs->nchan - 1);
+    b.rising = first_mhz < last_mhz;
+    if (!obs->freq_mhz || obs->nchan < 2)
+        return b;
+    const double gaps = (double)(obs->nchan - 1);
+    b.spacing_mhz = (b.highest_mhz - b.lowest_mhz) / gaps;
+    b.even = is_even(obs, (last_mhz - first_mhz) / gaps);
+    b.chan_mhz = b.even ? b.spacing_mhz : least_distance(obs);
+    return b;
+}
+
 struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds)
 {
     double whole = floor(seconds / PSR_DAY_S);

@@ -325,9 +325,9 @@ psr_status psr_pfd_write(psr_outfile *f, const struct psr_pfd *pfd, psr_err *err
 
 void psr_pfd_clear(struct psr_pfd *pfd)
 {
-    void *const owned[] = {pfd->input,       pfd->candidate, pfd->telescope,
-                           pfd->plot_device, pfd->trial_dm,  pfd->trial_period_s,
-                           pfd->trial_pdot,  pfd->profile,   pfd->stats};
+    void *const owned[] = {pfd->input,    pfd->candidate,      pfd->telescope,  pfd->plot_device,
+                           pfd->trial_dm, pfd->trial_period_s, pfd->trial_pdot, pfd->profile,
+                           pfd->stats,    pfd->sub_mhz};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     memset(pfd, 0, sizeof *pfd);

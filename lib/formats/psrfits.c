@@ -170,7 +170,8 @@ static psr_status open_reader(struct reader *p, const char *path,
     obs->tstart = psr_mjd_add(obs->tstart, p->rows.start_s);
     if (desc->as_presto)
         round_date(&obs->tstart);
-    return psr_obs_check(obs, path, err);
+    code = psr_obs_check(obs, path, err);
+    return code ? code : psr_fits_check_freq(&p->fits, &p->rows, psr_obs_band(obs).chan_mhz, err);
 }
 
 psr_status psr_psrfits_open(struct psr_reader **out, const char *path,

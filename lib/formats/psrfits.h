@@ -148,6 +148,13 @@ struct psr_fits_band psr_fits_read_band(const struct psr_fits *f);
 PSR_MUST_CHECK psr_status psr_fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
                                              struct psr_fits_band declared, psr_err *err);
 
+/* Refuses rows whose channels are at other frequencies than those of row 1.
+ * Given:  chan_mhz   width of a channel
+ * Status: PSR_EFORMAT naming the row; those of psr_fits_read_doubles, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fits_check_freq(const struct psr_fits *f,
+                                              const struct psr_fits_rows *rows, double chan_mhz,
+                                              psr_err *err);
+
 /* psrfits_rows.c: also decides f->scaled.  rows->row is to be freed, success or not. */
 PSR_MUST_CHECK psr_status psr_fits_read_rows(struct psr_fits *f, struct psr_fits_rows *rows,
                                              psr_err *err);

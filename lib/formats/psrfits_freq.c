@@ -1,7 +1,6 @@
 /* Computes the channel frequencies of a PSRFITS file. */
 #include "psrfits.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -38,17 +37,6 @@ static psr_status take_header_freq(const struct psr_fits *f, struct psr_obs *obs
     return PSR_OK;
 }
 
-/* DAT_FREQ is often stored as 32-bit floats, whose rounding is no irregularity. */
-static bool is_regular(const double *freq, size_t nchan, double width)
-{
-    for (size_t c = 0; c < nchan; c++) {
-        double tol = 2.0 * (double)FLT_EPSILON * fabs(freq[c]) + 1e-3 * fabs(width);
-        if (!(fabs(freq[c] - (freq[0] + (double)c * width)) <= tol))
-            return false;
-    }
-    return true;
-}
-
 /* The frequencies of the channels are what counts; the summary in the header is often stale. */
 static void note_disagreement(const struct psr_fits *f, const struct psr_obs *obs,
                               struct psr_fits_band declared)
@@ -74,13 +62,20 @@ static void take_table(const struct psr_fits *f, struct psr_obs *obs, double *fr
     double width = n > 1 ? (freq[n - 1] - freq[0]) / (double)(n - 1) : header_width(f, declared);
     obs->fch1_mhz = freq[0];
     obs->foff_mhz = width;
-    if (is_regular(freq, n, width)) {
+    obs->freq_mhz = freq;
+    if (psr_obs_band(obs).even) {
+        obs->freq_mhz = NULL;
         free(freq);
     } else {
-        obs->freq_mhz = freq;
         psr_note(&f->notes, "%s: the channels of DAT_FREQ are not evenly spaced", f->path);
     }
     note_disagreement(f, obs, declared);
+}
+
+static bool holds_frequencies(const struct psr_fits *f, const struct psr_fits_column *column)
+{
+    return column->number && column->repeat >= (int64_t)f->nchan &&
+           (column->type == 'E' || column->type == 'D');
 }
 
 psr_status psr_fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
@@ -90,8 +85,7 @@ psr_status psr_fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
     psr_status code = psr_fits_find(f, "DAT_FREQ", &column, err);
     if (code)
         return code;
-    if (!column.number || column.repeat < (int64_t)f->nchan ||
-        (column.type != 'E' && column.type != 'D'))
+    if (!holds_frequencies(f, &column))
         return take_header_freq(f, obs, declared, err);
     double *freq = malloc(f->nchan * sizeof *freq);
     if (!freq)
@@ -105,4 +99,57 @@ psr_status psr_fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
     }
     free(freq);
     return code;
+}
+
+/* The first channel that is elsewhere by more than a tenth of a channel; n if none is, or the row has no frequencies.
+ */
+static size_t find_moved(const double *row, const double *first, size_t n, double chan_mhz)
+{
+    size_t c = 0;
+    if (row[0] == 0 && row[n - 1] == 0)
+        return n;
+    while (c < n && fabs(row[c] - first[c]) <= 0.1 * chan_mhz)
+        c++;
+    return c;
+}
+
+/* PRESTO looks at the first row only. */
+static psr_status refuse_row(const struct psr_fits *f, int64_t number, size_t c, const double *row,
+                             const double *first, psr_err *err)
+{
+    if (!f->as_presto)
+        return psr_fail_field(
+            err, PSR_EFORMAT, "DAT_FREQ",
+            "%s: row %lld: DAT_FREQ of channel %zu = %.10g MHz, must be that of row "
+            "1, %.10g MHz",
+            f->path, (long long)number, c, row[c], first[c]);
+    psr_note(&f->notes,
+             "%s: row %lld: DAT_FREQ of channel %zu = %.10g MHz: that of row 1, %.10g MHz, "
+             "is used throughout, as PRESTO does",
+             f->path, (long long)number, c, row[c], first[c]);
+    return PSR_OK;
+}
+
+psr_status psr_fits_check_freq(const struct psr_fits *f, const struct psr_fits_rows *rows,
+                               double chan_mhz, psr_err *err)
+{
+    const size_t n = f->nchan;
+    struct psr_fits_column column;
+    psr_status st = psr_fits_find(f, "DAT_FREQ", &column, err);
+    if (st || !holds_frequencies(f, &column))
+        return st;
+    double *first = malloc(2 * n * sizeof *first), *row = first + n;
+    if (!first)
+        return psr_fail_nomem(err, "channel frequencies", 2 * (double)n * sizeof *first);
+    size_t moved = n;
+    st = psr_fits_read_doubles(f, &column, 1, 0, n, first, err);
+    const bool known = !st && (first[0] != 0 || first[n - 1] != 0);
+    for (size_t i = 0; known && i < rows->nlive && !st && moved == n; i++) {
+        st = psr_fits_read_doubles(f, &column, rows->row[i].number, 0, n, row, err);
+        moved = st ? n : find_moved(row, first, n, chan_mhz);
+        if (moved < n)
+            st = refuse_row(f, rows->row[i].number, moved, row, first, err);
+    }
+    free(first);
+    return st;
 }

@@ -74,7 +74,7 @@ static psr_status write_header(psr_series *s, struct trial *trial,
 {
     struct psr_obs obs = *desc->obs;
     obs.fch1_mhz = psr_obs_highest_mhz(desc->obs);
-    obs.foff_mhz = -fabs(desc->obs->foff_mhz);
+    obs.foff_mhz = -psr_obs_band(desc->obs).spacing_mhz;
     obs.freq_mhz = NULL;
     obs.nchan = 1;
     obs.nif = 1;

@@ -97,8 +97,8 @@ static psr_status write_json(psr_outfile *f, const char *input, const struct psr
 /* The place of channel c, counted from the lowest, in a spectrum. */
 static size_t place_of(const struct psr_obs *obs, size_t c)
 {
-    bool ascending = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
-    return ascending ? c : obs->nchan - 1 - c;
+    const bool rising = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+    return rising ? c : obs->nchan - 1 - c;
 }
 
 static psr_status allocate_mask(struct psr_mask *m, psr_err *err)
@@ -147,13 +147,14 @@ static psr_status write_mask(psr_outfile *f, const struct psr_obs *obs,
                              const struct psr_clean_auto_report *r, psr_err *err)
 {
     const struct psr_mjd start = obs->began.day ? obs->began : obs->tstart;
+    const struct psr_obs_band band = psr_obs_band(obs);
     struct psr_mask m = {
         .timesigma = limit,
         .freqsigma = limit,
         .mjd = (double)start.day + start.frac,
         .dtint_s = (double)r->window * obs->tsamp_s,
-        .lofreq_mhz = psr_obs_lowest_mhz(obs),
-        .dfreq_mhz = fabs(obs->foff_mhz),
+        .lofreq_mhz = band.lowest_mhz,
+        .dfreq_mhz = band.spacing_mhz,
         .nchan = obs->nchan,
         .nint = r->nwindow,
         .ptsperint = (int64_t)r->window,

@@ -196,6 +196,16 @@ void psr_fold_header_refined(struct psr_pfd *p, const struct psr_fold_frame *fra
     set_best(p, frame, found, (struct psr_fold_period){.p = 1 / refined->f, .pd = pd});
 }
 
+static psr_status copy_sub_bands(struct psr_pfd *p, const struct psr_fold_frame *frame,
+                                 psr_err *err)
+{
+    p->sub_mhz = malloc(frame->nsub * sizeof *p->sub_mhz);
+    if (!p->sub_mhz)
+        return psr_fail_nomem(err, "sub-bands of a fold", (double)frame->nsub * 8);
+    memcpy(p->sub_mhz, frame->sub_mhz, frame->nsub * sizeof *p->sub_mhz);
+    return PSR_OK;
+}
+
 psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *frame,
                                 const struct psr_folder_candidate *cand, size_t nbin,
                                 struct psr_fold_spin fold, const struct psr_fold_orbit *orbit,
@@ -219,6 +229,8 @@ psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *
     psr_status st = set_texts(p, frame, cand, err);
     if (!st)
         st = psr_pfd_allocate(p, err);
+    if (!st && frame->sub_mhz)
+        st = copy_sub_bands(p, frame, err);
     if (st)
         return st;
     set_spins(p, frame->length_s);

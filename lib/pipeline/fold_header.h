@@ -11,7 +11,9 @@ struct psr_fold_frame {
     const struct psr_obs *obs;
     const struct psr_inf *inf;    /* of a series; NULL: spectra */
     size_t nchan;                 /* channels that the data were made from, as are the next two */
-    double lowest_mhz, width_mhz; /* centre of the lowest; spacing */
+    double lowest_mhz, width_mhz; /* centre of the lowest; mean spacing */
+    double *
+        sub_mhz; /* [nsub] highest centre in each sub-band if channels are not evenly spaced, else NULL; owned */
     const struct psr_fold_bary *bary;
     size_t nsub, npart;
     double epoch_mjd; /* at the telescope, of the first sample folded */

@@ -77,15 +77,38 @@ static size_t choose_nsub(size_t nchan)
     return nsub;
 }
 
+/* A .pfd holds the lowest channel and a spacing, and no gaps. */
+static psr_status set_sub_bands(psr_folder *f, const struct psr_obs_band *band, psr_err *err)
+{
+    struct psr_fold_frame *frame = &f->frame;
+    const size_t nchan = f->in.obs.nchan;
+    frame->sub_mhz = calloc(frame->nsub, sizeof *frame->sub_mhz);
+    if (!frame->sub_mhz)
+        return psr_fail_nomem(err, "sub-bands of a fold", (double)frame->nsub * 8);
+    for (size_t c = 0; c < nchan; c++) {
+        const size_t k = band->rising ? c : nchan - 1 - c;
+        double *top = &frame->sub_mhz[k / (nchan / frame->nsub)];
+        *top = fmax(*top, psr_obs_freq_mhz(&f->in.obs, c));
+    }
+    psr_note(
+        &f->d.notes,
+        "%s: channels are not evenly spaced: a .pfd can hold only the lowest, %.10g MHz, and the "
+        "mean spacing, %.6g MHz, as prepfold writes it: programs that shift its sub-bands again "
+        "do so by other delays than gpufold",
+        f->in.name, band->lowest_mhz, band->spacing_mhz);
+    return PSR_OK;
+}
+
 static psr_status set_bands(psr_folder *f, psr_err *err)
 {
+    const struct psr_obs_band band = psr_obs_band(&f->in.obs);
     const size_t nchan = f->in.obs.nchan;
     struct psr_fold_frame *frame = &f->frame;
     const struct psr_inf *inf = f->in.is_series ? &f->in.inf : f->in.spectra.inf;
     frame->nsub = f->d.nsub > 0 ? (size_t)f->d.nsub : choose_nsub(nchan);
     frame->nchan = inf ? (size_t)inf->nchan : nchan;
-    frame->lowest_mhz = inf ? inf->lowest_mhz : psr_obs_lowest_mhz(&f->in.obs);
-    frame->width_mhz = inf ? inf->chan_width_mhz : fabs(f->in.obs.foff_mhz);
+    frame->lowest_mhz = inf ? inf->lowest_mhz : band.lowest_mhz;
+    frame->width_mhz = inf ? inf->chan_width_mhz : band.spacing_mhz;
     if (f->in.is_series)
         frame->nsub = 1;
     if (f->in.spectra.inf && f->d.nsub > 0 && frame->nsub != nchan)
@@ -97,7 +120,7 @@ static psr_status set_bands(psr_folder *f, psr_err *err)
     if (!frame->nsub || nchan % frame->nsub)
         return psr_fail(err, PSR_EINVAL, "%s: -nsub %zu: must divide its %zu channels", f->in.name,
                         frame->nsub, nchan);
-    return PSR_OK;
+    return band.even ? PSR_OK : set_sub_bands(f, &band, err);
 }
 
 /* Whole blocks in equal parts; spectra that are left over are not folded. */
@@ -408,6 +431,7 @@ void psr_folder_destroy(psr_folder *f)
     free(f->fold);
     free(f->orbit);
     free(f->delays);
+    free(f->frame.sub_mhz);
     psr_fold_search_destroy(f->search);
     psr_fold_bary_clear(&f->bary);
     psr_fold_input_close(&f->in);

@@ -24,14 +24,16 @@ static const char *choose_backend(const struct psr_folder *f)
 static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, size_t n)
 {
     const struct psr_obs *obs = &f->in.obs;
+    const struct psr_obs_band band = psr_obs_band(obs);
     return (struct psr_fold_desc){
         .size = sizeof(struct psr_fold_desc),
         .nchan = obs->nchan,
         .nbit = psr_fold_input_nbit(&f->in),
         .kind = psr_fold_input_kind(&f->in),
-        .ascending = obs->nchan > 1 && obs->foff_mhz > 0,
-        .lofreq_mhz = psr_obs_lowest_mhz(obs),
-        .width_mhz = fabs(obs->foff_mhz),
+        .ascending = band.rising,
+        .lofreq_mhz = band.lowest_mhz,
+        .width_mhz = band.spacing_mhz,
+        .freq_mhz = band.even ? NULL : obs->freq_mhz,
         .voverc = f->bary.voverc,
         .tsamp_s = obs->tsamp_s,
         .keep = f->in.clean ? psr_stage_clean_keep(f->in.clean) : NULL,

@@ -99,10 +99,11 @@ static void describe_band(const struct psr_pipeline *p, const struct psr_line *l
 {
     const struct psr_obs *obs = p->input.obs;
     const struct psr_band_part *part = l->part ? &p->trials.part[l->part - 1] : NULL;
-    const double half_mhz = fabs(obs->foff_mhz) / 2;
+    const struct psr_obs_band band = psr_obs_band(obs);
+    const double half_mhz = band.chan_mhz / 2;
     out->part = l->part;
-    out->low_mhz = (part ? part->low_mhz : psr_obs_lowest_mhz(obs)) - half_mhz;
-    out->high_mhz = (part ? part->high_mhz : psr_obs_highest_mhz(obs)) + half_mhz;
+    out->low_mhz = (part ? part->low_mhz : band.lowest_mhz) - half_mhz;
+    out->high_mhz = (part ? part->high_mhz : band.highest_mhz) + half_mhz;
 }
 
 /* Properties known from trials and input; updated when trials have been dropped. */

@@ -4,31 +4,31 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_rising(const struct psr_obs *obs)
+static bool is_filterbank(const struct psr_obs *obs)
 {
-    return psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+    return obs->block_nsamp == 0;
 }
 
 /* For a filterbank PRESTO treats fch1 as the highest channel, whatever the order, and reverses an
  * ascending band with or without -invert.  For PSRFITS with the highest channel first it stores the
  * lowest frequency in single precision, and computes the others from it. */
-static double top_of_band_mhz(const struct psr_obs *obs, bool filterbank)
+static double top_of_band_mhz(const struct psr_obs *obs, const struct psr_obs_band *band)
 {
     size_t last = obs->nchan - 1;
-    if (filterbank)
-        return obs->fch1_mhz;
-    if (is_rising(obs))
-        return psr_obs_highest_mhz(obs);
-    return (double)(float)psr_obs_freq_mhz(obs, last) + (double)last * fabs(obs->foff_mhz);
+    if (is_filterbank(obs))
+        return obs->freq_mhz ? band->highest_mhz : obs->fch1_mhz;
+    if (band->rising)
+        return band->highest_mhz;
+    return (double)(float)psr_obs_freq_mhz(obs, last) + (double)last * band->spacing_mhz;
 }
 
 void psr_presto_view_make(struct psr_presto_view *view, const struct psr_obs *obs, bool invert)
 {
-    bool rising = is_rising(obs);
-    bool filterbank = obs->block_nsamp == 0;
+    const struct psr_obs_band band = psr_obs_band(obs);
+    const bool filterbank = is_filterbank(obs), rising = band.rising;
     view->obs = *obs;
-    view->obs.foff_mhz = -fabs(obs->foff_mhz);
-    view->obs.fch1_mhz = top_of_band_mhz(obs, filterbank);
+    view->obs.foff_mhz = -band.spacing_mhz;
+    view->obs.fch1_mhz = top_of_band_mhz(obs, &band);
     view->obs.freq_mhz = NULL;
     /* PRESTO has names for machines, and forgets those it knows. */
     if (filterbank && strcmp(psr_machine_name(obs->machine_id), "Unknown") != 0)
@@ -53,7 +53,7 @@ struct psr_compat_desc psr_presto_describe(const struct psr_presto_view *view,
                                            size_t ndm)
 {
     const struct psr_obs *obs = &view->obs;
-    double width_mhz = fabs(obs->foff_mhz);
+    const double width_mhz = psr_obs_band(obs).spacing_mhz;
     struct psr_compat_desc d = {
         .nchan = obs->nchan,
         .nbit = obs->nbit,

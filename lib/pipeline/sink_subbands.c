@@ -92,6 +92,9 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     b->file = calloc(b->nsub + 1, sizeof *b->file);
     if (!b->file)
         return psr_fail_nomem(err, "sub-bands", (double)b->nsub * sizeof *b->file);
+    if (!psr_obs_band(stream->obs).even)
+        psr_note(&stream->notes, "channels are not evenly spaced: the .inf of sub-bands cannot say "
+                                 "so, and programs that read them take other delays");
     psr_status st = check_stem(b, err);
     if (!st)
         st = psr_output_group_check_room(stream->group, expect_bytes(b), err);

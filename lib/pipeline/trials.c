@@ -172,9 +172,8 @@ psr_status psr_trials_check_band(const struct psr_trial_list *t, const struct ps
     const struct psr_planfile *plan = &t->plan;
     if (!plan->has_band)
         return PSR_OK;
-    double low = psr_obs_lowest_mhz(obs), high = psr_obs_highest_mhz(obs);
-    double width =
-        obs->freq_mhz ? (high - low) / fmax(1, (double)obs->nchan - 1) : fabs(obs->foff_mhz);
+    const struct psr_obs_band band = psr_obs_band(obs);
+    const double low = band.lowest_mhz, high = band.highest_mhz, width = band.spacing_mhz;
     const struct {
         const char *name;
         double planned, have, tolerance;

@@ -86,6 +86,9 @@ struct psr_pfd {
     double *trial_pdot;           /* [npdot] */
     double *profile;              /* [npart][nsub][nbin] */
     struct psr_fold_stats *stats; /* [npart][nsub] */
+    double *
+        sub_mhz; /* [nsub] highest centre of a channel in each sub-band, where channels are not evenly spaced; owned;
+                        NULL: as lofreq_mhz and width_mhz say.  The format has no place for it. */
 };
 
 /* Allocates the arrays with the shape that the counts state, filled with zeros.  The caller clears
@@ -189,6 +192,10 @@ struct psr_fold_desc {
     /* What folds, with the bits of the CPU: "cpu", "cuda", "auto" (a device if there is one); NULL: "cpu". */
     const char *backend;
     int device; /* its number */
+
+    const double *
+        freq_mhz; /* [nchan] centres in the order of the spectra, where they are not lofreq_mhz and multiples
+                               of width_mhz; NULL: they are */
 };
 
 /* Memory that a fold of all candidates of desc needs, in bytes, with the window of spectra that the

@@ -53,7 +53,8 @@ struct psr_obs {
     int nbit;           /* bits per stored sample */
     enum psr_kind kind; /* of the stored samples */
     double fch1_mhz;    /* centre of the first channel stored */
-    double foff_mhz;    /* channel spacing; negative if the first channel is the highest */
+    double foff_mhz;    /* channel spacing; negative if the first channel is the highest; means
+                           nothing beside a table: ask psr_obs_band */
     double *freq_mhz;   /* [nchan] centres if they are not fch1 + c foff, else NULL; owned */
     double tsamp_s;
     int64_t nsamp;         /* spectra, or -1 if unknown until the input ends */
@@ -109,6 +110,21 @@ double psr_obs_freq_mhz(const struct psr_obs *obs, size_t c);
 /* Centres of the lowest and the highest channel, MHz. */
 double psr_obs_lowest_mhz(const struct psr_obs *obs);
 double psr_obs_highest_mhz(const struct psr_obs *obs);
+
+/* What the centres of the channels say of a band, of a table or not. */
+struct psr_obs_band {
+    double lowest_mhz, highest_mhz; /* as above */
+    double
+        spacing_mhz; /* mean distance of channels, 0 or more: what formats hold that know no gaps,
+                           with the lowest centre, as PRESTO writes them */
+    double
+        chan_mhz; /* width of a channel: the least distance of two that are stored side by side */
+    bool rising;  /* the first channel is below the last */
+    bool
+        even; /* all centres are the lowest and a multiple of the spacing, to a thousandth of it and
+                           the rounding of single precision */
+};
+struct psr_obs_band psr_obs_band(const struct psr_obs *obs);
 
 /* Returns date + seconds, normalised. */
 struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds);

@@ -119,6 +119,7 @@ static psr_status create(psr_fake **out, const struct psr_fake_desc *d, psr_err 
     st = psr_obs_copy(&p->frame.obs, d->obs, err);
     p->frame.dmconst = d->dmconst;
     p->frame.highest_mhz = psr_obs_highest_mhz(d->obs);
+    p->frame.chan_mhz = psr_obs_band(d->obs).chan_mhz;
     p->seed = d->seed;
     p->noise_sigma = (float)d->noise_sigma;
     p->red_sigma = (float)d->red_sigma;

@@ -27,7 +27,7 @@ static double flux(const struct psr_fake_signal *s, const struct psr_fake_frame 
 static double smear_s(const struct psr_fake_signal *s, const struct psr_fake_frame *frame,
                       double freq_mhz)
 {
-    double half = fabs(frame->obs.foff_mhz) / 2;
+    const double half = frame->chan_mhz / 2;
     if (!s->smear || s->dm == 0)
         return 0;
     return psr_delay_s(frame->dmconst, s->dm, freq_mhz - half) -
@@ -78,7 +78,7 @@ static psr_status check_signal(const struct psr_fake_signal *s, const struct psr
     if (s->shape == PSR_FAKE_PROFILE && !(top > 0 && isfinite(top)))
         return psr_fail_field(err, PSR_EINVAL, "profile",
                               "profile: its highest bin is %g, must be above 0", top);
-    if (s->smear && s->dm > 0 && !(psr_obs_lowest_mhz(&frame->obs) > fabs(frame->obs.foff_mhz) / 2))
+    if (s->smear && s->dm > 0 && !(psr_obs_lowest_mhz(&frame->obs) > frame->chan_mhz / 2))
         return psr_fail_field(err, PSR_EINVAL, "smear",
                               "smearing: the lowest channel begins below 0 MHz");
     return s->binary ? psr_orbit_check(&s->orbit, err) : PSR_OK;

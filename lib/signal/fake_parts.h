@@ -104,6 +104,7 @@ struct psr_fake_frame {
     struct psr_obs obs;
     double dmconst;
     double highest_mhz;
+    double chan_mhz; /* width of a channel */
 };
 
 PSR_MUST_CHECK psr_status psr_fake_part_make(struct psr_fake_part *part,

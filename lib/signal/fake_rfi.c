@@ -84,7 +84,7 @@ static double observed_s(const struct psr_fake_frame *frame)
 static void make_packets(struct psr_fake_rfi_part *part, const struct psr_fake_frame *frame)
 {
     const double samples = rint(part->d.width_s / frame->obs.tsamp_s);
-    const double channels = rint(part->d.bw_mhz / fabs(frame->obs.foff_mhz));
+    const double channels = rint(part->d.bw_mhz / frame->chan_mhz);
     const size_t nchan = frame->obs.nchan;
     part->packet_samples = samples > 1 ? (int64_t)fmin(samples, 1e15) : 1;
     part->packet_channels = channels > 1 ? (size_t)fmin(channels, (double)nchan) : 1;
@@ -174,7 +174,7 @@ struct psr_fake_band psr_fake_rfi_band(const struct psr_fake_frame *frame, doubl
 {
     const struct psr_obs *obs = &frame->obs;
     const bool ascending = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
-    const double half = fmax(bw_mhz, fabs(obs->foff_mhz)) / 2;
+    const double half = fmax(bw_mhz, frame->chan_mhz) / 2;
     if (!(freq_mhz > 0))
         return (struct psr_fake_band){0, obs->nchan};
     size_t low = find_channel(obs, ascending, freq_mhz - half),
@@ -289,7 +289,7 @@ static psr_status list_packets(const struct listing *l, psr_err *err)
 static struct psr_fake_band sweep_band(const struct listing *l, double begin_s, double end_s)
 {
     const struct psr_fake_rfi *r = &l->part->d;
-    const double width = fmax(r->bw_mhz, fabs(l->p->frame.obs.foff_mhz));
+    const double width = fmax(r->bw_mhz, l->p->frame.chan_mhz);
     const double first = r->freq_mhz + r->drift_mhz_s * (begin_s - r->t_s);
     const double last = r->freq_mhz + r->drift_mhz_s * (end_s - r->t_s);
     if (r->freq_mhz == 0 || r->drift_mhz_s == 0 || !(end_s > begin_s))

@@ -65,11 +65,11 @@ static void apply_given(struct psr_ddplan_desc *d, const struct ddplan_given *g)
 static void take_observation(struct ddplan_options *o, const struct psr_obs *obs, int file_nbit)
 {
     struct psr_band *b = &o->desc.band;
-    double nchan = (double)obs->nchan;
+    const struct psr_obs_band band = psr_obs_band(obs);
     b->tsamp_s = obs->tsamp_s;
     b->nchan = (int64_t)obs->nchan;
-    b->bw_mhz = fabs(obs->foff_mhz) * nchan;
-    b->fctr_mhz = obs->fch1_mhz + 0.5 * obs->foff_mhz * nchan - 0.5 * obs->foff_mhz;
+    b->bw_mhz = band.spacing_mhz * (double)obs->nchan;
+    b->fctr_mhz = (band.lowest_mhz + band.highest_mhz) / 2;
     o->desc.blocklen = obs->block_nsamp > 0 ? obs->block_nsamp : SIGPROC_BLOCKLEN;
     o->desc.cohdm = obs->chan_dm;
     if (o->nbit == 0)

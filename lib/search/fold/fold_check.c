@@ -13,6 +13,20 @@
 enum { NBIN_MAX = 1 << 20, NCAND_MAX = 1 << 20, BLOCK_MAX = 1 << 20 };
 static const size_t channels_max = 1 << 20;
 
+static psr_status check_band(const struct psr_fold_desc *d, psr_err *err)
+{
+    if (d->nchan > 1 && !(d->lofreq_mhz > 0 && d->width_mhz > 0))
+        return psr_fail(err, PSR_EINVAL,
+                        "fold: lowest channel at %g MHz, width %g MHz, must be above 0",
+                        d->lofreq_mhz, d->width_mhz);
+    for (size_t c = 0; d->freq_mhz && c < d->nchan; c++)
+        if (!(d->freq_mhz[c] > 0) || !isfinite(d->freq_mhz[c]))
+            return psr_fail_field(err, PSR_EINVAL, "freq_mhz",
+                                  "fold: channel %zu at %g MHz, must be above 0", c,
+                                  d->freq_mhz[c]);
+    return PSR_OK;
+}
+
 static psr_status check_spectra(const struct psr_fold_desc *d, psr_err *err)
 {
     if (d->nchan < 1 || d->nchan > channels_max || !psr_row_known(d->nbit, d->kind) ||
@@ -26,11 +40,7 @@ static psr_status check_spectra(const struct psr_fold_desc *d, psr_err *err)
         return psr_fail(err, PSR_EINVAL, "fold: sampling time = %g s, must be above 0", d->tsamp_s);
     if (!(fabs(d->voverc) < 1))
         return psr_fail(err, PSR_EINVAL, "fold: velocity = %g c, must be below 1", d->voverc);
-    if (d->nchan > 1 && !(d->lofreq_mhz > 0 && d->width_mhz > 0))
-        return psr_fail(err, PSR_EINVAL,
-                        "fold: lowest channel at %g MHz, width %g MHz, must be above 0",
-                        d->lofreq_mhz, d->width_mhz);
-    return PSR_OK;
+    return check_band(d, err);
 }
 
 static psr_status check_parts(const struct psr_fold_desc *d, psr_err *err)
@@ -116,16 +126,33 @@ static double delay_at(const struct psr_fold_desc *d, double dm, double freq_mhz
     return psr_delay_s(PSR_DMCONST_PRESTO, dm, freq_mhz * (1.0 + d->voverc));
 }
 
-double psr_fold_delay(const struct psr_fold_desc *d, double dm, size_t k)
+static double table_mhz(const struct psr_fold_desc *d, size_t k)
+{
+    return d->freq_mhz[d->ascending ? k : d->nchan - 1 - k];
+}
+
+static double find_top(const struct psr_fold_desc *d, size_t band)
 {
     const size_t per_band = d->nchan / d->nsub;
     const double band_mhz = d->width_mhz * (double)per_band;
     const double first_mhz = d->lofreq_mhz + band_mhz - d->width_mhz;
+    double top_mhz = 0;
+    if (!d->freq_mhz)
+        return first_mhz + (double)band * band_mhz;
+    for (size_t k = band * per_band; k < (band + 1) * per_band; k++)
+        top_mhz = fmax(top_mhz, table_mhz(d, k));
+    return top_mhz;
+}
+
+double psr_fold_delay(const struct psr_fold_desc *d, double dm, size_t k, struct psr_fold_top *top)
+{
+    const size_t band = k / (d->nchan / d->nsub);
     if (d->nchan == 1)
         return 0;
-    const double delay_s = delay_at(d, dm, d->lofreq_mhz + (double)k * d->width_mhz) -
-                           delay_at(d, dm, first_mhz + (double)(k / per_band) * band_mhz);
-    return delay_s / d->tsamp_s + 0.5;
+    if (top->end != band + 1)
+        *top = (struct psr_fold_top){band + 1, find_top(d, band)};
+    const double mhz = d->freq_mhz ? table_mhz(d, k) : d->lofreq_mhz + (double)k * d->width_mhz;
+    return (delay_at(d, dm, mhz) - delay_at(d, dm, top->mhz)) / d->tsamp_s + 0.5;
 }
 
 size_t psr_fold_blocks_ahead(const struct psr_fold_desc *d, size_t most)
@@ -163,12 +190,13 @@ size_t psr_fold_store_bytes(int nbit)
 static double count_window(const struct psr_fold_desc *d)
 {
     double dm = 0, most = 0;
+    struct psr_fold_top top = {0};
     size_t nkept = 0;
     for (size_t i = 0; i < d->ncand; i++)
         dm = fmax(dm, d->cand[i].dm);
     for (size_t k = 0; k < d->nchan; k++)
         if (!d->keep || d->keep[d->ascending ? k : d->nchan - 1 - k]) {
-            most = fmax(most, psr_fold_delay(d, dm, k));
+            most = fmax(most, psr_fold_delay(d, dm, k, &top));
             nkept++;
         }
     const size_t ahead = psr_fold_blocks_ahead(d, most < 1e8 ? (size_t)most : 0);

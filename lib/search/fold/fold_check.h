@@ -11,9 +11,16 @@ PSR_MUST_CHECK psr_status psr_fold_check(const struct psr_fold_desc *desc, psr_e
 /* Status: PSR_ENOMEM beyond the limit of desc */
 PSR_MUST_CHECK psr_status psr_fold_check_memory(const struct psr_fold_desc *desc, psr_err *err);
 
+/* The highest centre of a channel in a sub-band, the one that was asked for last; zeros: none was. */
+struct psr_fold_top {
+    size_t end; /* 1 + its number */
+    double mhz;
+};
+
 /* Delay of channel k, from the lowest, behind the highest channel of its sub-band, in samples, with
  * 1/2 to be rounded: in prepfold's arithmetic. */
-double psr_fold_delay(const struct psr_fold_desc *desc, double dm, size_t k);
+double psr_fold_delay(const struct psr_fold_desc *desc, double dm, size_t k,
+                      struct psr_fold_top *top);
 
 /* Blocks that must follow a block, if the longest delay is "most" samples; blocks that the window of
  * nkept channels has room for; bytes of a sample in it. */

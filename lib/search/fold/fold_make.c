@@ -17,11 +17,12 @@ static psr_status set_delays(struct psr_fold *f, size_t i, psr_err *err)
 {
     const struct psr_fold_desc *d = &f->d;
     struct psr_fold_cube *cube = &f->cube[i];
+    struct psr_fold_top top = {0};
     size_t most = 0, kept = 0;
     for (size_t k = 0; k < d->nchan; k++) {
         if (d->keep && !d->keep[d->ascending ? k : d->nchan - 1 - k])
             continue;
-        const double delay = psr_fold_delay(d, cube->cand.dm, k);
+        const double delay = psr_fold_delay(d, cube->cand.dm, k, &top);
         if (!(delay < 1e8))
             return psr_fail(err, PSR_EINVAL,
                             "fold: candidate %zu: DM = %g delays by %g samples within a sub-band, "

@@ -21,6 +21,16 @@ static void set_steps(struct psr_fold_trials *t, double length_s)
     }
 }
 
+static double find_highest(const struct psr_pfd *p)
+{
+    double high_mhz = 0;
+    if (!p->sub_mhz)
+        return p->lofreq_mhz + (p->nchan - 1.0) * p->width_mhz;
+    for (int32_t j = 0; j < p->nsub; j++)
+        high_mhz = fmax(high_mhz, p->sub_mhz[j]);
+    return high_mhz;
+}
+
 psr_status psr_fold_trials_init(struct psr_fold_trials *t, const struct psr_pfd *fold,
                                 const struct psr_fold_times *times, psr_err *err)
 {
@@ -29,7 +39,8 @@ psr_status psr_fold_trials_init(struct psr_fold_trials *t, const struct psr_pfd 
                                   .nsub = (size_t)fold->nsub,
                                   .nbin = (size_t)fold->nbin,
                                   .nperiod = (size_t)fold->nperiod,
-                                  .npdot = (size_t)fold->npdot};
+                                  .npdot = (size_t)fold->npdot,
+                                  .high_mhz = find_highest(fold)};
     t->part_s = calloc(t->npart, sizeof *t->part_s);
     t->fdot = calloc(t->npdot, sizeof *t->fdot);
     t->fdotdot = calloc(t->npdot, sizeof *t->fdotdot);
@@ -82,9 +93,8 @@ double psr_fold_trials_dm_bins(const struct psr_fold_trials *t, double dm, size_
     const double bins_per_s = p->fold.f * p->nbin, doppler = 1.0 + p->voverc;
     const double band_mhz = p->width_mhz * (p->nchan / p->nsub);
     const double first_mhz = p->lofreq_mhz + band_mhz - p->width_mhz;
-    const double high_mhz = p->lofreq_mhz + (p->nchan - 1.0) * p->width_mhz;
-    const double high_s = psr_delay_s(PSR_DMCONST_PRESTO, dm, high_mhz * doppler);
-    const double mhz = (first_mhz + (double)j * band_mhz) * doppler;
+    const double high_s = psr_delay_s(PSR_DMCONST_PRESTO, dm, t->high_mhz * doppler);
+    const double mhz = (p->sub_mhz ? p->sub_mhz[j] : first_mhz + (double)j * band_mhz) * doppler;
     return (psr_delay_s(PSR_DMCONST_PRESTO, dm, mhz) - high_s) * bins_per_s;
 }
 

@@ -11,6 +11,7 @@ struct psr_fold_trials {
     size_t npart, nsub, nbin, nperiod, npdot;
     double *part_s;         /* [npart] when parts begin */
     double *fdot, *fdotdot; /* [npdot] differences from the folded values, Hz/s and Hz/s^2 */
+    double high_mhz;        /* centre of the highest channel */
 };
 
 /* One trial: its numbers in the lists of the .pfd; pddot as pdot, the middle if none is searched. */
