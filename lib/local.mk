@@ -119,6 +119,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/claim.h \
 	lib/base/clock.h \
 	lib/base/clones.h \
+	lib/base/companions.c \
+	lib/base/companions.h \
 	lib/base/copy_desc.c \
 	lib/base/copy_desc.h \
 	lib/base/dada_ring.c \
@@ -147,9 +149,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/quantile.c \
 	lib/base/quantile.h \
 	lib/base/outfile.c \
+	lib/base/outfile_messages.c \
 	lib/base/outfile_steps.h \
 	lib/base/output_group.c \
 	lib/base/overwrite_check.c \
+	lib/base/part_name.c \
+	lib/base/part_name.h \
 	lib/base/path.c \
 	lib/base/path.h \
 	lib/base/rough_root.h \

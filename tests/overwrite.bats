@@ -279,6 +279,43 @@ make_line() {
     chi2sig </dev/null >/dev/null
 }
 
+# A tool reads more files than it is given: those with names that are derived from the input's.
+@test "what is read beside an input is an input" {
+    fakebin -q -seed 1 -tobs 1.048576 -tsamp 256 -nchans 8 -nbits 8 -period 0.05 -o s.fil
+    gpudedisp -q -nobary -lodm 40 -dmstep 1 -numdms 3 -o s s.fil
+    gpuaccel-pulscan -q -sigma 1 s_DM4?.00.dat
+    lists="s_DM40.00_ACCEL_0 s_DM41.00_ACCEL_0 s_DM42.00_ACCEL_0"
+    ls $lists s_DM40.00_ACCEL_0.cand s_DM40.00.inf
+    find . -type f | sort | xargs cksum >before
+    for beside in s_DM40.00.inf ./s_DM40.00.inf s_DM40.00_ACCEL_0.cand s_DM40.00_ACCEL_0; do
+        for option in -o -csv -json -rejects; do
+            refuses 1 "$beside would be written over .*, which is read" accelsift $option $beside $lists
+        done
+    done
+    refuses 1 's_DM40.00.inf would be written over' gpuaccel-pulscan -q -json -o s_DM40.00.inf s_DM40.00.dat
+    find . -type f | sort | xargs cksum | cmp before
+    ln -s s_DM40.00.inf other.inf
+    refuses 1 "other.inf" accelsift -o other.inf $lists
+}
+
+@test "what a killed run was writing goes when the file is made anew, and what is being written stays" {
+    make="fakebin -q -seed 1 -tsamp 64 -nchans 256 -nbits 8 -period 0.05 -o s.fil"
+    $make -tobs 10000 3>&- &
+    first=$!
+    for _ in $(seq 200); do [ -z "$(ls s.fil.part?????? 2>/dev/null)" ] || break; sleep 0.02; done
+    part=$(ls s.fil.part??????)
+    # Others' files with such names are no leftovers, nor is what is still written.
+    echo mine >s.fil.part000000
+    echo mine >s.fil.partial
+    $make -tobs 0.01
+    [ "$(ls s.fil.part* | wc -l)" -eq 3 ]
+    { kill -KILL $first && wait $first; } 2>/dev/null || true
+    [ -e "$part" ]
+    $make -tobs 0.02
+    [ ! -e "$part" ]
+    [ "$(cat s.fil.part000000 s.fil.partial)" = $'mine\nmine' ]
+}
+
 @test "no output goes through a link, but to what is no file" {
     make_line a
     cp "$g8" in.fil

@@ -29,7 +29,7 @@ begun() {
 
 # undated FILE: without dates and times.
 undated() {
-    sed -E 's/"report.html", "bytes": [0-9]+, "xxh": "[^"]*"/-/; s/"start_utc": "[^"]*", "seconds": [0-9.]+/-/; s/"seconds": \{[^}]*\}/-/' "$1"
+    sed -E 's/"(report.html|[^"]*.psrsearch.json)", "bytes": [0-9]+, "xxh": "[^"]*"/-/; s/"start_utc": "[^"]*", "seconds": [0-9.]+/-/; s/"seconds": \{[^}]*\}/-/' "$1"
 }
 
 # same_search DIR DIR: the same files with the same bytes, but for dates, times and messages.
@@ -57,12 +57,12 @@ same_search() {
     [ "$(value folded summary)" -eq "$(ls d/*.pfd | wc -l)" ]
     grep -q '^psrsearch: best candidate: x_DM' said
     [[ $(begun) == "mask plan search sift fold "* ]]
-    # No series on disk, and a record of every file but messages, records and the summary.
+    # No series on disk, and a record of every file but messages and records.
     fails ls d/*.dat
     grep -oE '"name": "[^"]*", "bytes": [0-9]+' d/x.steps.json | sed 's/"//g; s/,//g' |
         while read -r _ name _ bytes; do [ "$(stat -c %s "d/$name")" -eq "$bytes" ]; done
     diff <(grep -oE '"name": "[^"]*", "bytes"' d/x.steps.json | cut -d'"' -f4 | sort) \
-        <(ls d | grep -vE '\.log$|steps\.json$|psrsearch\.json$' | sort)
+        <(ls d | grep -vE '\.log$|steps\.json$' | sort)
     for step in mask plan search sift fold; do
         grep -q "^{\"step\": \"$step\", \"command\": \[\"" d/x.steps.json
         [ -s d/x_$step.log ]
@@ -127,9 +127,38 @@ same_search() {
     sed -i 's/"version": "/"version": "0/' d/x.steps.json
     $run x.fil 2>said
     [[ $(begun) == "mask plan search sift fold "* ]]
+    # Of records that were cut nobody knows whose the files are.
     head -c 100 d/x.steps.json >cut && cp cut d/x.steps.json
-    $run x.fil 2>said
-    [[ $(begun) == "mask plan search sift fold "* ]]
+    refuses 1 'd/x_rfifind[a-z.]*: is there, and no search has recorded it' $run -q x.fil
+}
+
+# Only what the records name, and as they name it, is removed.
+@test "files of others stay" {
+    $run -q -ncands 2 x.fil
+    printf 'PSRJ J0000+0000\nRAJ 00:00:00\nDECJ 00:00:00\nF0 25.5754475703\nPEPOCH 50000\nDM 40\n' >p.par
+    gpufold -q -par p.par -nosearch -o d/x x.fil
+    others="x_rfifind.weights x.sift.notes x_DM1.00.dat x_DM1.00_ACCEL_4.txt x.clean.mask.old x.fold.json.bak x_rfifind.weights.part000000"
+    for name in $others; do
+        echo mine >"d/$name"
+    done
+    fold=$(ls d/x_x_*.bestprof | tail -n 1)
+    echo mine >>"$fold"
+    (cd d && cksum x_PSR* $others "${fold#d/}") >before
+    touch x.fil
+    $run -q -ncands 0 -numharm 2 x.fil
+    (cd d && cksum x_PSR* $others "${fold#d/}") | cmp before -
+    fails grep -q 'x_PSR\|weights\|notes\|ACCEL_4[.]txt"\|_Cand_' d/x.steps.json
+    [ "$(ls d/x_x_* | wc -l)" -eq 1 ]
+    # Those with the name of a result end the run, before it writes.
+    refuses 1 "$fold: is there, and no search has recorded it" $run -q -ncands 2 -numharm 2 x.fil
+    echo mine >d/x_DM1.02_ACCEL_4
+    refuses 1 'd/x_DM1.02_ACCEL_4: is there, and no search has recorded it' $run -q -ncands 0 -sigma 3 x.fil
+    # The search is complete, and what was found is sifted again.
+    printf 'NAME,P0,DM\nJ0000+0000,0.0391,40\n' >cat.csv
+    refuses 1 'd/x_DM1.02_ACCEL_4: is there' $run -q -ncands 0 -numharm 2 -catalogue cat.csv x.fil
+    rm d/x_DM1.02_ACCEL_4
+    rm "$fold"
+    $run -q -ncands 2 x.fil
 }
 
 @test "the summary counts what is marked, and names the best without marks" {
@@ -231,8 +260,14 @@ tools_here() {
     tools_here
     printf '#!/bin/sh\necho no such luck >&2\nexit 3\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
-    one_line '^psrsearch: step sift failed with exit code 3; its messages are in d/x_sift.log; command: accelsift '
-    grep -q 'no such luck' d/x_sift.log
+    one_line '^psrsearch: step sift failed with exit code 3: no such luck; its messages are in d/x_sift.log$'
+    [[ $(head -n 1 d/x_sift.log) == '# accelsift '* ]]
+    printf '#!/bin/sh\nhead -c 100000 /dev/zero >&2; printf "\\na \\033[31mred\\n\\n" >&2; exit 1\n' >bin/accelsift
+    run -1 --separate-stderr $run -q x.fil
+    one_line '^psrsearch: step sift failed with exit code 1: a .\[31mred; its'
+    printf '#!/bin/sh\nexit 1\n' >bin/accelsift
+    run -1 --separate-stderr $run -q x.fil
+    one_line '^psrsearch: step sift failed with exit code 1; its messages' 
     [ "$(wc -l <d/x.steps.json)" -eq 3 ]
     printf '#!/bin/sh\nkill -SEGV $$\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
@@ -249,6 +284,12 @@ tools_here() {
 
 @test "input and folder are checked first" {
     refuses 1 'no.fil: ' $run -q no.fil
+    refuses 1 'no.cat: No such file' $run -n -catalogue no.cat x.fil
+    refuses 1 'no.par: No such file' $run -n -par no.par x.fil
+    refuses 1 'no.birds: No such file' $run -n -zaplist no.birds x.fil
+    mkfifo pipe
+    refuses 1 'pipe: is not a regular file' timeout 20 $run -n pipe
+    refuses 1 'pipe: is not a regular file' timeout 20 $run -n -par pipe x.fil
     refuses 2 'no input given' $run
     refuses 2 'standard input can be read once only' $run -
     refuses 2 "'slow' is none of fast, normal and deep" $run -budget slow x.fil
@@ -268,6 +309,38 @@ tools_here() {
     cp x.fil e/x.fil
     refuses 1 'x_DM.inf' $run -q -o e e/x.fil e/x_DM.inf
     [ -s e/x_DM.inf ]
+}
+
+# Nothing is written through a link or into a pipe, by any name that a search writes.
+@test "links, pipes and other files with the names of outputs" {
+    mkdir d
+    cp x.fil kept.fil
+    for name in x_mask.log x_plan.log x_search.log x_sift.log x_fold.log x_report.log x_rfifind.mask x.plan x.cand x.sift \
+        x.sift.json x.fold.json x.psrsearch.json x.steps.json report.html candidates.csv psrsearch.lock; do
+        ln -s ../x.fil d/$name
+        refuses 1 "d/$name" $run -q x.fil
+        rm d/$name
+        ln -s nowhere d/$name
+        refuses 1 "d/$name" $run -q x.fil
+        rm d/$name
+        ln x.fil d/$name
+        refuses 1 "d/$name" $run -q x.fil
+        rm d/$name
+        mkfifo d/$name
+        refuses 1 "d/$name: " timeout 20 $run -q x.fil
+        rm d/$name
+        cmp x.fil kept.fil
+    done
+    ls d >left
+    [ ! -s left ]
+    # A log of one's own, with one name or two, is kept; a log of psrsearch with two names keeps the other.
+    echo mine >d/x_mask.log
+    refuses 1 'd/x_mask.log: is there, and is no log of psrsearch' $run -q x.fil
+    echo '# gpurfifind' >d/x_mask.log
+    ln d/x_mask.log other
+    $run -q x.fil
+    [ "$(cat other)" = '# gpurfifind' ]
+    [ "$(wc -l <d/x_mask.log)" -gt 1 ]
 }
 
 # waits_for NAME: until it is there.

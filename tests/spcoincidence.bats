@@ -38,6 +38,25 @@ setup() {
     cmp b1.cand before
 }
 
+@test "a list is one beam by whatever names" {
+    mkdir d
+    ln b1.cand d/hard
+    ln -s ../b1.cand d/soft
+    cp b1.cand before
+    for other in b1.cand ./b1.cand d/../b1.cand d/hard d/soft; do
+        refuses 1 "$other: is given twice" spcoincidence b1.cand b2.cand $other
+        refuses 1 "$other: is given twice" spcoincidence -update b1.cand b2.cand $other
+        refuses 1 "$other|one file" spcoincidence -o $other b1.cand b2.cand
+    done
+    # All lists can be written, or none is.
+    rm b1.cand
+    refuses 1 'd/soft: ' spcoincidence -update b2.cand b3.cand d/soft
+    cp before b1.cand
+    cp b2.cand was
+    refuses 1 'd/soft: is a link' spcoincidence -update b2.cand b3.cand d/soft
+    cmp b2.cand was
+}
+
 @test "bad input is one line" {
     run -2 --separate-stderr spcoincidence b1.cand
     [[ $stderr == *"at least 2"* ]]

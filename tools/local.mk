@@ -238,11 +238,14 @@ bin_psrsearch_SOURCES = \
 	tools/common/quote.c \
 	tools/common/quote.h \
 	tools/psrsearch/files.c \
+	tools/psrsearch/log.c \
 	tools/psrsearch/main.c \
 	tools/psrsearch/options.c \
+	tools/psrsearch/outputs.c \
 	tools/psrsearch/plan.c \
 	tools/psrsearch/psrsearch.h \
 	tools/psrsearch/records.c \
+	tools/psrsearch/records_file.c \
 	tools/psrsearch/results.c \
 	tools/psrsearch/run_step.c \
 	tools/psrsearch/steps.c \

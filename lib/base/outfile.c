@@ -3,6 +3,7 @@
 
 #include "c_locale.h"
 #include "dada_ring.h"
+#include "part_name.h"
 #include "path.h"
 
 #include <errno.h>
@@ -13,20 +14,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     BUFFER_BYTES = 64 << 10,
-    SUFFIX_CHARS = 6, /* 62^6 names: a clash is tried again */
+    SUFFIX_CHARS = PSR_PART_LETTERS,
     MAX_TRIES = 100,
     NAME_BYTES = 255, /* where the file system does not say */
 };
 
-static const char part[] = ".part";
+static const char part[] = PSR_PART;
 
 struct psr_outfile {
     char *name;   /* as the caller gave it, for messages */
@@ -133,21 +132,6 @@ static psr_status flush_buffer(psr_outfile *f, psr_err *err)
     return st;
 }
 
-/* Any thread may ask for a name at any time, so there is no counter and no umask juggling: the
- * system refuses a name that exists and applies the umask itself. */
-static void make_suffix(char *suffix)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    uint64_t r;
-    if (getrandom(&r, sizeof r, GRND_NONBLOCK) != (ssize_t)sizeof r) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        r = ((uint64_t)now.tv_nsec << 22) ^ (uint64_t)now.tv_sec ^ ((uint64_t)getpid() << 44);
-    }
-    for (int i = 0; i < SUFFIX_CHARS; i++, r /= 62)
-        suffix[i] = letters[r % 62];
-}
-
 /* Keeps the file open unless descriptors are scarce.  A new descriptor is the lowest free one, so
  * its number shows how many the process uses. */
 static void spare_descriptors(psr_outfile *f)
@@ -170,7 +154,7 @@ static psr_status open_temp(psr_outfile *f, psr_err *err)
         return psr_fail_nomem(err, f->name, (double)stem);
     strcat(strcpy(f->temp, f->target), part);
     for (int i = 0; i < MAX_TRIES && f->fd < 0; i++) {
-        make_suffix(f->temp + stem);
+        psr_part_suffix(f->temp + stem);
         f->fd = open(f->temp, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (f->fd < 0 && errno != EEXIST)
             break;

@@ -2,10 +2,14 @@
 #include <psrkit/outfile.h>
 #include <psrkit/tool.h>
 
+#include "companions.h"
 #include "dada_ring.h"
+#include "part_name.h"
 #include "path.h"
 
+#include <dirent.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -192,9 +196,63 @@ static psr_status check(struct psr_overwrite_check *c, const char *path, const c
                     : fail_second_use(f, name, of, err);
 }
 
+static psr_status check_companion(void *ctx, const char *name, psr_err *err)
+{
+    return check(ctx, name, NULL, true, err);
+}
+
 psr_status psr_overwrite_check_input(struct psr_overwrite_check *c, const char *path, psr_err *err)
 {
-    return path ? check(c, path, NULL, true, err) : PSR_OK;
+    if (!path)
+        return PSR_OK;
+    psr_status st = check(c, path, NULL, true, err);
+    const bool file = strcmp(path, "-") != 0 && !psr_dada_ring_is_name(path);
+    return st || !file ? st : psr_each_companion(path, check_companion, c, err);
+}
+
+static void forget_parts(struct psr_overwrite_check *c)
+{
+    for (size_t k = 0; k < c->npart; k++)
+        free(c->part[k]);
+    free(c->part_folder);
+    c->npart = 0;
+    c->part_folder = NULL;
+}
+
+/* Names of files that are, or were, being written in a folder.  What cannot be read is not removed. */
+static void list_parts(struct psr_overwrite_check *c, const char *path, size_t n)
+{
+    struct dirent *e;
+    forget_parts(c);
+    c->part_folder = strndup(path, n);
+    DIR *d = c->part_folder ? opendir(n ? c->part_folder : ".") : NULL;
+    while (d && (e = readdir(d))) {
+        char *name = strstr(e->d_name, PSR_PART) ? strdup(e->d_name) : NULL;
+        if (name && psr_grow(&c->part, &c->part_room, c->npart, sizeof *c->part, "names", NULL))
+            free(name);
+        else if (name)
+            c->part[c->npart++] = name;
+    }
+    if (d)
+        closedir(d);
+}
+
+static void remove_leftovers(struct psr_overwrite_check *c, const char *path)
+{
+    const char *base = psr_path_file(path);
+    const size_t n = (size_t)(base - path), length = strlen(base);
+    const size_t tail = strlen(PSR_PART) + PSR_PART_LETTERS;
+    if (!c->part_folder || strlen(c->part_folder) != n || memcmp(c->part_folder, path, n) != 0)
+        list_parts(c, path, n);
+    for (size_t k = 0; k < c->npart; k++) {
+        char *name = NULL;
+        if (strncmp(c->part[k], base, length) != 0 || strlen(c->part[k]) != length + tail ||
+            asprintf(&name, "%.*s%s", (int)n, path, c->part[k]) < 0)
+            continue;
+        if (psr_outfile_is_leftover(name))
+            unlink(name);
+        free(name);
+    }
 }
 
 psr_status psr_overwrite_check_output(struct psr_overwrite_check *c, const char *path,
@@ -203,7 +261,11 @@ psr_status psr_overwrite_check_output(struct psr_overwrite_check *c, const char 
     if (!path)
         return PSR_OK;
     psr_status st = check(c, path, of, false, err);
-    return st || !strcmp(path, "-") ? st : psr_outfile_check_path(path, err);
+    if (!st && strcmp(path, "-") != 0)
+        st = psr_outfile_check_path(path, err);
+    if (!st && strcmp(path, "-") != 0 && !psr_path_is_descriptor(path))
+        remove_leftovers(c, path);
+    return st;
 }
 
 void psr_overwrite_check_clear(struct psr_overwrite_check *c)
@@ -213,6 +275,8 @@ void psr_overwrite_check_clear(struct psr_overwrite_check *c)
     free(c->file);
     free(c->slot);
     free(c->folder);
+    forget_parts(c);
+    free(c->part);
     *c = (struct psr_overwrite_check){0};
 }
 

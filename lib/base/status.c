@@ -1,19 +1,11 @@
 /* Formats errors and notes. */
-#include <psrkit/status.h>
+#include <psrkit/tool.h>
 
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Control characters in file names or header strings must not reach a terminal. */
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-}
 
 /* Two names of the system's greatest length, and what is wrong with them. */
 enum { WHOLE_BYTES = 2 * PATH_MAX + 1024, HEAD_BYTES = 128 };
@@ -33,7 +25,7 @@ static void put_message(psr_err *err, psr_status code, const char *whole)
     }
     strcpy(to, tail);
     err->code = code;
-    make_printable(err->msg);
+    psr_make_printable(err->msg);
 }
 
 /* Field and arguments may be those of err. */
@@ -45,7 +37,7 @@ static void format_message(psr_err *err, psr_status code, const char *field, con
     snprintf(name, sizeof name, "%s", field);
     put_message(err, code, whole);
     strcpy(err->field, name);
-    make_printable(err->field);
+    psr_make_printable(err->field);
 }
 
 psr_status psr_fail(psr_err *err, psr_status code, const char *fmt, ...)

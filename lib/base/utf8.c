@@ -1,4 +1,4 @@
-/* Finds the length of UTF-8 characters. */
+/* Finds the length of UTF-8 characters, and those that must not reach a terminal. */
 #include <psrkit/tool.h>
 
 size_t psr_utf8_length(const char *text)
@@ -14,4 +14,21 @@ size_t psr_utf8_length(const char *text)
     }
     const bool none = code >= 0x110000 || code >> 11 == 0x1b || (code & 0xfffe) == 0xfffe;
     return none || code < least[n] ? 0 : n;
+}
+
+/* Control characters, those of ISO 8859-1 too. */
+static bool is_control(const unsigned char *at)
+{
+    return *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
+}
+
+void psr_make_printable(char *text)
+{
+    for (size_t n; *text; text += n) {
+        n = psr_utf8_length(text);
+        const bool plain = n && !is_control((unsigned char *)text);
+        n = n ? n : 1;
+        for (size_t k = 0; k < n && !plain; k++)
+            text[k] = '?';
+    }
 }

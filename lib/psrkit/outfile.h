@@ -71,6 +71,17 @@ PSR_MUST_CHECK psr_status psr_outfile_commit(psr_outfile *f, psr_err *err);
 /* Closes and removes the temporary file; NULL is allowed. */
 void psr_outfile_abort(psr_outfile *f);
 
+/* Creates an empty file for what other programs write to a descriptor, such as their messages, which
+ * can be read while they run.  It takes the place of a file of this name, of which other names
+ * keep what they have.
+ * Returned: *fd, for appending; the caller closes it; -1 on error
+ * Status:   those of psr_outfile_create, PSR_EIO for what is not a regular file */
+PSR_MUST_CHECK psr_status psr_outfile_open_messages(int *fd, const char *path, psr_err *err);
+
+/* Whether the file was left by a run that was killed: its name is that of a file that was being
+ * written, by a process that is no more, or a day ago on another machine. */
+bool psr_outfile_is_leftover(const char *path);
+
 /* --- groups of files -------------------------------------------------------------------------- */
 
 /* Output files that get their final names together, or not at all.
@@ -148,15 +159,20 @@ struct psr_overwrite_check {
     size_t nslot;
     char *folder; /* folder of the last name, and its device and inode */
     uint64_t folder_dev, folder_ino;
+    char *part_folder; /* folder of the last output, and what was being written there */
+    char **part;       /* [npart] with capacity [part_room] */
+    size_t npart, part_room;
 };
 
-/* Registers an input.  NULL and a file that does not exist are accepted.
+/* Registers an input, and the files whose names are derived from its own: the .inf of a series, the
+ * .stats of a mask, the .cand and .inf of a list of candidates.  NULL and a file that does not exist
+ * are accepted.
  * Given:  path   copied; "-" is standard input
  * Status: PSR_EIO if it is already an output; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_overwrite_check_input(struct psr_overwrite_check *c, const char *path,
                                                     psr_err *err);
 
-/* Registers an output.
+/* Registers an output, and removes what runs of this user that were killed have left of it.
  * Given:  path   copied; "-" is standard output; NULL is accepted
  *         of   the input that it is made from, for messages; NULL: none in particular; borrowed
  * Status: PSR_EIO if it is already an input or output, or as psr_outfile_check_path; PSR_ENOMEM */

@@ -123,6 +123,10 @@ PSR_MUST_CHECK psr_status psr_file_digest(uint64_t *digest, int64_t *bytes, cons
  * readers reject them. */
 size_t psr_utf8_length(const char *text);
 
+/* Replaces control characters and bytes that are no UTF-8 by '?': names of files and texts of headers
+ * must not reach a terminal, a list or a message otherwise. */
+void psr_make_printable(char *text);
+
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 /* Writes JSON piece by piece, with the commas and the quotes.  The caller fills put and ctx, and

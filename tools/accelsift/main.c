@@ -14,7 +14,7 @@ struct run {
     struct psr_names lists;
     struct psr_zaplist birds, lines;
     struct psr_catalogue catalogue;
-    bool faulty; /* some lists were refused */
+    int code; /* exit code, if lists were refused */
     psr_err err;
 };
 
@@ -38,8 +38,7 @@ static void refuse(void *ctx, const char *path, const psr_err *why)
 {
     struct run *r = ctx;
     (void)path;
-    r->faulty = true;
-    cli_report(&r->tool, why);
+    r->code = cli_worse(r->code, cli_report(&r->tool, why));
 }
 
 static psr_status name_matches(struct run *r, const char *pattern)
@@ -177,7 +176,7 @@ static psr_status run(struct run *r, char *const *path, int n)
 
 int main(int argc, char **argv)
 {
-    struct run r = {.faulty = false};
+    struct run r = {.code = EXIT_SUCCESS};
     const int n = accelsift_options_parse(&r.opt, &r.tool, argc, argv);
     run_catch_signals();
     run_limit_threads(&r.opt.ncpus, r.opt.quiet ? NULL : r.tool.name);
@@ -191,5 +190,5 @@ int main(int argc, char **argv)
     free((void *)r.opt.known_f.text);
     free((void *)r.opt.run.bird_p);
     free((void *)r.opt.run.bird_f);
-    return cli_end(&r.tool, st, &r.err, r.faulty);
+    return cli_end(&r.tool, st, &r.err, r.code);
 }

@@ -29,6 +29,11 @@ int cli_report(const struct cli *tool, const psr_err *err)
     return CLI_EXIT_FAILURE;
 }
 
+int cli_worse(int a, int b)
+{
+    return a == CLI_EXIT_FAILURE || b == EXIT_SUCCESS ? a : b;
+}
+
 void cli_note(void *ctx, const char *msg)
 {
     const struct cli *tool = ctx;
@@ -57,11 +62,12 @@ int cli_close_stdout(const struct cli *tool, int code)
     return CLI_EXIT_FAILURE;
 }
 
-int cli_end(const struct cli *tool, psr_status st, const psr_err *err, bool faulty)
+int cli_end(const struct cli *tool, psr_status st, const psr_err *err, int code)
 {
     run_die_if_stopped();
-    int code = faulty ? CLI_EXIT_FAILURE : EXIT_SUCCESS;
-    return cli_close_stdout(tool, st == PSR_OK ? code : cli_report(tool, err));
+    if (st != PSR_OK)
+        code = cli_worse(code, cli_report(tool, err));
+    return cli_close_stdout(tool, code);
 }
 
 /* Prints text from a column on, broken at blanks and where it has line ends itself; the cursor

@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLI_EXIT_FAILURE = 1, CLI_EXIT_USAGE = 2 };
+/* Exit statuses other than 0: a fault of the machine or of what was asked, of the command line, and of
+ * the data, which no other attempt will mend. */
+enum { CLI_EXIT_FAILURE = 1, CLI_EXIT_USAGE = 2, CLI_EXIT_DATA = 3 };
 
 enum cli_type {
     CLI_HEADING, /* no option: name is a heading of --help */
@@ -99,8 +101,13 @@ bool cli_parse_clean(const struct cli *tool, const char *how);
 _Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* One line "TOOL: message" on standard error; exit code for main to return: 1. */
+/* One line "TOOL: message" on standard error; exit code for main to return: 3 for data that are
+ * malformed or not supported, else 1. */
 int cli_report(const struct cli *tool, const psr_err *err);
+
+/* The exit code of two outcomes: that of a failure, which another attempt may mend, outranks bad
+ * data. */
+int cli_worse(int a, int b);
 
 /* Remarks as "TOOL: message" on standard error; ctx is the struct cli. */
 void cli_note(void *ctx, const char *msg);
@@ -117,8 +124,8 @@ int cli_close_stdout(const struct cli *tool, int code);
 
 /* The end of a tool that catches signals: dies by one that was caught, or reports an error; then closes standard output.
  * Given:    st, err   the outcome
- *           faulty    part of the work failed, and has been reported
+ *           code      0, or the worst of cli_report if part of the work failed
  * Returned: exit code for main to return */
-int cli_end(const struct cli *tool, psr_status st, const psr_err *err, bool faulty);
+int cli_end(const struct cli *tool, psr_status st, const psr_err *err, int code);
 
 #endif

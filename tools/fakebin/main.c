@@ -80,5 +80,5 @@ int main(int argc, char **argv)
     run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = job.command ? run(&job) : psr_fail_nomem(&job.err, "command line", argc);
     fakebin_release(&job);
-    return cli_end(&job.tool, st, &job.err, false);
+    return cli_end(&job.tool, st, &job.err, EXIT_SUCCESS);
 }

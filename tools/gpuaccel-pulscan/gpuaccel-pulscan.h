@@ -69,6 +69,7 @@ struct accel_job {
     struct gnuplot plot;
     struct planeplot plane; /* of the best candidate, with -plot */
     psr_outfile *table;     /* of -csv and -json; NULL otherwise */
+    int code;               /* exit code, if files failed */
     size_t nfailed, nsearched, ncand;
     bool said_red; /* files of one kind have all red noise */
     int64_t ndone;

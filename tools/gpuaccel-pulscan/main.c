@@ -134,5 +134,5 @@ int main(int argc, char **argv)
     run_limit_threads(&job.opt.fourier.search.ncpus, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = run(&job, argv + 1, n);
     release(&job);
-    return cli_end(&job.tool, st, &job.err, job.nfailed > 0);
+    return cli_end(&job.tool, st, &job.err, job.code);
 }

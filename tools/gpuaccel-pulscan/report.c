@@ -8,7 +8,7 @@ void accel_report(struct accel_job *j, const char *path, const psr_err *err)
     psr_err named = *err;
     if (path && !strstr(err->msg, path))
         psr_fail(&named, err->code, "%s: %s", path, err->msg);
-    cli_report(&j->tool, &named);
+    j->code = cli_worse(j->code, cli_report(&j->tool, &named));
     j->nfailed++;
 }
 

@@ -131,5 +131,5 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     fourier_options_clear(&r.opt.fourier);
-    return cli_end(&r.tool, st, &r.err, false);
+    return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
 }

@@ -55,5 +55,5 @@ int main(int argc, char **argv)
     run_catch_signals();
     run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
-    return cli_end(&r.tool, st, &r.err, false);
+    return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
 }

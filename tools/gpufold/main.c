@@ -10,7 +10,7 @@ struct run {
     struct gpufold_options opt;
     struct cli tool;
     struct psr_candlist list;
-    bool faulty; /* a candidate was wrong, and has been reported */
+    int code; /* exit code, if a candidate was wrong and has been reported */
     struct run_progress progress;
     char **line; /* [list.n] of JSON, until it is printed */
     struct gpufold_roots roots;
@@ -53,8 +53,7 @@ static void print_line(void *ctx, size_t i)
 static void refuse_line(void *ctx, const psr_err *why)
 {
     struct run *r = ctx;
-    r->faulty = true;
-    cli_report(&r->tool, why);
+    r->code = cli_worse(r->code, cli_report(&r->tool, why));
 }
 
 static void refuse(void *ctx, size_t i, const psr_err *why)
@@ -147,5 +146,5 @@ int main(int argc, char **argv)
     free((void *)r.line);
     psr_candlist_clear(&r.list);
     gpufold_roots_clear(&r.roots);
-    return cli_end(&r.tool, st, &r.err, r.faulty);
+    return cli_end(&r.tool, st, &r.err, r.code);
 }

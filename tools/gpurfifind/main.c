@@ -107,5 +107,5 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.ncpus, r.opt.quiet ? NULL : r.tool.name);
     r.opt.run.nthread = r.opt.run.source.nthread = (int)r.opt.ncpus;
     psr_status st = run(&r);
-    return cli_end(&r.tool, st, &r.err, false);
+    return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
 }

@@ -26,10 +26,8 @@ char *report_path(const struct report *r, const char *name)
 void report_refuse(struct report *r, const psr_err *why)
 {
     psr_err line = *why;
-    for (char *c = line.msg; *c; c++)
-        if ((unsigned char)*c < 0x20)
-            *c = '?';
-    cli_report(r->tool, &line);
+    psr_make_printable(line.msg);
+    r->code = cli_worse(r->code, cli_report(r->tool, &line));
     if (psr_names_add(&r->problems, line.msg, &line))
         cli_report(r->tool, &line);
 }

@@ -17,7 +17,7 @@ static psr_status read_all(struct report *r, psr_err *err)
 }
 
 static psr_status report_folder(const struct cli *tool, const struct psrreport_options *opt,
-                                const char *folder, bool *faulty, psr_err *err)
+                                const char *folder, int *code, psr_err *err)
 {
     struct report *r = calloc(1, sizeof *r);
     if (!r)
@@ -28,7 +28,7 @@ static psr_status report_folder(const struct cli *tool, const struct psrreport_o
     psr_status st = read_all(r, err);
     if (!st && !run_stop_signal())
         st = report_write(r, err);
-    *faulty = r->problems.n > 0;
+    *code = r->code;
     report_clear(r);
     free(r);
     return st;
@@ -39,10 +39,10 @@ int main(int argc, char **argv)
     struct psrreport_options opt;
     struct cli tool;
     psr_err err;
-    bool faulty = false;
+    int code = EXIT_SUCCESS;
     const int n = psrreport_options_parse(&opt, &tool, argc, argv);
     run_catch_signals();
-    psr_status st = opt.overview ? report_overview(&tool, &opt, argv + 1, (size_t)n, &faulty, &err)
-                                 : report_folder(&tool, &opt, argv[1], &faulty, &err);
-    return cli_end(&tool, st, &err, faulty);
+    psr_status st = opt.overview ? report_overview(&tool, &opt, argv + 1, (size_t)n, &code, &err)
+                                 : report_folder(&tool, &opt, argv[1], &code, &err);
+    return cli_end(&tool, st, &err, code);
 }

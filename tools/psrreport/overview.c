@@ -24,7 +24,7 @@ struct overview {
     const struct cli *tool;
     const struct psrreport_options *opt;
     size_t ngood, nbad;
-    bool faulty;
+    int code;
 };
 
 static bool has_name(const struct report *r, const char *name)
@@ -168,7 +168,7 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
         *err = why;
     else
         put_row(o, r, st ? &why : NULL);
-    o->faulty = o->faulty || r->problems.n > 0;
+    o->code = cli_worse(o->code, r->code);
     report_clear(r);
     free(r);
     return st == PSR_ENOMEM ? st : o->html.status;
@@ -206,14 +206,14 @@ static psr_status put_all(struct overview *o, char *const *folder, size_t n, psr
 }
 
 psr_status report_overview(const struct cli *tool, const struct psrreport_options *opt,
-                           char *const *folder, size_t n, bool *faulty, psr_err *err)
+                           char *const *folder, size_t n, int *code, psr_err *err)
 {
     struct overview o = {.html = {.err = err}, .tool = tool, .opt = opt};
     psr_status st = psr_outfile_create(&o.html.f, opt->output ? opt->output : "report.html", err);
     if (st)
         return st;
     st = put_all(&o, folder, n, err);
-    *faulty = o.faulty;
+    *code = o.code;
     if (!st && !run_stop_signal())
         return psr_outfile_commit(o.html.f, err);
     psr_outfile_abort(o.html.f);

@@ -92,6 +92,7 @@ struct report {
     const struct psrreport_options *opt;
     const char *folder;
     struct psr_names files;    /* names in the folder, sorted */
+    int code;                  /* exit code, if there are problems */
     struct psr_names problems; /* lines about files that could not be used */
     bool has_inf;
     struct psr_inf inf; /* of the observation */
@@ -248,10 +249,10 @@ PSR_MUST_CHECK psr_status report_write_candyjar(psr_outfile *f, const struct rep
                                                 psr_err *err);
 
 /* Writes one page over folders, a row each.
- * Returned: *faulty   a file could not be used
+ * Returned: *code   the exit code, if a file could not be used
  * Status:   those of psr_outfile_write */
 PSR_MUST_CHECK psr_status report_overview(const struct cli *tool,
                                           const struct psrreport_options *opt, char *const *folder,
-                                          size_t n, bool *faulty, psr_err *err);
+                                          size_t n, int *code, psr_err *err);
 
 #endif

@@ -5,6 +5,8 @@ static psr_status take_step(void *ctx, char *text, struct json_value *object, bo
                             psr_err *err)
 {
     struct report *r = ctx;
+    if (!json_member(object, "step"))
+        return PSR_OK; /* a step that has begun, or the summary */
     psr_status st = psr_grow(&r->step, &r->step_room, r->nstep, sizeof *r->step, "a report", err);
     if (st)
         return st;

@@ -8,6 +8,7 @@
 #include <psrkit/outfile.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What follows ROOT in the names of a step's files; the first that matches says whose a file is. */
@@ -15,22 +16,43 @@ static const struct {
     const char *after_root;
     enum psrsearch_kind step;
 } patterns[] = {
-    {"_*_Cand_*.pfd*", PSRSEARCH_FOLD},
+    {"_*_Cand_*.pfd", PSRSEARCH_FOLD},
+    {"_*_Cand_*.pfd.bestprof", PSRSEARCH_FOLD},
+    {"_*_Cand_*.pfd.png", PSRSEARCH_FOLD},
     {".fold.json", PSRSEARCH_FOLD},
-    {"_fold.clean.*", PSRSEARCH_FOLD},
-    {"_PSR_*.pfd*", PSRSEARCH_PAR},
+    {"_fold.clean.json", PSRSEARCH_FOLD},
+    {"_fold.clean.mask", PSRSEARCH_FOLD},
+    {"_fold.clean.stats", PSRSEARCH_FOLD},
+    {"_PSR_*.pfd", PSRSEARCH_PAR},
+    {"_PSR_*.pfd.bestprof", PSRSEARCH_PAR},
+    {"_PSR_*.pfd.png", PSRSEARCH_PAR},
     {".par.json", PSRSEARCH_PAR},
-    {"_rfifind.*", PSRSEARCH_MASK},
+    {"_rfifind.mask", PSRSEARCH_MASK},
+    {"_rfifind.stats", PSRSEARCH_MASK},
+    {"_rfifind.inf", PSRSEARCH_MASK},
+    {"_rfifind.rfi", PSRSEARCH_MASK},
+    {"_rfifind.bytemask", PSRSEARCH_MASK},
+    {"_rfifind.zaplist", PSRSEARCH_MASK},
+    {"_rfifind.birds", PSRSEARCH_MASK},
+    {"_rfifind.moments", PSRSEARCH_MASK},
+    {"_rfifind.json", PSRSEARCH_MASK},
+    {"_rfifind.png", PSRSEARCH_MASK},
     {".plan", PSRSEARCH_PLAN},
     {"_DM*.inf", PSRSEARCH_SEARCH},
     {"_DM*.singlepulse", PSRSEARCH_SEARCH},
     {"_*MHz.singlepulse", PSRSEARCH_SEARCH},
-    {"_DM*_ACCEL_*", PSRSEARCH_SEARCH},
+    {"_DM*_ACCEL_*[0-9]", PSRSEARCH_SEARCH},
+    {"_DM*_ACCEL_*[0-9].cand", PSRSEARCH_SEARCH},
+    {"_DM*_ACCEL_*[0-9].txtcand", PSRSEARCH_SEARCH},
     {".cand", PSRSEARCH_SEARCH},
     {".bursts.json", PSRSEARCH_SEARCH},
-    {".clean.*", PSRSEARCH_SEARCH},
+    {".clean.json", PSRSEARCH_SEARCH},
+    {".clean.mask", PSRSEARCH_SEARCH},
+    {".clean.stats", PSRSEARCH_SEARCH},
     {".sift", PSRSEARCH_SIFT},
-    {".sift.*", PSRSEARCH_SIFT},
+    {".sift.csv", PSRSEARCH_SIFT},
+    {".sift.json", PSRSEARCH_SIFT},
+    {".sift.rejects", PSRSEARCH_SIFT},
     {".psrsearch.json", PSRSEARCH_NSTEP},
 };
 static const char *const report_files[] = {"report.html", "candidates.csv"};
@@ -78,44 +100,39 @@ psr_status psrsearch_files_of(struct psr_names *files, const struct psrsearch_pl
     return st;
 }
 
-static psr_status remove_file(const struct psrsearch_plan *p, const char *name, psr_err *err)
-{
-    char *path = psrsearch_join(p->dir, "/", name, NULL);
-    psr_status st = PSR_OK;
-    if (!path)
-        st = psr_fail_nomem(err, name, 256);
-    else if (unlink(path) != 0 && errno != ENOENT)
-        st = psr_fail_errno(err, "%s", path);
-    free(path);
-    return st;
-}
-
-psr_status psrsearch_files_remove(const struct psrsearch_plan *p, enum psrsearch_kind from,
-                                  psr_err *err)
-{
-    struct psr_names all = {.n = 0};
-    psr_status st = folder_list(&all, p->dir, err);
-    for (size_t i = 0; i < all.n && !st; i++) {
-        char *whole = psrsearch_join(all.name[i], NULL);
-        if (!whole) {
-            st = psr_fail_nomem(err, all.name[i], 256);
-            break;
-        }
-        const bool part = cut_part(whole);
-        const int step = step_of(p, whole);
-        if (step != NOT_OURS && (part || step >= (int)from))
-            st = remove_file(p, all.name[i], err);
-        free(whole);
-    }
-    psr_names_clear(&all);
-    return st;
-}
-
 /* Whether the name is that of the records of a search. */
 static bool is_record(const char *name)
 {
     const size_t n = strlen(name), tail = strlen(steps_suffix);
     return n > tail && !strcmp(name + n - tail, steps_suffix);
+}
+
+static psr_status remove_leftover(const struct psrsearch_plan *p, const char *name, psr_err *err)
+{
+    char *path = psrsearch_join(p->dir, "/", name, NULL);
+    psr_status st = PSR_OK;
+    if (!path)
+        st = psr_fail_nomem(err, name, 256);
+    else if (psr_outfile_is_leftover(path) && unlink(path) != 0 && errno != ENOENT)
+        st = psr_fail_errno(err, "%s", path);
+    free(path);
+    return st;
+}
+
+psr_status psrsearch_parts_remove(const struct psrsearch_plan *p, psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    psr_status st = folder_list(&all, p->dir, err);
+    for (size_t i = 0; i < all.n && !st; i++) {
+        char *whole = psrsearch_join(all.name[i], NULL);
+        if (!whole)
+            st = psr_fail_nomem(err, all.name[i], 256);
+        else if (cut_part(whole) && (step_of(p, whole) != NOT_OURS || is_record(whole)))
+            st = remove_leftover(p, all.name[i], err);
+        free(whole);
+    }
+    psr_names_clear(&all);
+    return st;
 }
 
 static psr_status check_record(const struct psrsearch_plan *p, const char *name, psr_err *err)
@@ -128,24 +145,50 @@ static psr_status check_record(const struct psrsearch_plan *p, const char *name,
                     name);
 }
 
-static psr_status check_file(struct psr_overwrite_check *c, const struct psrsearch_plan *p,
-                             const char *name, bool recorded, psr_err *err)
+/* Whether the name is that of a step's messages. */
+static bool is_log(const struct psrsearch_plan *p, const char *name)
 {
-    if (step_of(p, name) == NOT_OURS)
+    const size_t n = strlen(p->root);
+    if (strncmp(name, p->root, n) != 0 || name[n] != '_')
+        return false;
+    const char *step = name + n + 1;
+    for (int k = 0; k < PSRSEARCH_NSTEP; k++) {
+        const size_t length = strlen(p->step[k].name);
+        if (!strncmp(step, p->step[k].name, length) && !strcmp(step + length, ".log"))
+            return true;
+    }
+    return false;
+}
+
+/* What would wait for its reader, and others' files with the name of a log. */
+static psr_status check_kind(const char *path, bool log, psr_err *err)
+{
+    struct stat is;
+    if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode) && !S_ISLNK(is.st_mode))
+        return psr_fail(err, PSR_EIO, "%s: is there, and is not a regular file", path);
+    if (log && !psrsearch_is_log(path))
+        return psr_fail(err, PSR_EIO, "%s: is there, and is no log of psrsearch: name another -o",
+                        path);
+    return PSR_OK;
+}
+
+static psr_status check_file(struct psr_overwrite_check *c, const struct psrsearch_plan *p,
+                             const char *name, psr_err *err)
+{
+    const bool log = is_log(p, name);
+    if (!log && step_of(p, name) == NOT_OURS && !is_record(name))
         return PSR_OK;
-    if (!recorded)
-        return psr_fail(err, PSR_EIO,
-                        "%s/%s: is there, and no search has recorded it: name another -o", p->dir,
-                        name);
     char *path = psrsearch_join(p->dir, "/", name, NULL);
     psr_status st =
         path ? psr_overwrite_check_output(c, path, NULL, err) : psr_fail_nomem(err, name, 256);
+    if (!st)
+        st = check_kind(path, log, err);
     free(path);
     return st;
 }
 
 psr_status psrsearch_files_check(const struct psrsearch_plan *p, const struct psrsearch_options *o,
-                                 bool recorded, psr_err *err)
+                                 psr_err *err)
 {
     struct psr_names all = {.n = 0};
     struct psr_overwrite_check c = {0};
@@ -158,7 +201,7 @@ psr_status psrsearch_files_check(const struct psrsearch_plan *p, const struct ps
     for (size_t i = 0; i < all.n && !st; i++)
         st = check_record(p, all.name[i], err);
     for (size_t i = 0; i < all.n && !st; i++)
-        st = check_file(&c, p, all.name[i], recorded, err);
+        st = check_file(&c, p, all.name[i], err);
     psr_overwrite_check_clear(&c);
     psr_names_clear(&all);
     return st;

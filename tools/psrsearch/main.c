@@ -62,15 +62,22 @@ static psr_status decide_fold(struct run *r, int k)
 /* Whether the step need not be run: it is complete, or not wanted and without files. */
 static psr_status is_settled(struct run *r, int k, bool *settled)
 {
-    struct psr_names files = {.n = 0};
     psr_status st = decide_fold(r, k);
-    if (!st && r->plan.step[k].wanted)
-        return psrsearch_is_complete(settled, &r->records, &r->plan, &r->opt, kind_of(k), &r->err);
-    if (!st)
-        st = psrsearch_files_of(&files, &r->plan, kind_of(k), &r->err);
-    *settled = !r->records.line[k] && !files.n;
-    psr_names_clear(&files);
-    return st;
+    *settled = !r->records.line[k];
+    return st || !r->plan.step[k].wanted ? st
+                                         : psrsearch_is_complete(settled, &r->records, &r->plan,
+                                                                 &r->opt, kind_of(k), &r->err);
+}
+
+/* Removes what the records name, from the first step that is repeated on. */
+static psr_status remove_results(struct run *r, int first)
+{
+    psr_status st = psrsearch_remove_recorded(&r->plan, r->records.begun, &r->err);
+    if (!st && first < PSRSEARCH_NSTEP)
+        st = psrsearch_remove_recorded(&r->plan, r->records.summary, &r->err);
+    for (int k = first; k < PSRSEARCH_NSTEP && !st; k++)
+        st = psrsearch_remove_recorded(&r->plan, r->records.line[k], &r->err);
+    return st ? st : psrsearch_parts_remove(&r->plan, &r->err);
 }
 
 /* From the first step that is not settled on, nothing of an earlier run stays. */
@@ -80,13 +87,16 @@ static psr_status find_start(struct run *r, int *first)
     bool settled = true;
     for (*first = 0; *first < PSRSEARCH_NSTEP && !st && settled; *first += settled)
         st = is_settled(r, *first, &settled);
+    for (int k = *first; k < PSRSEARCH_NSTEP && !st; k++)
+        if (r->plan.step[k].wanted)
+            st = psrsearch_check_recorded(&r->records, &r->plan, kind_of(k), &r->err);
+    if (!st)
+        st = remove_results(r, *first);
     for (int k = *first; k < PSRSEARCH_NSTEP && !st; k++) {
         free(r->records.line[k]);
         r->records.line[k] = NULL;
     }
-    if (!st)
-        st = psrsearch_records_write(&r->records, &r->err);
-    return st ? st : psrsearch_files_remove(&r->plan, kind_of(*first), &r->err);
+    return st ? st : psrsearch_records_write(&r->records, &r->err);
 }
 
 static void tell_step(const struct run *r, const struct psrsearch_step *step)
@@ -97,24 +107,59 @@ static void tell_step(const struct run *r, const struct psrsearch_step *step)
     free(line);
 }
 
+/* Runs the tool, between the records that it has begun and that it has failed.
+ * Returned: *made   the files that it has made */
+static psr_status run_tool(struct run *r, int k, struct psr_names *made)
+{
+    const struct psr_names none = {.n = 0};
+    struct psrsearch_before before = {.n = 0};
+    psr_err other;
+    psr_status st = psrsearch_look_before(&before, &r->plan, kind_of(k), &r->err);
+    if (!st)
+        st = psrsearch_record_begun(&r->records, &r->plan, kind_of(k), &none, &r->err);
+    if (st) {
+        free(before.file);
+        return st;
+    }
+    st = psrsearch_run(&r->plan, kind_of(k), &r->err);
+    if (psrsearch_made(made, &before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
+        st = r->err.code;
+    if (st && made->n) {
+        (void)!psrsearch_record_begun(&r->records, &r->plan, kind_of(k), made, &other);
+    } else if (st) {
+        free(r->records.begun);
+        r->records.begun = NULL;
+        (void)!psrsearch_records_write(&r->records, &other);
+    }
+    free(before.file);
+    return st;
+}
+
 static psr_status run_step(struct run *r, int k)
 {
     const struct psrsearch_step *step = &r->plan.step[k];
     const double began_s = run_seconds();
     const time_t date = time(NULL);
+    struct psr_names made = {.n = 0};
     psr_status st = decide_fold(r, k);
     if (st || !step->wanted)
         return st;
-    tell_step(r, step);
-    st = psrsearch_run(&r->plan, kind_of(k), &r->err);
-    if (r->opt.verbose)
-        psrsearch_copy_log(&r->plan, kind_of(k), stderr);
+    if (k == PSRSEARCH_SIFT) /* takes all lists that are there */
+        st = psrsearch_check_recorded(&r->records, &r->plan, PSRSEARCH_SEARCH, &r->err);
     if (st)
         return st;
+    tell_step(r, step);
+    st = run_tool(r, k, &made);
+    if (r->opt.verbose)
+        psrsearch_copy_log(&r->plan, kind_of(k), stderr);
     const double seconds = run_seconds() - began_s;
-    if (!r->opt.quiet)
+    if (!st && !r->opt.quiet)
         fprintf(stderr, "psrsearch: %s: %.2f s\n", step->name, seconds);
-    return psrsearch_record(&r->records, &r->plan, &r->opt, kind_of(k), date, seconds, &r->err);
+    if (!st)
+        st = psrsearch_record(&r->records, &r->plan, &r->opt, kind_of(k), &made, date, seconds,
+                              &r->err);
+    psr_names_clear(&made);
+    return st;
 }
 
 /* The page shows what the other steps found. */
@@ -145,6 +190,8 @@ static psr_status report(struct run *r)
     psr_status st = psrsearch_results_read(&r->found, &r->plan, &r->err);
     if (!st)
         st = psrsearch_summary_write(&r->found, &r->plan, &r->opt, &r->records, &r->err);
+    if (!st)
+        st = psrsearch_record_summary(&r->records, &r->plan, &r->err);
     if (!st && !r->opt.quiet)
         psrsearch_summary_print(&r->found, &r->plan, &r->records);
     return st;
@@ -172,9 +219,9 @@ static psr_status search(struct run *r)
     int first = 0;
     psr_status st = claim(r);
     if (!st)
-        st = psrsearch_records_read(&r->records, &r->plan, &r->err);
+        st = psrsearch_files_check(&r->plan, &r->opt, &r->err);
     if (!st)
-        st = psrsearch_files_check(&r->plan, &r->opt, r->records.exists, &r->err);
+        st = psrsearch_records_read(&r->records, &r->plan, &r->err);
     if (!st)
         st = find_start(r, &first);
     if (!st)
@@ -199,5 +246,5 @@ int main(int argc, char **argv)
     if (!st)
         st = r.opt.dry_run ? print_commands(&r) : search(&r);
     psrsearch_plan_clear(&r.plan);
-    return cli_end(&r.tool, st, &r.err, false);
+    return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
 }

@@ -5,6 +5,7 @@
 #include <psrkit/source.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -102,6 +103,30 @@ static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_o
     return st;
 }
 
+/* --- inputs ----------------------------------------------------------------------------------- */
+
+/* Several steps read a file: so it is one, and not a pipe. */
+static psr_status check_readable(const char *path, psr_err *err)
+{
+    struct stat is;
+    if (stat(path, &is) != 0 || access(path, R_OK) != 0)
+        return psr_fail_errno(err, "%s", path);
+    return S_ISREG(is.st_mode) ? PSR_OK : psr_fail(err, PSR_EIO, "%s: is not a regular file", path);
+}
+
+/* What would otherwise be missed hours later. */
+static psr_status check_inputs(const struct psrsearch_options *o, psr_err *err)
+{
+    const char *const more[] = {o->catalogue, o->par, o->zaplist};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < o->ninput && !st; i++)
+        st = check_readable(o->input[i], err);
+    for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
+        if (more[i])
+            st = check_readable(more[i], err);
+    return st;
+}
+
 /* --- programs --------------------------------------------------------------------------------- */
 
 /* Returned: the folder of this program, malloc'd, with its slash; NULL where it is not known */
@@ -146,6 +171,8 @@ psr_status psrsearch_plan_make(struct psrsearch_plan *p, const struct psrsearch_
 {
     *p = (struct psrsearch_plan){.root = NULL};
     psr_status st = make_names(p, o, err);
+    if (!st)
+        st = check_inputs(o, err);
     if (!st)
         st = read_header(p, o, tool, err);
     if (!st)

@@ -102,17 +102,45 @@ PSR_MUST_CHECK psr_status psrsearch_files_of(struct psr_names *files,
                                              const struct psrsearch_plan *p,
                                              enum psrsearch_kind step, psr_err *err);
 
-/* Removes the files of steps from this one on, what was being written when a run was killed, and
- * the summary. */
-PSR_MUST_CHECK psr_status psrsearch_files_remove(const struct psrsearch_plan *p,
-                                                 enum psrsearch_kind from, psr_err *err);
+/* Removes what was being written when a run was killed. */
+PSR_MUST_CHECK psr_status psrsearch_parts_remove(const struct psrsearch_plan *p, psr_err *err);
 
-/* Checks that no file of a step is an input, and that DIR holds no other search and, where there is
- * no record, none of these files: they would be removed.
+/* Checks that no file that a search writes is an input, a link or a pipe, and that DIR holds no other
+ * search.
  * Status: PSR_EIO naming the file */
 PSR_MUST_CHECK psr_status psrsearch_files_check(const struct psrsearch_plan *p,
-                                                const struct psrsearch_options *o, bool recorded,
-                                                psr_err *err);
+                                                const struct psrsearch_options *o, psr_err *err);
+
+/* Files, so that it can be seen which are others later. */
+struct psrsearch_before {
+    struct psrsearch_file {
+        uint64_t dev, ino;
+        int64_t bytes, mtime_s;
+        long mtime_ns;
+    } * file; /* [n]; the caller frees it */
+    size_t n, room;
+};
+
+/* Looks at the files with names of a step, before it is run.
+ * Status: PSR_EIO, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psrsearch_look_before(struct psrsearch_before *before,
+                                                const struct psrsearch_plan *p,
+                                                enum psrsearch_kind step, psr_err *err);
+
+/* The files that the step has made since. */
+PSR_MUST_CHECK psr_status psrsearch_made(struct psr_names *made,
+                                         const struct psrsearch_before *before,
+                                         const struct psrsearch_plan *p, enum psrsearch_kind step,
+                                         psr_err *err);
+
+/* The files that a record's line names and that are there; none if line is NULL. */
+PSR_MUST_CHECK psr_status psrsearch_recorded(struct psr_names *names,
+                                             const struct psrsearch_plan *p, const char *line,
+                                             psr_err *err);
+
+/* Removes the files that a record's line names and that still have its digest. */
+PSR_MUST_CHECK psr_status psrsearch_remove_recorded(const struct psrsearch_plan *p,
+                                                    const char *line, psr_err *err);
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
@@ -127,11 +155,13 @@ PSR_MUST_CHECK psr_status psrsearch_read_lines(const char *path, bool *exists,
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* ROOT.steps.json: a line for each complete step. */
+/* ROOT.steps.json: a line for each complete step, for the summary, and for a step that has begun. */
 struct psrsearch_records {
     char *path;
     bool exists;
     char *line[PSRSEARCH_NSTEP]; /* with its line end; NULL: no such step */
+    char *summary;               /* NULL: none */
+    char *begun;                 /* NULL: none; with what the step has left, if it was not killed */
 };
 
 /* Status: PSR_EIO, PSR_EFORMAT, PSR_ENOMEM; a missing file has no records */
@@ -148,12 +178,29 @@ PSR_MUST_CHECK psr_status psrsearch_is_complete(bool *complete, const struct psr
                                                 const struct psrsearch_options *o,
                                                 enum psrsearch_kind step, psr_err *err);
 
-/* Records a step that has just ended; began is UTC. */
+/* Records a step that has just ended and the files it has made; began is UTC. */
 PSR_MUST_CHECK psr_status psrsearch_record(struct psrsearch_records *r,
                                            const struct psrsearch_plan *p,
                                            const struct psrsearch_options *o,
-                                           enum psrsearch_kind step, time_t began, double seconds,
-                                           psr_err *err);
+                                           enum psrsearch_kind step, const struct psr_names *made,
+                                           time_t began, double seconds, psr_err *err);
+
+/* Records a step that begins, or that has failed and left files. */
+PSR_MUST_CHECK psr_status psrsearch_record_begun(struct psrsearch_records *r,
+                                                 const struct psrsearch_plan *p,
+                                                 enum psrsearch_kind step,
+                                                 const struct psr_names *left, psr_err *err);
+
+/* Records ROOT.psrsearch.json. */
+PSR_MUST_CHECK psr_status psrsearch_record_summary(struct psrsearch_records *r,
+                                                   const struct psrsearch_plan *p, psr_err *err);
+
+/* Checks that a step's files are those of a record, or left by a killed run of this step: others
+ * could be written over, or taken for results.
+ * Status: PSR_EIO naming the file */
+PSR_MUST_CHECK psr_status psrsearch_check_recorded(const struct psrsearch_records *r,
+                                                   const struct psrsearch_plan *p,
+                                                   enum psrsearch_kind step, psr_err *err);
 
 /* What the record says of the time it took; 0 without one. */
 double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind step);
@@ -167,6 +214,13 @@ PSR_MUST_CHECK psr_status psrsearch_run(const struct psrsearch_plan *p, enum psr
 
 /* Copies the log of a step to a stream. */
 void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step, FILE *to);
+
+/* The last line of a log, cut to room.
+ * Returned: whether the tool has said anything */
+bool psrsearch_last_line(char *line, size_t room, const char *log);
+
+/* Whether a file that has the name of a log is one: empty, or begun with "# COMMAND". */
+bool psrsearch_is_log(const char *path);
 
 /* --- results ---------------------------------------------------------------------------------- */
 

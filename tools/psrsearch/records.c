@@ -1,11 +1,10 @@
-/* The records of complete steps: ROOT.steps.json.
+/* The records of steps: the lines of ROOT.steps.json.
  *
  * What decides whether a step is repeated comes first in its line: the line of a step that would be
  * the same again begins with the same bytes. */
 #include "psrsearch.h"
 
 #include <inttypes.h>
-#include <psrkit/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,15 +64,13 @@ static void put_inputs(struct psr_json *j, const struct psrsearch_options *o,
 }
 
 static psr_status put_outputs(struct psr_json *j, const struct psrsearch_plan *p,
-                              enum psrsearch_kind step, psr_err *err)
+                              const struct psr_names *files, psr_err *err)
 {
-    struct psr_names files = {.n = 0};
-    psr_status st = psrsearch_files_of(&files, p, step, err);
+    psr_status st = PSR_OK;
     psr_json_begin(j, "outputs", PSR_JSON_ARRAY);
-    for (size_t i = 0; i < files.n && !st; i++)
-        st = put_output(j, p, files.name[i], err);
+    for (size_t i = 0; i < files->n && !st; i++)
+        st = put_output(j, p, files->name[i], err);
     psr_json_end(j, PSR_JSON_ARRAY);
-    psr_names_clear(&files);
     return st;
 }
 
@@ -89,124 +86,130 @@ static void put_command(struct psr_json *j, const struct psrsearch_step *step)
 /* The line but for its end: date and time. */
 static psr_status begin_line(struct psr_json *j, const struct psrsearch_plan *p,
                              const struct psrsearch_options *o, enum psrsearch_kind step,
-                             psr_err *err)
+                             const struct psr_names *files, psr_err *err)
 {
     psr_json_begin(j, NULL, PSR_JSON_OBJECT);
     put_command(j, &p->step[step]);
     psr_json_string(j, "version", PSRKIT_VERSION);
     put_inputs(j, o, step);
-    return put_outputs(j, p, step, err);
+    return put_outputs(j, p, files, err);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
+
+/* A line that is being written, in memory. */
+struct line {
+    FILE *to;
+    char *text;
+    size_t n;
+    struct psr_json json;
+};
+
+static psr_status open_line(struct line *l, psr_err *err)
+{
+    *l = (struct line){.to = NULL};
+    l->to = open_memstream(&l->text, &l->n);
+    l->json = (struct psr_json){.put = cli_put_json, .ctx = l->to};
+    return l->to ? PSR_OK : psr_fail_nomem(err, "a record", 4096);
+}
+
+/* Returned: l->text [l->n], malloc'd; also after an error */
+static psr_status close_line(struct line *l, psr_status st, psr_err *err)
+{
+    if (fclose(l->to) != 0 && !st)
+        st = psr_fail_nomem(err, "a record", 4096);
+    return st;
+}
+
+/* Takes the place of *line, with a line end. */
+static psr_status keep_record(char **line, struct line *l, psr_status st, psr_err *err)
+{
+    psr_json_end(&l->json, PSR_JSON_OBJECT);
+    fputc('\n', l->to);
+    st = close_line(l, st, err);
+    free(*line);
+    *line = st ? NULL : l->text;
+    if (st)
+        free(l->text);
+    return st;
+}
 
 psr_status psrsearch_is_complete(bool *complete, const struct psrsearch_records *r,
                                  const struct psrsearch_plan *p, const struct psrsearch_options *o,
                                  enum psrsearch_kind step, psr_err *err)
 {
-    char *text = NULL;
-    size_t n = 0;
+    struct psr_names files = {.n = 0};
+    struct line l;
     *complete = false;
     if (!r->line[step])
         return PSR_OK;
-    FILE *to = open_memstream(&text, &n);
-    if (!to)
-        return psr_fail_nomem(err, "a record", 4096);
-    struct psr_json j = {.put = cli_put_json, .ctx = to};
-    psr_status st = begin_line(&j, p, o, step, err);
-    if (fclose(to) != 0 && !st)
-        st = psr_fail_nomem(err, "a record", 4096);
-    *complete = !st && !strncmp(r->line[step], text, n);
-    free(text);
+    psr_status st = open_line(&l, err);
+    if (st)
+        return st;
+    st = psrsearch_recorded(&files, p, r->line[step], err);
+    if (!st)
+        st = begin_line(&l.json, p, o, step, &files, err);
+    st = close_line(&l, st, err);
+    *complete = !st && !strncmp(r->line[step], l.text, l.n);
+    psr_names_clear(&files);
+    free(l.text);
     return st;
 }
 
 psr_status psrsearch_record(struct psrsearch_records *r, const struct psrsearch_plan *p,
                             const struct psrsearch_options *o, enum psrsearch_kind step,
-                            time_t began, double seconds, psr_err *err)
+                            const struct psr_names *made, time_t began, double seconds,
+                            psr_err *err)
 {
-    char *text = NULL, when[32], digits[32];
-    size_t n = 0;
+    char when[32], digits[32];
+    struct line l;
     struct tm utc;
-    FILE *to = open_memstream(&text, &n);
-    if (!to)
-        return psr_fail_nomem(err, "a record", 4096);
-    struct psr_json j = {.put = cli_put_json, .ctx = to};
-    psr_status st = begin_line(&j, p, o, step, err);
+    psr_status st = open_line(&l, err);
+    if (st)
+        return st;
+    st = begin_line(&l.json, p, o, step, made, err);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&began, &utc));
-    psr_json_string(&j, "start_utc", when);
+    psr_json_string(&l.json, "start_utc", when);
     const int ndigit = snprintf(digits, sizeof digits, "%.3f", seconds);
-    psr_json_digits(&j, "seconds", digits, (size_t)ndigit);
-    psr_json_end(&j, PSR_JSON_OBJECT);
-    fputc('\n', to);
-    if (fclose(to) != 0 && !st)
-        st = psr_fail_nomem(err, "a record", 4096);
-    free(r->line[step]);
-    r->line[step] = text;
+    psr_json_digits(&l.json, "seconds", digits, (size_t)ndigit);
+    st = keep_record(&r->line[step], &l, st, err);
+    free(r->begun);
+    r->begun = NULL;
     return st ? st : psrsearch_records_write(r, err);
 }
 
-double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind step)
+/* A record of files alone. */
+static psr_status record_files(struct psrsearch_records *r, char **line, const char *key,
+                               const char *value, const struct psrsearch_plan *p,
+                               const struct psr_names *files, psr_err *err)
 {
-    static const char key[] = "\"seconds\": ";
-    const char *at = r->line[step], *last = NULL;
-    while (at && (at = strstr(at, key)))
-        last = at += strlen(key);
-    return last ? strtod(last, NULL) : 0;
-}
-
-/* --- the file --------------------------------------------------------------------------------- */
-
-struct reading {
-    struct psrsearch_records *to;
-    const struct psrsearch_plan *plan;
-};
-
-/* Keeps a line for its step; lines of no step are dropped. */
-static bool keep_line(void *ctx, const char *line)
-{
-    const struct reading *reading = ctx;
-    for (int k = 0; k < PSRSEARCH_NSTEP; k++) {
-        char begin[32], **kept = &reading->to->line[k];
-        const int n =
-            snprintf(begin, sizeof begin, "{\"step\": \"%s\",", reading->plan->step[k].name);
-        if (strncmp(line, begin, (size_t)n) != 0)
-            continue;
-        free(*kept);
-        *kept = psrsearch_join(line, NULL);
-        return *kept != NULL;
-    }
-    return true;
-}
-
-psr_status psrsearch_records_read(struct psrsearch_records *r, const struct psrsearch_plan *p,
-                                  psr_err *err)
-{
-    struct reading reading = {r, p};
-    *r = (struct psrsearch_records){.path = psrsearch_join(p->base, ".steps.json", NULL)};
-    return r->path ? psrsearch_read_lines(r->path, &r->exists, keep_line, &reading, err)
-                   : psr_fail_nomem(err, p->base, 64);
-}
-
-psr_status psrsearch_records_write(const struct psrsearch_records *r, psr_err *err)
-{
-    psr_outfile *f = NULL;
-    psr_status st = psr_outfile_create(&f, r->path, err);
+    struct line l;
+    psr_status st = open_line(&l, err);
     if (st)
         return st;
-    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++)
-        if (r->line[k])
-            st = psr_outfile_write(f, r->line[k], strlen(r->line[k]), err);
-    if (!st)
-        return psr_outfile_commit(f, err);
-    psr_outfile_abort(f);
-    return st;
+    psr_json_begin(&l.json, NULL, PSR_JSON_OBJECT);
+    psr_json_string(&l.json, key, value);
+    st = put_outputs(&l.json, p, files, err);
+    st = keep_record(line, &l, st, err);
+    return st ? st : psrsearch_records_write(r, err);
 }
 
-void psrsearch_records_clear(struct psrsearch_records *r)
+psr_status psrsearch_record_begun(struct psrsearch_records *r, const struct psrsearch_plan *p,
+                                  enum psrsearch_kind step, const struct psr_names *left,
+                                  psr_err *err)
 {
-    for (int k = 0; k < PSRSEARCH_NSTEP; k++)
-        free(r->line[k]);
-    free(r->path);
-    *r = (struct psrsearch_records){.path = NULL};
+    return record_files(r, &r->begun, "begun", p->step[step].name, p, left, err);
+}
+
+psr_status psrsearch_record_summary(struct psrsearch_records *r, const struct psrsearch_plan *p,
+                                    psr_err *err)
+{
+    struct psr_names files = {.n = 0};
+    char *name = psrsearch_join(p->root, ".psrsearch.json", NULL);
+    psr_status st = name ? psr_names_add(&files, name, err) : psr_fail_nomem(err, p->root, 64);
+    if (!st)
+        st = record_files(r, &r->summary, "summary", p->root, p, &files, err);
+    psr_names_clear(&files);
+    free(name);
+    return st;
 }

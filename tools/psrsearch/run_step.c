@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <psrkit/outfile.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,26 +20,29 @@ static void wake(int signal)
     (void)signal;
 }
 
-/* Opens a file of standard output.  A tool whose psrsearch was killed may still be ending, and has
- * the file locked as long.
- * Returned: the descriptor, -1 with errno where there is none */
-static int open_output(const char *path)
+/* A tool whose psrsearch was killed may still be ending, and has the file locked as long. */
+static void await_writer(const char *path)
 {
     enum { PATIENCE = 1000 }; /* of 10 ms */
     const struct timespec pause = {.tv_nsec = 10000000};
-    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     for (int k = 0; fd >= 0 && k < PATIENCE && flock(fd, LOCK_EX | LOCK_NB) != 0; k++) {
         if (errno != EWOULDBLOCK)
             break; /* a file system without locks */
         nanosleep(&pause, NULL);
     }
-    if (fd >= 0 && ftruncate(fd, 0) == 0)
-        return fd;
-    const int error = errno;
     if (fd >= 0)
         close(fd);
-    errno = error;
-    return -1;
+}
+
+/* A file of standard output or messages, locked as long as the tool has it. */
+static psr_status open_output(int *fd, const char *path, psr_err *err)
+{
+    await_writer(path);
+    psr_status st = psr_outfile_open_messages(fd, path, err);
+    if (!st)
+        (void)flock(*fd, LOCK_EX | LOCK_NB);
+    return st;
 }
 
 /* The child: the tool, which does not outlive this program. */
@@ -98,22 +102,21 @@ static psr_status start_and_wait(const struct psrsearch_step *step, char *const 
     return child > 0 ? PSR_OK : psr_fail_errno(err, "%s", step->program);
 }
 
-/* Says what became of the tool. */
-static psr_status judge(const struct psrsearch_plan *p, const struct psrsearch_step *step,
-                        const char *log, int status, psr_err *err)
+/* Says what became of the tool, with the last line of its messages. */
+static psr_status judge(const struct psrsearch_step *step, const char *log, int status,
+                        psr_err *err)
 {
+    char last[200];
     if (run_stop_signal())
         return psr_fail(err, PSR_ESTOPPED, "stopped by signal %d", run_stop_signal());
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return PSR_OK;
-    char *line = psrsearch_command_line(p, step);
-    const bool exited = WIFEXITED(status);
-    psr_status st =
-        psr_fail(err, PSR_EIO, "step %s failed with %s %d; its messages are in %s; command: %s",
-                 step->name, exited ? "exit code" : "signal",
-                 exited ? WEXITSTATUS(status) : WTERMSIG(status), log, line ? line : step->program);
-    free(line);
-    return st;
+    const bool exited = WIFEXITED(status), said = psrsearch_last_line(last, sizeof last, log);
+    return psr_fail(err, exited && WEXITSTATUS(status) == CLI_EXIT_DATA ? PSR_EFORMAT : PSR_EIO,
+                    "step %s failed with %s %d%s%s; its messages are in %s", step->name,
+                    exited ? "exit code" : "signal",
+                    exited ? WEXITSTATUS(status) : WTERMSIG(status), said ? ": " : "",
+                    said ? last : "", log);
 }
 
 /* argv [n + 1], which ends with NULL, borrows its words. */
@@ -143,16 +146,16 @@ psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind kin
     psr_status st = PSR_OK;
     if (!log_name || (step->output && !output_name) || !argv)
         st = psr_fail_nomem(err, step->name, 256);
-    if (!st && (log = open_output(log_name)) < 0)
-        st = psr_fail_errno(err, "%s", log_name);
-    if (!st && output_name && (output = open_output(output_name)) < 0)
-        st = psr_fail_errno(err, "%s", output_name);
+    if (!st)
+        st = open_output(&log, log_name, err);
+    if (!st && output_name)
+        st = open_output(&output, output_name, err);
     if (!st) {
         head_log(p, step, log);
         st = start_and_wait(step, argv, output >= 0 ? output : log, log, &status, err);
     }
     if (!st)
-        st = judge(p, step, log_name, status, err);
+        st = judge(step, log_name, status, err);
     if (log >= 0)
         close(log);
     if (output >= 0)
@@ -161,17 +164,4 @@ psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind kin
     free(log_name);
     free(output_name);
     return st;
-}
-
-void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step, FILE *to)
-{
-    char *name = psrsearch_join(p->base, "_", p->step[step].name, ".log", NULL);
-    FILE *from = name ? fopen(name, "re") : NULL;
-    char bytes[4096];
-    size_t n;
-    while (from && (n = fread(bytes, 1, sizeof bytes, from)) > 0)
-        fwrite(bytes, 1, n, to);
-    if (from)
-        fclose(from);
-    free(name);
 }

@@ -47,6 +47,8 @@ psr_status psrsearch_read_lines(const char *path, bool *exists, psrsearch_take_l
     *exists = stat(path, &is) == 0;
     if (!*exists)
         return PSR_OK;
+    if (!S_ISREG(is.st_mode))
+        return psr_fail(err, PSR_EIO, "%s: is not a regular file", path);
     const size_t room = (size_t)is.st_size + 2;
     char *line = malloc(room);
     psr_status st = line ? psr_text_lines_open(&in, path, PSR_TABLE_MAX_BYTES, err)

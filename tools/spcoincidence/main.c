@@ -5,6 +5,7 @@
 #include <psrkit/outfile.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct options {
     double share, timetol_s;
@@ -113,17 +114,32 @@ static psr_status update(const struct lists *l, psr_err *err)
     return st;
 }
 
-/* A list that is given twice would be two beams. */
-static psr_status check_names(const struct options *o, const struct psr_names *names, psr_err *err)
+/* A list that is given twice would be two beams, by whatever names. */
+static psr_status check_distinct(const struct psr_names *names, psr_err *err)
 {
-    struct psr_overwrite_check check = {0};
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < names->n && !st; i++)
+    struct stat *is = calloc(names->n, sizeof *is);
+    psr_status st = is ? PSR_OK : psr_fail_nomem(err, "the lists", (double)names->n * sizeof *is);
+    for (size_t i = 0; i < names->n && !st; i++) {
+        const bool known = strcmp(names->name[i], "-") != 0 && stat(names->name[i], &is[i]) == 0;
         for (size_t k = 0; k < i && !st; k++)
             if (!strcmp(names->name[i], names->name[k]))
                 st = psr_fail(err, PSR_EINVAL, "%s: is given twice", names->name[i]);
+            else if (known && is[i].st_ino == is[k].st_ino && is[i].st_dev == is[k].st_dev)
+                st = psr_fail(err, PSR_EINVAL, "%.200s: is given twice, also as %.200s",
+                              names->name[i], names->name[k]);
+    }
+    free(is);
+    return st;
+}
+
+/* All lists can be written, or none is. */
+static psr_status check_names(const struct options *o, const struct psr_names *names, psr_err *err)
+{
+    struct psr_overwrite_check check = {0};
+    psr_status st = check_distinct(names, err);
     for (size_t i = 0; i < names->n && !st; i++)
-        st = psr_overwrite_check_input(&check, names->name[i], err);
+        st = o->update ? psr_overwrite_check_output(&check, names->name[i], NULL, err)
+                       : psr_overwrite_check_input(&check, names->name[i], err);
     if (!st && !o->update)
         st = psr_overwrite_check_output(&check, o->output, NULL, err);
     psr_overwrite_check_clear(&check);
