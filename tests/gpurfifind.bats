@@ -290,3 +290,45 @@ draws() {
     gpurfifind -q -time 1000 -plot none.png -o r rfi.fil
     [ -s none.png ]
 }
+
+# scaled FACTOR FILE: that FACTOR times the floats of FILE, a filterbank with data to the last byte.
+scaled() {
+    local head
+    head=$(($(grep -obUa HEADER_END "$2" | head -n 1 | cut -d: -f1) + 10))
+    "$builddir/tests/scale_floats" "$head" "$1" <"$2"
+}
+
+@test "floats of any unit have the same masks, pulses, candidates and folds" {
+    fakebin -q -seed 11 -nbits 32 -nchans 32 -tsamp 512 -tobs 20 -fch1 1500 -foff 4 -period 0 \
+        -add "pulsar period=0.0391 dm=40 width=0.003 snr=40" -add "burst dm=70 t=6 width=0.004 snr=25" \
+        -rfi "tone freq=1450 bw=4 period=0.02 width=0.01 level=2" -rfi "spark rate=1 t=10 length=4 width=0.02 level=5" \
+        -o unit.fil
+    [ "$(od -An -td4 -j$(($(grep -obUa nbits unit.fil | cut -d: -f1) + 5)) -N4 unit.fil | tr -d ' ')" -eq 32 ]
+    scaled 1 unit.fil | cmp - unit.fil
+    scaled 1e-9 unit.fil >small.fil
+    scaled 1e9 unit.fil >large.fil
+    for f in unit small large; do
+        gpurfifind -q -time 1 -o $f $f.fil
+        gpurfifind -q -time 1 -noclip -iqrm 0 -o ${f}_n $f.fil
+        gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 11 -singlepulse -accelsearch "-zmax 0 -numharm 8" -o ${f}_p $f.fil
+        gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 11 -clean auto -singlepulse -nowrite -o ${f}_c $f.fil
+        gpufold -q -topo -noplot -p 0.0391 -dm 40 -n 32 -nsub 16 -npart 8 -o ${f}_f $f.fil
+        gpuaccel-pulscan -q -zmax 20 -numharm 4 -csv -o $f.csv ${f}_p_DM40.00.dat
+    done
+    # The channel of the tone, and the intervals of sparks.
+    [ "$(od -An -v -w1 -tu1 unit_rfifind.bytemask | awk '$1 >= 16 { n++ } END { print (n >= 16) }')" = 1 ]
+    [ "$(grep -vc '^#' unit_p.cand)" -ge 1 ]
+    for f in small large; do
+        cmp unit_rfifind.bytemask ${f}_rfifind.bytemask
+        cmp unit_n_rfifind.bytemask ${f}_n_rfifind.bytemask
+        diff <(sed 's/ # power.*//' unit_rfifind.zaplist) <(sed 's/ # power.*//' ${f}_rfifind.zaplist)
+        cmp unit_c.cand ${f}_c.cand
+        diff <(cut -f2-6,8- unit_p.cand) <(cut -f2-6,8- ${f}_p.cand)
+        # Powers are rounded to floats.
+        for list in unit_p_DM*_ACCEL_0; do
+            diff <(sed '/^ *$/,$d' "$list" | cut -c1-11) <(sed '/^ *$/,$d' "${f}${list#unit}" | cut -c1-11)
+        done
+        diff <(awk -F, '{ printf "%.1f %.2f\n", $3, $9 }' unit.csv) <(awk -F, '{ printf "%.1f %.2f\n", $3, $9 }' $f.csv)
+        diff <(grep 'Reduced\|Best DM\|P_topo' unit_f*.bestprof) <(grep 'Reduced\|Best DM\|P_topo' ${f}_f*.bestprof)
+    done
+}

@@ -322,7 +322,7 @@ CLI_TESTS = \
 	tests/workflow.bats
 
 # tests/compat.bats makes its input with it.
-check_PROGRAMS += tests/add_bytes tests/bytes_dat tests/listen_lines
+check_PROGRAMS += tests/add_bytes tests/scale_floats tests/bytes_dat tests/listen_lines
 
 # tests/gpufold.bats compares folds with it.
 check_PROGRAMS += tests/pfd_differ
@@ -656,7 +656,7 @@ EXTRA_DIST += tests/mutate/equivalent.txt tests/mutate/places.py tests/mutate/re
 list-tests:
 	@printf '%s\n' $(TESTS)
 # What a test of a tool runs.
-cli-programs: all tests/add_bytes tests/bytes_dat tests/listen_lines tests/page_check tests/pfd_differ tests/png_colours tests/t_accel_presto tests/t_device $(demo_programs) $(check_DATA)
+cli-programs: all tests/add_bytes tests/scale_floats tests/bytes_dat tests/listen_lines tests/page_check tests/pfd_differ tests/png_colours tests/t_accel_presto tests/t_device $(demo_programs) $(check_DATA)
 %.run: %
 	@$(AM_TESTS_ENVIRONMENT) $(if $(filter %.bats,$<),$(BATS) --tap) $<
 .PHONY: cli-programs list-tests

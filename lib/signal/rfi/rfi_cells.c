@@ -19,8 +19,11 @@
 
 enum { TILE = PSR_RFI_TILE };
 
-/* No power is searched in less than this standard deviation: PRESTO's rule. */
-static const float SD_LEAST = 1e-4F;
+/* No power is searched in less than this standard deviation: PRESTO's rule, which depends on the unit of the data. */
+static const float PRESTO_SD_LEAST = 1e-4F;
+
+/* Otherwise in less than rounding leaves of a constant channel, in units of its mean. */
+static const double ROUNDING = 1e-12;
 
 /* Of one thread. */
 struct scratch {
@@ -144,6 +147,11 @@ static void replace(const struct psr_rfi_replaced *r, size_t c, float *x)
         x[r->bad[k]] = r->level[c];
 }
 
+static bool varies(const psr_rfi_cells *p, double mean, float sd)
+{
+    return p->d.presto ? sd > PRESTO_SD_LEAST : sd >= FLT_MIN && (double)sd > ROUNDING * fabs(mean);
+}
+
 /* Returned: the factor that gives a transform whose squares are powers in units of their mean; 0:
  *           nothing to be searched */
 static float set_moments(const psr_rfi_cells *p, double mean, double var, size_t c,
@@ -158,7 +166,7 @@ static float set_moments(const psr_rfi_cells *p, double mean, double var, size_t
         row->power[c] = FLT_MAX; /* which no mask spares */
         return 0;
     }
-    if (!(row->sd[c] > SD_LEAST))
+    if (!varies(p, mean, row->sd[c]))
         return 0;
     return (float)(1 / ((double)row->sd[c] * sqrt((double)p->d.n)));
 }
