@@ -162,13 +162,14 @@ struct result {
     psr_err err;
     long day;
     size_t nrow, ngap, wrong;
-    bool reported;
+    bool reported, waited;
 };
 
 static void hear_note(void *ctx, const char *msg)
 {
     struct result *r = ctx;
     r->reported |= strstr(msg, "no part of the stream") != NULL;
+    r->waited |= strstr(msg, "no stream yet") != NULL;
     diag("%s", msg);
 }
 
@@ -232,6 +233,14 @@ static void *run_sender(void *arg)
     return NULL;
 }
 
+static void no_header(int fd, int other_fd)
+{
+    (void)other_fd;
+    send_range(fd, OWN, 0, 40);
+    rest_s(2.2);
+    send_range(fd, OWN, 40, 80);
+}
+
 static void test_scenario(const struct scenario *c)
 {
     struct sending s = {c, loopback_port()};
@@ -243,9 +252,14 @@ static void test_scenario(const struct scenario *c)
         return;
     read_stream(&r, c, path);
     pthread_join(thread, NULL);
-    ok(!r.st && r.day == 60000 + OWN && r.nrow == c->packets * ROWS && !r.ngap && !r.wrong,
-       "%s: %zu spectra of MJD %ld, %zu gaps, %zu wrong %s", c->name, r.nrow, r.day, r.ngap,
-       r.wrong, r.st ? r.err.msg : "");
+    if (c->send == no_header)
+        ok(r.st == PSR_EIO && r.waited, "%s: %s", c->name, r.err.msg);
+    else
+        ok(!r.st && r.day == 60000 + OWN && r.nrow == c->packets * ROWS && !r.ngap && !r.wrong,
+           "%s: %zu spectra of MJD %ld, %zu gaps, %zu wrong %s", c->name, r.nrow, r.day, r.ngap,
+           r.wrong, r.st ? r.err.msg : "");
+    if (c->send == no_header)
+        return;
     if (c->send == strays_in_silence || c->send == strays_first)
         ok(r.reported, "strays are reported");
 }
@@ -254,5 +268,6 @@ int main(void)
 {
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         test_scenario(&scenarios[i]);
+    test_scenario(&(struct scenario){"a stream without a header", "", no_header, 0});
     return done_testing();
 }

@@ -19,6 +19,7 @@ enum { BATCH = 64, CONTROL_BYTES = 64, WINDOW = 256, PSR_UDP_ROOM = 16, WAIT_MS 
 static const int64_t default_room = 256 << 20;
 static const double after_end_s = 0.1; /* packets may come after the end was announced */
 static const double report_s = 10;     /* from one report of foreign packets to the next */
+static const double patience_s = 2;    /* after which it is said that no stream has begun */
 
 struct psr_udp_receiver {
     struct psr_udp_desc d;
@@ -34,9 +35,10 @@ struct psr_udp_receiver {
     bool stopping, waiting, ended;
     psr_status status;
     psr_err err;
-    double now_s;  /* when the batch came that is sorted */
-    double last_s; /* when a packet of the stream came; 0: none yet */
-    double end_s;  /* when its end was announced; 0: not yet */
+    double now_s;   /* when the batch came that is sorted */
+    double first_s; /* when the first packet came; 0: none yet */
+    double last_s;  /* when a packet of the stream came; 0: none yet */
+    double end_s;   /* when its end was announced; 0: not yet */
     struct psr_udp_address from,
         foreign; /* the only sender, if there is one; that of the last foreign packet */
     size_t foreign_bytes;
@@ -49,6 +51,7 @@ struct psr_udp_receiver {
     /* of who waits */
     double reported_s; /* 0: never */
     int64_t reported;  /* foreign packets */
+    double waited_s;   /* when it was said that no stream has begun; 0: never */
 };
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -86,6 +89,7 @@ static void sort_packet(psr_udp_receiver *r, size_t i)
     int64_t number = 0;
     const unsigned char *frame = NULL;
     r->counts.packets++;
+    r->first_s = r->first_s > 0 ? r->first_s : r->now_s;
     if (r->from.n && !same_address(&r->from, &from)) {
         r->counts.elsewhere++;
         return;
@@ -334,6 +338,24 @@ static void report_foreign(psr_udp_receiver *r)
     pthread_mutex_lock(&r->lock);
 }
 
+/* Packets that come for a while and make no stream would otherwise be waited for in silence.  Called, and returns,
+ * with the lock. */
+static void report_waiting(psr_udp_receiver *r)
+{
+    const double now_s = psr_seconds();
+    const int64_t packets = r->counts.packets;
+    if (r->order || r->first_s == 0 || now_s - r->first_s < patience_s ||
+        (r->waited_s > 0 && now_s - r->waited_s < report_s))
+        return;
+    r->waited_s = now_s;
+    pthread_mutex_unlock(&r->lock);
+    psr_note(&r->d.notes,
+             "%s: %lld packets in %.0f s, but no stream yet: 16 of 32 must be of one, and its "
+             "header must have come",
+             r->d.path, (long long)packets, now_s - r->first_s);
+    pthread_mutex_lock(&r->lock);
+}
+
 /* Waits for the thread to say that something came.  Called, and returns, with the lock. */
 static psr_status wait_for_packets(psr_udp_receiver *r, psr_err *err)
 {
@@ -351,6 +373,7 @@ static psr_status wait_for_packets(psr_udp_receiver *r, psr_err *err)
         st = psr_fail_errno(err, "udp: waiting for %s", r->name.address);
     pthread_mutex_lock(&r->lock);
     report_foreign(r);
+    report_waiting(r);
     return st;
 }
 
