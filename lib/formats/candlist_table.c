@@ -352,7 +352,8 @@ static void find_name(const struct row *row, char name[256])
 {
     const char *own = row->text[NAME], *file = row->text[FILENAME], *id = row->text[ID];
     const char *base = psr_path_file(file ? file : ""), *dot = strrchr(base, '.');
-    const bool has_suffix = dot && (!strcmp(dot, ".dat") || !strcmp(dot, ".fft"));
+    const bool has_suffix = dot && (!strcmp(dot, ".dat") || !strcmp(dot, ".fft") ||
+                                    !strcmp(dot, ".sdat") || !strcmp(dot, ".tim"));
     const int n = (int)(has_suffix ? (size_t)(dot - base) : strlen(base));
     snprintf(name, 256, "%s", own ? own : "");
     if (!*name && id && *id)
