@@ -56,14 +56,15 @@ static void test_transform(uint64_t *random)
 }
 
 /* As PRESTO does it, with a sort and in another order: per bin. */
-static double level_at(const double *power, int64_t nbin, int start, int end, double stop,
-                       int64_t k)
+static double level_at(const double *power, int64_t nbin, const struct psr_redden *how, int64_t k)
 {
+    const int start = how->start, end = how->end;
     int64_t first = 1, n = start, before = 0;
     double middle = 0, old_level = 0, slope = 0;
     for (;;) {
-        double sorted[1000], level;
-        n = n > nbin - first ? nbin - first : n;
+        double sorted[1500], level;
+        const int64_t rest = nbin - first;
+        n = rest < n || (how->join_rest && rest < n + n / 2) ? rest : n;
         for (int64_t i = 0; i < n; i++) {
             int64_t j = i;
             for (; j > 0 && sorted[j - 1] > power[first + i]; j--)
@@ -85,12 +86,12 @@ static double level_at(const double *power, int64_t nbin, int start, int end, do
         if (first >= nbin)
             return level + slope * ((double)k - middle);
         n = (int64_t)(start * log((double)first));
-        if (n > end || ((double)first >= stop && first > start + 1))
+        if (n > end || ((double)first >= how->stop_bin && first > start + 1))
             n = end <= 500 || end < first / 8 ? end : first / 8 > 100 ? first / 8 : 100;
     }
 }
 
-static void check_redden(int64_t nbin, int start, int end, double stop, uint64_t *random)
+static void check_redden(int64_t nbin, struct psr_redden how, uint64_t *random)
 {
     float *x = tap_take((size_t)nbin * 2, sizeof *x), *was = tap_take((size_t)nbin * 2, sizeof *x);
     double *power = tap_take((size_t)nbin, sizeof *power), worst = 0;
@@ -99,18 +100,17 @@ static void check_redden(int64_t nbin, int start, int end, double stop, uint64_t
         x[i] = was[i] = (float)((tap_uniform(random) - 0.5) * (1 + 300 / (1.0 + (double)i)));
     for (int64_t k = 0; k < nbin; k++)
         power[k] = (double)(was[2 * k] * was[2 * k] + was[2 * k + 1] * was[2 * k + 1]);
-    psr_status st = psr_spectrum_deredden(
-        x, nbin, &(struct psr_redden){.start = start, .end = end, .stop_bin = stop}, &err);
+    psr_status st = psr_spectrum_deredden(x, nbin, &how, &err);
     for (int64_t k = 1; k < nbin; k++) {
-        double level = level_at(power, nbin, start, end, stop, k);
+        double level = level_at(power, nbin, &how, k);
         double scale = level > 0 ? 1 / sqrt(level) : 0;
         for (int64_t i = 2 * k; i < 2 * k + 2; i++)
             worst = fmax(worst,
                          fabs((double)x[i] - scale * (double)was[i]) / (1e-3 + fabs((double)x[i])));
     }
     ok(st == PSR_OK && worst < 1e-4 && x[0] == 1 && x[1] == 0,
-       "%lld bins, blocks of %d to %d, growing to bin %g: off by %.1g %s", (long long)nbin, start,
-       end, stop, worst, err.msg);
+       "%lld bins, blocks of %d to %d, growing to bin %g%s: off by %.1g %s", (long long)nbin,
+       how.start, how.end, how.stop_bin, how.join_rest ? ", the rest joined" : "", worst, err.msg);
     free(x);
     free(was);
     free(power);
@@ -157,24 +157,62 @@ static void test_detrend_ends(int64_t n, uint64_t *random)
     free(rest);
 }
 
+/* The highest of the last powers of whitened noise, over spectra of any length. */
+static double highest_at_end(bool join_rest, uint64_t *random)
+{
+    enum { SPECTRA = 300, LEAST = 3000, MOST = 3400, LAST = 20 };
+    float *x = tap_take(2 * MOST, sizeof *x);
+    double highest = 0;
+    for (int i = 0; i < SPECTRA; i++) {
+        const int64_t nbin = LEAST + (int64_t)((MOST - LEAST) * tap_uniform(random));
+        psr_err err;
+        for (int64_t k = 0; k < nbin; k++) {
+            const double r = sqrt(-log(1 - tap_uniform(random)));
+            const double turn = 2 * M_PI * tap_uniform(random);
+            x[2 * k] = (float)(r * cos(turn));
+            x[2 * k + 1] = (float)(r * sin(turn));
+        }
+        const struct psr_redden how = {6, 200, (double)nbin, false, join_rest};
+        if (psr_spectrum_deredden(x, nbin, &how, &err))
+            diag("%s", err.msg);
+        for (int64_t k = nbin - LAST; k < nbin; k++)
+            highest = fmax(highest, (double)(x[2 * k] * x[2 * k] + x[2 * k + 1] * x[2 * k + 1]));
+    }
+    free(x);
+    return highest;
+}
+
+static void test_redden_end(uint64_t *random)
+{
+    const double joined = highest_at_end(true, random), apart = highest_at_end(false, random);
+    ok(joined < 25 && apart > 25,
+       "noise near the Nyquist frequency has no power above %.1f; by a rest's own median %.1f",
+       joined, apart);
+}
+
 static void test_redden(uint64_t *random)
 {
-    check_redden(5000, 6, 100, 805, random);
-    check_redden(5001, 6, 100, 1e9, random);
-    check_redden(3000, 6, 200, 2, random);
-    check_redden(777, 2, 50, 60, random);
-    check_redden(9000, 6, 900, 1000, random);
-    check_redden(8, 6, 100, 805, random);
-    check_redden(5, 6, 100, 805, random);
-    check_redden(2, 6, 100, 805, random);
+    check_redden(5000, (struct psr_redden){6, 100, 805, false, false}, random);
+    check_redden(5001, (struct psr_redden){6, 100, 1e9, false, false}, random);
+    check_redden(3000, (struct psr_redden){6, 200, 2, false, false}, random);
+    check_redden(777, (struct psr_redden){2, 50, 60, false, false}, random);
+    check_redden(9000, (struct psr_redden){6, 900, 1000, false, false}, random);
+    check_redden(8, (struct psr_redden){6, 100, 805, false, false}, random);
+    check_redden(5, (struct psr_redden){6, 100, 805, false, false}, random);
+    check_redden(2, (struct psr_redden){6, 100, 805, false, false}, random);
+    for (int64_t nbin = 2; nbin < 4000; nbin += 1 + nbin / 3)
+        check_redden(nbin, (struct psr_redden){6, 200, (double)nbin, false, true}, random);
+    check_redden(9000, (struct psr_redden){6, 900, 1000, false, true}, random);
     float x[4] = {3, 4, 5, 6};
     psr_err err = {.msg = ""};
-    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){1, 100, 5, false}, &err) == PSR_EINVAL,
+    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){1, 100, 5, false, false}, &err) ==
+           PSR_EINVAL,
        "%s", err.msg);
-    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){6, 5, 5, false}, &err) == PSR_EINVAL, "%s",
-       err.msg);
+    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){6, 5, 5, false, false}, &err) == PSR_EINVAL,
+       "%s", err.msg);
     float zeros[40] = {0};
-    ok(psr_spectrum_deredden(zeros, 20, &(struct psr_redden){6, 100, 5, false}, &err) == PSR_OK &&
+    ok(psr_spectrum_deredden(zeros, 20, &(struct psr_redden){6, 100, 5, false, false}, &err) ==
+               PSR_OK &&
            zeros[20] == 0,
        "bins without power stay 0");
 }
@@ -202,7 +240,8 @@ static void test_presto(void)
     if (!ok(st == PSR_OK && golden && n == N * sizeof *x, "PRESTO's spectrum is there"))
         return;
     psr_rfft_execute(plan, x, x);
-    st = psr_spectrum_deredden(x, N / 2, &(struct psr_redden){6, 100, 6 * N * 0.02, false}, &err);
+    st = psr_spectrum_deredden(x, N / 2, &(struct psr_redden){6, 100, 6 * N * 0.02, false, false},
+                               &err);
     for (size_t k = 0; k < N / 2; k++) {
         float want[2];
         memcpy(want, golden + 8 * k, sizeof want);
@@ -516,6 +555,7 @@ int main(void)
     scratch_make();
     test_transform(&random);
     test_redden(&random);
+    test_redden_end(&random);
     test_detrend_ends(100000, &random);
     test_detrend_ends(3000, &random);
     test_detrend_ends(30, &random);

@@ -60,7 +60,12 @@ static struct psr_redden redden_before(const struct psr_fourier *f)
 struct psr_redden psr_fourier_whitening(const struct psr_fourier *f)
 {
     return (struct psr_redden){
-        .start = 6, .end = 200, .stop_bin = (double)f->shape.nbin, .presto = f->d.presto};
+        .start = 6,
+        .end = 200,
+        .stop_bin = (double)f->shape.nbin,
+        .presto = f->d.presto,
+        .join_rest = !f->d.presto,
+    };
 }
 
 /* --- what the plans search -------------------------------------------------------------------- */

@@ -281,6 +281,8 @@ struct psr_redden {
     int start, end;  /* start 2 or more, end at least start */
     double stop_bin; /* a frequency times the length of the observation */
     bool presto;     /* with PRESTO's inverse square root, which is up to 0.2 % off */
+    bool join_rest;  /* a rest of less than half a block at the end joins the block before it: the
+                      * median of some few bins is no level */
 };
 
 /* Divides X by the square root of the local mean power, which is the blocks' median over ln 2 at

@@ -31,7 +31,8 @@ int64_t psr_redden_length(const struct psr_redden *how, int64_t k, int64_t nbin)
     bool grows = (double)k < how->stop_bin || k <= 1 + how->start;
     if (n >= how->end || !grows)
         n = last_length(how, k);
-    return n < nbin - k ? n : nbin - k;
+    const int64_t rest = nbin - k, least = how->join_rest ? n + n / 2 : n;
+    return rest < least ? rest : n;
 }
 
 size_t psr_redden_blocks(const struct psr_redden *how, int64_t nbin, struct psr_span *block)
@@ -117,9 +118,10 @@ psr_status psr_spectrum_deredden(float *x, int64_t nbin, const struct psr_redden
     psr_status st = check_redden(how, err);
     if (st != PSR_OK)
         return st;
-    float *power = malloc((size_t)how->end * sizeof *power);
+    const size_t longest = (size_t)how->end * 3 / 2; /* with a rest that joined */
+    float *power = malloc(longest * sizeof *power);
     if (!power)
-        return psr_fail_nomem(err, "de-reddening", (double)how->end * sizeof *power);
+        return psr_fail_nomem(err, "de-reddening", (double)longest * sizeof *power);
     if (nbin > 1)
         scale_blocks(x, nbin, how, power);
     if (nbin > 0) {
