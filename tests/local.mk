@@ -231,6 +231,8 @@ EXTRA_DIST += \
 	tests/science/clean_noise.txt \
 	tests/science/consumers.sh \
 	tests/science/consumers.txt \
+	tests/science/crossing.py \
+	tests/science/crossing.txt \
 	tests/science/depth.py \
 	tests/science/depth.txt \
 	tests/science/false_alarms.txt \

@@ -255,6 +255,18 @@ static bool is_better(const struct crowd *w, size_t a, size_t b)
     return p > q || (p == q && a < b);
 }
 
+/* Whether the higher one leaves as much at the other's DM in a quarter of a range. */
+static bool leaves_enough(const struct crowd *w, const struct psr_band_range *r, size_t high,
+                          size_t low)
+{
+    const double v = width_of(w, low), u = width_of(w, high);
+    const double spread = 1e3 * w->d.dmconst * fabs(w->dm[high] - w->dm[low]) *
+                          (pow(r->low_mhz, -2) - pow(r->high_mhz, -2)) / 4;
+    const double share = pow(1 + 0.462 * spread * spread / (u * u), -0.25);
+    return w->cluster[low].best.snr <=
+           share * fmin(1, sqrt(v / spread)) * w->cluster[high].best.snr + 3;
+}
+
 static bool are_one(const struct crowd *w, size_t high, size_t low)
 {
     const struct psr_band_range *a = &w->range[w->part[high]], *b = &w->range[w->part[low]];
@@ -268,7 +280,8 @@ static bool are_one(const struct crowd *w, size_t high, size_t low)
             continue;
         const double f = (pow(r->low_mhz, -2) + pow(r->high_mhz, -2)) / 2;
         one |= fabs(middle_at(w, high, f) - middle_at(w, low, f)) <=
-               (width_of(w, high) + width_of(w, low)) / 2 + tol;
+                   (width_of(w, high) + width_of(w, low)) / 2 + tol &&
+               leaves_enough(w, r, high, low);
     }
     const double v = width_of(w, low), u = width_of(w, high);
     return one && w->cluster[low].best.snr <=

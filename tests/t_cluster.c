@@ -96,6 +96,19 @@ static void merge_plainly(const struct psr_event *e, size_t n, size_t *group, si
         group[k] = group[k] == from ? to : group[k];
 }
 
+/* Whether a low peak is what is left of the high one at another DM, of a quarter of the band and more. */
+static bool is_left_of(const struct psr_event *high, const struct psr_event *low,
+                       const struct rules *r)
+{
+    const double w = (double)(end_tick(r, high) - first_tick(r, high));
+    const double v = (double)(end_tick(r, low) - first_tick(r, low));
+    const double apart = (double)(r->sweep[high->trial] * r->scale[high->trial]) -
+                         (double)(r->sweep[low->trial] * r->scale[low->trial]);
+    const double spread = fabs(apart) / 4,
+                 share = pow(1 + 0.462 * spread * spread / (w * w), -0.25);
+    return !r->has_sweep || low->snr <= share * high->snr * fmin(1, sqrt(v / spread)) + 3;
+}
+
 /* group[k] = index of the best event of the group of event k, every pair being compared. */
 static void group_plainly(const struct psr_event *e, size_t n, const struct rules *r, size_t *group)
 {
@@ -123,7 +136,8 @@ static void group_plainly(const struct psr_event *e, size_t n, const struct rule
             bool other_low = is_better(&e[group[best]], &e[group[other]]);
             const struct psr_event *low = &e[group[other_low ? other : best]],
                                    *high = &e[group[other_low ? best : other]];
-            if (e[k].snr >= 0.9 * low->snr - 3 && can_join(high, low, r))
+            const bool crosses = e[k].snr < low->snr - 2 && !is_left_of(high, low, r);
+            if (e[k].snr >= 0.9 * low->snr - 3 && !crosses && can_join(high, low, r))
                 merge_plainly(e, n, group, group[other], group[best]);
         }
         group[k] = group[best];
@@ -284,6 +298,37 @@ static void test_saddle(void)
         struct psr_cluster *c = cluster_all(e, 3, &ncluster);
         ok(ncluster == cases[k].rows, "S/N 100, %g, %g: %zu rows", cases[k].saddle, cases[k].peak,
            ncluster);
+        free(c);
+    }
+}
+
+/* Two pulses of different DM that cross, and a bump in the flank of one. */
+static void test_crossing(void)
+{
+    static const struct {
+        const char *what;
+        size_t step; /* samples of sweep from trial to trial */
+        struct psr_event high, saddle, low;
+        size_t rows;
+    } cases[] = {
+        {"two that cross", 4, {16, 1000, 9, 10}, {11, 970, 70, 40}, {15, 940, 9, 70}, 2},
+        {"of one DM, by its delay", 0, {16, 1000, 9, 10}, {11, 990, 45, 40}, {15, 985, 9, 70}, 1},
+        {"a bump in a flank", 4, {60, 1000, 9, 10}, {20, 970, 70, 40}, {22.5, 940, 70, 70}, 1},
+        {"noise in it", 4, {16, 1000, 9, 10}, {7, 970, 70, 40}, {8.5, 940, 20, 70}, 1},
+        {"a saddle that is noise", 4, {16, 1000, 9, 10}, {13.5, 970, 70, 40}, {15, 940, 9, 70}, 1},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        size_t sweep[80], n;
+        psr_err err;
+        struct psr_cluster *c;
+        for (size_t i = 0; i < 80; i++)
+            sweep[i] = cases[k].step * i;
+        const struct psr_event e[] = {cases[k].high, cases[k].saddle, cases[k].low};
+        const struct psr_cluster_desc d = {
+            .size = sizeof d, .sweep = sweep, .time_tol = 3, .trial_tol = 30};
+        if (psr_cluster_events(&d, e, 3, &c, &n, &err))
+            exit(EXIT_FAILURE);
+        ok(n == cases[k].rows, "%s: %zu rows", cases[k].what, n);
         free(c);
     }
 }
@@ -545,6 +590,7 @@ int main(void)
     test_close_pulses(&seed);
     test_flanks(&seed);
     test_saddle();
+    test_crossing();
     test_reach();
     test_storm(&seed);
     test_edges();

@@ -216,7 +216,10 @@ struct psr_cluster_desc {
  * Best first, each event joins the cluster of its best friend, of those that it can be part of, or
  * begins a new one if there is none.  If other friends of an event belong to other clusters that it can be
  * part of, these are merged as one pulse with a second peak if the lower peak can be part of the higher, unless
- * the S/N of the event is below 0.9 of that of the lower peak minus 3: then they are two adjacent pulses.
+ * the S/N of the event is below 0.9 of that of the lower peak minus 3, or 2 below it where the higher peak does not
+ * leave so much at the lower one's DM: then they are two adjacent pulses, or two that cross.  What a pulse of S/N s leaves
+ * if it fills a quarter of the band, where the difference of the DMs is a delay of d samples, is
+ * s psr_dispersed_share(d, w) min(1, sqrt(v / d)), plus 3.
  * Given:    events   [n], in any order
  * Returned: *clusters [*nclusters], best S/N first, then the lower trial, then the earlier;
  *           malloc'd, caller frees; NULL if there are none
@@ -408,7 +411,7 @@ struct psr_pulse_band {
 
 /* As psr_cluster_write, with these numbers of trials and two more columns: edges of the part of the band in which the
  * best event was found, MHz.
- * Given:  band [trials] */
+ * Given:  band [trials]; edges of 0: without the columns */
 PSR_MUST_CHECK psr_status psr_cluster_write_bands(psr_outfile *f, const double *dm,
                                                   const size_t *scale, double tsamp_s,
                                                   const struct psr_pulse_band *band,

@@ -13,6 +13,9 @@
  * them.  The first is what boxcars of the list lose between widths, the second the noise of two S/N. */
 static const double SADDLE_SHARE = 0.9, SADDLE_NOISE = 3;
 
+/* The same where the lower peak is not what dispersion leaves of the higher one. */
+static const double CROSSING_NOISE = 2;
+
 /* An event, on the common clock. */
 struct node {
     const struct psr_event *event;
@@ -222,6 +225,25 @@ static const struct node *find_best_friend(const struct field *f, const struct n
     return best;
 }
 
+static bool is_in_bow_tie(const struct field *f, const struct node *high, const struct node *low)
+{
+    const struct psr_event *p = high->event, *q = low->event;
+    if (!f->d->sweep)
+        return true;
+    return psr_pulse_explains_at(p->snr, (double)(high->end - high->first), q->snr,
+                                 (double)(low->end - low->first),
+                                 (double)(sweep_of(f->d, q->trial) - sweep_of(f->d, p->trial)));
+}
+
+/* Whether two peaks that meet at an event are two pulses. */
+static bool is_saddle(const struct field *f, const struct node *high, const struct node *low,
+                      const struct node *p)
+{
+    const double least = low->event->snr;
+    return p->event->snr < SADDLE_SHARE * least - SADDLE_NOISE ||
+           (p->event->snr < least - CROSSING_NOISE && !is_in_bow_tie(f, high, low));
+}
+
 /* Joins two clusters that meet at one event, unless they are two pulses. */
 static void join_over(struct field *f, size_t a, size_t b, const struct node *p)
 {
@@ -233,8 +255,7 @@ static void join_over(struct field *f, size_t a, size_t b, const struct node *p)
         high = low;
         low = swap;
     }
-    if (p->event->snr >= SADDLE_SHARE * f->node[low].event->snr - SADDLE_NOISE &&
-        is_part(f, high, &f->node[low]))
+    if (!is_saddle(f, &f->node[high], &f->node[low], p) && is_part(f, high, &f->node[low]))
         f->node[low].parent = high;
 }
 

@@ -91,13 +91,33 @@ static double tolerance_of(const struct field *f, size_t a, size_t b)
     return (double)f->d->time_tol * (double)(one > other ? one : other);
 }
 
-static void join(struct field *f, const struct arrival *a, const struct arrival *b)
+/* Ticks by which two pulses of the best events' DMs are late over a range with respect to each other. */
+static double delay_apart(const struct field *f, const struct psr_band_range *r, size_t a, size_t b)
+{
+    const struct psr_cluster_parts_desc *d = f->d;
+    const double dm = d->dm[f->cluster[a].best.trial] - d->dm[f->cluster[b].best.trial];
+    return (psr_delay_s(d->dmconst, dm, r->low_mhz) - psr_delay_s(d->dmconst, dm, r->high_mhz)) /
+           d->tick_s;
+}
+
+/* Pulses of different DM that cross in the middle of a range are not one. */
+static bool is_one(const struct field *f, const struct psr_band_range *r,
+                   const struct arrival *high, const struct arrival *low)
+{
+    const double s = f->cluster[high->k].best.snr, other = f->cluster[low->k].best.snr;
+    return psr_pulse_explains(s, high->width, other, low->width) &&
+           psr_pulse_explains_at(s, high->width, other, low->width,
+                                 delay_apart(f, r, high->k, low->k));
+}
+
+/* Of a range that one of them is of. */
+static void join(struct field *f, const struct psr_band_range *r, const struct arrival *a,
+                 const struct arrival *b)
 {
     const bool first = is_better(f, a->k, b->k);
     const struct arrival *high = first ? a : b, *low = first ? b : a;
     if (b->middle - a->middle > (a->width + b->width) / 2 + tolerance_of(f, a->k, b->k) ||
-        !psr_pulse_explains(f->cluster[high->k].best.snr, high->width, f->cluster[low->k].best.snr,
-                            low->width))
+        !is_one(f, r, high, low))
         return;
     size_t *parent = &f->parent[low->k];
     if (*parent == low->k || is_better(f, high->k, *parent))
@@ -120,7 +140,7 @@ static void join_range(struct field *f, const struct psr_band_range *r)
             if (b->middle - a->middle > reach)
                 break;
             if ((range_of(f, a->k) == r) != (range_of(f, b->k) == r))
-                join(f, a, b);
+                join(f, r, a, b);
         }
 }
 

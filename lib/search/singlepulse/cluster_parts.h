@@ -22,7 +22,7 @@ struct psr_cluster_parts_desc {
 /* Unites clusters of different ranges that are one pulse.  Two ranges that share frequencies are compared in the
  * middle, by delay, of the narrower: there the delay hardly depends on the DM at which the pulse was found in it.
  * Two clusters are one pulse if the boxcars of their best events overlap there, or are at most time_tol samples
- * apart, and the better one explains the other (cluster_rule.h).  Each joins the best one that it is one pulse
+ * apart, and the better one explains the other, at its DM, too (cluster_rule.h).  Each joins the best one that it is one pulse
  * with; so the best event of all names the pulse, whichever range it is of, and of equals that of the whole band.
  * Clusters of one range stay apart, unless both join others.
  * Given:    clusters [*n]   those of each range as psr_cluster_events returns them
