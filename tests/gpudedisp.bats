@@ -402,6 +402,23 @@ check_frb() {
     awk -F'\t' 'NR > 1 { n++; narrow += $10 ~ /narrow/ } END { exit !(n > 100 && narrow == n) }' a.cand
 }
 
+@test "-maxwidth beyond 300 samples finds long bursts, once, and leaves others as they are" {
+    fakebin -q -seed 5 -period 0 -nbits 8 -nchans 64 -fch1 1500 -foff -4.6875 -tsamp 256 -tobs 60 -o in.fil \
+        -add "burst t=20 dm=50 width=0.3 snr=20" -add "burst t=45 dm=30 width=3e-3 snr=15"
+    run="gpudedisp -q -nobary -dmstep 1 -numdms 100 -singlepulse -nowrite"
+    $run -o a in.fil
+    $run -maxwidth 0.5 -o b in.fil
+    awk -F'\t' '$3 > 19.5 && $3 < 20.5 { n++; low = $1 < 13 } END { exit !(n == 2 && low) }' a.cand
+    awk -F'\t' '$3 > 19.5 && $3 < 20.5 { n++; good = $1 > 18 && 2^$4 * 256e-6 > 0.2 && $5 == $6 && NF == 10 }
+        END { exit !(n == 1 && good) }' b.cand
+    cmp <(awk -F'\t' '$3 > 40' a.cand) <(awk -F'\t' '$3 > 40' b.cand)
+    for f in a_DM*.singlepulse; do cmp "$f" "b${f#a}"; done
+    # Boxcars of the long series alone are listed, those that others do not reach.
+    awk '!/#/ { exit !($5 * 7 > 300) }' b_*MHz.singlepulse
+    cat in.fil | $run -maxwidth 0.5 -o pipe - && cut -f 1-9 b.cand | cmp - <(cut -f 1-9 pipe.cand)
+    $run -maxwidth 0.0768 -o c in.fil && cmp a.cand c.cand && [ ! -e c_1202.344-1502.344MHz.singlepulse ]
+}
+
 @test "-halve belongs to -singlepulse" {
     refused 2 '-halve searches for single pulses: it needs -singlepulse' -nowrite -v -halve 1 -o t "$g8"
 }

@@ -161,6 +161,21 @@ same_search() {
     $run -q -ncands 2 x.fil
 }
 
+@test "-plan searches the DMs of a file, -cdm plans for channels without dispersion of their own" {
+    fakebin -q -seed 3 -tobs 16 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -o x.fil \
+        -add "burst dm=70 t=6 width=0.002 snr=20"
+    printf '60 2 10 1 0\n' >mine
+    psrsearch -n -plan mine -o d x.fil >commands
+    fails grep -q '^ddplan' commands
+    grep -q '^gpudedisp .* -plan mine .* -maxwidth 0.5 ' commands
+    psrsearch -n -cdm 70 -hidm 100 -o d x.fil | grep -q '^ddplan -l 0 -d 100 -c 70 -plan d/x.plan'
+    psrsearch -q -budget fast -plan mine -o d x.fil
+    cut -f 6 d/x.cand | grep -qx 70
+    [ "$(ls d/*_DM*.inf | wc -l)" -eq 10 ]
+    run -2 psrsearch -plan mine -res 1 -o d x.fil
+    run -2 psrsearch -plan mine -hidm 30 -o d x.fil
+}
+
 @test "the summary counts what is marked, and names the best without marks" {
     # A hum of the whole band and a spark beside the pulsar and the burst.
     fakebin -q -seed 9 -tobs 16.777216 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -o x.fil \

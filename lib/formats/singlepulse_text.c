@@ -29,6 +29,11 @@ static const char *name_marks(unsigned marks, char text[32])
     return n ? text : "-";
 }
 
+static bool has_edges(const struct psr_pulse_band *band)
+{
+    return band && band->high_mhz > 0;
+}
+
 static psr_status write_cluster(psr_outfile *f, const double *dm, const size_t *scale,
                                 double tsamp_s, const struct psr_pulse_band *band,
                                 const struct psr_cluster *c, psr_err *err)
@@ -41,7 +46,7 @@ static psr_status write_cluster(psr_outfile *f, const double *dm, const size_t *
                            e->snr, sample, sample * tsamp_s, log2((double)e->width * each),
                            band ? band[e->trial].trial : e->trial, dm[e->trial], c->members,
                            (long long)c->first, (long long)c->last, name_marks(c->marks, marks));
-    if (!st && band)
+    if (!st && has_edges(band))
         st = psr_outfile_printf(f, err, "\t%.10g\t%.10g", band[e->trial].low_mhz,
                                 band[e->trial].high_mhz);
     return st ? st : psr_outfile_printf(f, err, "\n");
@@ -53,7 +58,7 @@ psr_status psr_cluster_write_bands(psr_outfile *f, const double *dm, const size_
 {
     psr_status st = psr_outfile_printf(
         f, err, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks%s\n",
-        band ? "\tlow_mhz\thigh_mhz" : "");
+        has_edges(band) ? "\tlow_mhz\thigh_mhz" : "");
     for (size_t k = 0; !st && k < n; k++)
         st = write_cluster(f, dm, scale, tsamp_s, band, &clusters[k], err);
     return st;

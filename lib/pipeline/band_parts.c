@@ -2,6 +2,7 @@
 #include "trials.h"
 
 #include <math.h>
+#include <psrkit/singlepulse.h>
 #include <stdlib.h>
 
 enum { LEAST = 8 /* channels of a part: fewer cannot be told from interference */ };
@@ -97,12 +98,14 @@ static size_t choose_trials(const struct ranked *rank, size_t ndm, double step, 
     return n;
 }
 
+/* Given:  times   samples that it sums, for one of the whole band's */
 static void add_line(struct psr_trial_list *t, size_t whole, size_t part, struct ranked *rank,
-                     const struct scale *scale)
+                     const struct scale *scale, int64_t times)
 {
     const struct psr_band_part *of = &t->part[part];
     struct psr_line *l = &t->line[t->nline++];
     *l = t->line[whole];
+    l->downsamp *= times;
     for (size_t i = 0; i < l->ndm; i++)
         rank[i] = (struct ranked){t->dm[l->first + i], i};
     qsort(rank, l->ndm, sizeof *rank, by_rising_value);
@@ -136,9 +139,15 @@ static psr_status add_lines(struct psr_trial_list *t, const struct scale *scale,
         st = psr_fail_nomem(err, "trials of parts of the band", 16 * (double)t->ndm_whole);
     for (size_t p = 0; p < t->npart && !st; p++)
         for (size_t k = 0; k < t->nwhole; k++)
-            add_line(t, k, p, rank, scale);
+            add_line(t, k, p, rank, scale, 1);
     free(rank);
     return st;
+}
+
+static struct scale find_scale(const struct psr_obs *obs, double dmconst)
+{
+    return (struct scale){dmconst, obs->tsamp_s,
+                          sweep_s(dmconst, psr_obs_lowest_mhz(obs), psr_obs_highest_mhz(obs))};
 }
 
 psr_status psr_trials_add_parts(struct psr_trial_list *t, const struct psr_obs *obs,
@@ -152,7 +161,71 @@ psr_status psr_trials_add_parts(struct psr_trial_list *t, const struct psr_obs *
     t->ndm_whole = t->ndm;
     psr_status st = make_parts(t, rank, rank_channels(rank, obs, keep), obs->nchan, nhalve, err);
     free(rank);
-    const struct scale scale = {
-        dmconst, obs->tsamp_s, sweep_s(dmconst, psr_obs_lowest_mhz(obs), psr_obs_highest_mhz(obs))};
+    const struct scale scale = find_scale(obs, dmconst);
     return st || !t->npart ? st : add_lines(t, &scale, err);
+}
+
+/* --- wide boxcars ----------------------------------------------------------------------------- */
+
+/* What is asked of boxcars, and the limit of downsamp. */
+struct wide {
+    const struct psr_obs *obs;
+    double longest_s;
+    int64_t most;
+};
+
+/* Samples of a line that one of its longest boxcars needs more of; of a short observation no more than a piece of the
+ * baseline. */
+static int64_t times_of(const struct psr_line *l, const struct wide *w)
+{
+    const struct psr_obs *obs = w->obs;
+    const double each_s = obs->tsamp_s * (double)l->downsamp;
+    const double longest = (double)psr_singlepulse_longest(0, each_s);
+    const double longest_of_all =
+        obs->nsamp >= 0 ? (double)obs->nsamp * obs->tsamp_s / 8 : INFINITY;
+    const double times = ceil(fmin(w->longest_s, longest_of_all) / (longest * each_s) - 1e-9);
+    return (int64_t)fmin(fmax(times, 1), (double)(w->most / l->downsamp));
+}
+
+static void add_wide_lines(struct psr_trial_list *t, const struct wide *w, struct ranked *rank,
+                           const struct scale *scale)
+{
+    for (size_t k = 0; k < t->nwhole; k++) {
+        const int64_t times = times_of(&t->line[k], w);
+        if (times <= 1)
+            continue;
+        add_line(t, k, t->npart - 1, rank, scale, times);
+        t->line[t->nline - 1].least_width = (int64_t)psr_singlepulse_longest(0, 1) / times + 1;
+    }
+}
+
+static bool needs_wide(const struct psr_trial_list *t, const struct wide *w)
+{
+    bool any = false;
+    for (size_t k = 0; k < psr_trials_whole_lines(t); k++)
+        any |= times_of(&t->line[k], w) > 1;
+    return any;
+}
+
+psr_status psr_trials_add_wide(struct psr_trial_list *t, const struct psr_obs *obs,
+                               const unsigned char *keep, double dmconst, double longest_s,
+                               int64_t most, psr_err *err)
+{
+    const struct wide wide = {obs, longest_s, most};
+    if (!needs_wide(t, &wide))
+        return PSR_OK;
+    struct ranked *rank = malloc((obs->nchan + t->ndm) * sizeof *rank);
+    if (!rank)
+        return psr_fail_nomem(err, "trials of wide boxcars", 16 * (double)obs->nchan);
+    t->nwhole = psr_trials_whole_lines(t);
+    t->ndm_whole = psr_trials_whole_ndm(t);
+    const size_t n = rank_channels(rank, obs, keep);
+    psr_status st = n ? add_part(t, rank, n, obs->nchan, err) : PSR_OK;
+    if (!st && n)
+        st = grow(t, err);
+    const struct scale scale = find_scale(obs, dmconst);
+    if (!st && n)
+        add_wide_lines(t, &wide, rank, &scale);
+    free(rank);
+    return st;
 }

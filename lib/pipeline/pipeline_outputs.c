@@ -102,6 +102,7 @@ static void describe_band(const struct psr_pipeline *p, const struct psr_line *l
     const struct psr_obs_band band = psr_obs_band(obs);
     const double half_mhz = band.chan_mhz / 2;
     out->part = l->part;
+    out->least_width = l->least_width;
     out->low_mhz = (part ? part->low_mhz : band.lowest_mhz) - half_mhz;
     out->high_mhz = (part ? part->high_mhz : band.highest_mhz) + half_mhz;
 }

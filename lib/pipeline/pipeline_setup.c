@@ -331,10 +331,16 @@ static psr_status skip_completed(struct psr_pipeline *p, psr_err *err)
 
 static psr_status add_parts(struct psr_pipeline *p, psr_err *err)
 {
-    if (!p->d.nhalve)
+    const struct psr_obs *obs = p->input.obs;
+    const unsigned char *keep = psr_stage_clean_keep(p->clean);
+    psr_status st = PSR_OK;
+    if (p->d.nhalve)
+        st = psr_trials_add_parts(&p->trials, obs, keep, p->d.dmconst, (size_t)p->d.nhalve, err);
+    if (!st && p->d.pulses.on && !p->d.presto)
+        st = psr_trials_add_wide(&p->trials, obs, keep, p->d.dmconst, p->d.pulses.maxwidth_s,
+                                 PSR_PIPELINE_DOWNSAMP, err);
+    if (!st && !p->trials.npart)
         return PSR_OK;
-    psr_status st = psr_trials_add_parts(&p->trials, p->input.obs, psr_stage_clean_keep(p->clean),
-                                         p->d.dmconst, (size_t)p->d.nhalve, err);
     if (!st)
         st = psr_pipeline_describe_stream(p, err);
     return st ? st : psr_pipeline_list_epochs(p, err);

@@ -226,14 +226,26 @@ psr_status psr_pulse_parts_group(const struct psr_pulse_parts_desc *d,
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/* The trial of the whole band that has the DM of a trial, and sums as many samples. */
+/* The trial of the whole band that has the DM of a trial, and sums as many samples if any does. */
 static size_t find_whole(const struct psr_sink_stream *s, const struct psr_sink_line *of, double dm)
 {
+    size_t found = 0;
     for (const struct psr_sink_line *l = s->line; !l->part; l++)
-        for (size_t i = l->first; l->downsamp == of->downsamp && i < l->first + l->nseries; i++)
-            if (s->dm[i] == dm)
+        for (size_t i = l->first; i < l->first + l->nseries; i++)
+            if (s->dm[i] == dm && l->downsamp == of->downsamp)
                 return i;
-    return 0;
+            else if (s->dm[i] == dm)
+                found = i;
+    return found;
+}
+
+/* Parts that are the whole band are not told. */
+static bool has_narrower_parts(const struct psr_sink_stream *s)
+{
+    bool any = false;
+    for (const struct psr_sink_line *l = s->line; l < s->line + s->nline; l++)
+        any |= l->part && !l->least_width;
+    return any;
 }
 
 psr_status psr_pulse_parts_write(psr_outfile *f, const struct psr_sink_stream *s,
@@ -245,9 +257,10 @@ psr_status psr_pulse_parts_write(psr_outfile *f, const struct psr_sink_stream *s
     struct psr_pulse_band *band = calloc(s->ndm, sizeof *band);
     if (!band)
         return psr_fail_nomem(err, "parts of the band", (double)s->ndm * sizeof *band);
+    const double told = has_narrower_parts(s) ? 1 : 0;
     for (const struct psr_sink_line *l = s->line; l < s->line + s->nline; l++)
         for (size_t i = l->first; i < l->first + l->nseries; i++)
-            band[i] = (struct psr_pulse_band){l->low_mhz, l->high_mhz,
+            band[i] = (struct psr_pulse_band){told * l->low_mhz, told * l->high_mhz,
                                               l->part ? find_whole(s, l, s->dm[i]) : i};
     psr_status st =
         psr_cluster_write_bands(f, s->dm, clock->scale, clock->tick_s, band, clusters, n, err);

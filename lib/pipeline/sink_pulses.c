@@ -212,10 +212,11 @@ static psr_status collect_events(struct pulses *s, psr_err *err)
         for (size_t i = 0; i < l->nseries; i++) {
             const struct psr_event *event;
             size_t more = psr_singlepulse_events(s->search[k], i, &event);
-            for (size_t e = 0; e < more; e++, n++) {
-                s->event[n] = event[e];
-                s->event[n].trial = l->first + i;
-            }
+            for (size_t e = 0; e < more; e++)
+                if (event[e].width >= l->least_width) {
+                    s->event[n] = event[e];
+                    s->event[n++].trial = l->first + i;
+                }
         }
     }
     s->found.event = s->event;
@@ -271,12 +272,16 @@ static psr_status write_part(struct pulses *s, size_t line, psr_err *err)
     char name[NAME_BYTES];
     name_part(name, stream, &stream->line[line]);
     psr_status st = psr_output_group_add(stream->group, name, &f, err);
+    size_t next = 0;
+    while (next < s->found.nevent && s->event[next].trial < stream->line[line].first)
+        next++;
     for (; line < stream->nline && stream->line[line].part == part; line++)
         for (size_t i = 0; i < stream->line[line].nseries && !st; i++) {
-            const struct psr_event *event;
-            size_t n = psr_singlepulse_events(s->search[line], i, &event);
-            st = psr_singlepulse_write(f, stream->dm[stream->line[line].first + i],
-                                       stream->line[line].tsamp_s, event, n, err);
+            const size_t trial = stream->line[line].first + i, first = next;
+            while (next < s->found.nevent && s->event[next].trial == trial)
+                next++;
+            st = psr_singlepulse_write(f, stream->dm[trial], stream->line[line].tsamp_s,
+                                       s->event + first, next - first, err);
         }
     return st ? st : psr_outfile_park(f, err);
 }

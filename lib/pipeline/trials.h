@@ -17,6 +17,7 @@ struct psr_line {
     int64_t most;            /* maximum length of a series before barycentring; -1: unlimited */
     char note[PSR_NOTE_MAX]; /* origin of the series, for their headers; "" for none */
     size_t part;             /* 0: of the whole band; else of part - 1 of the list */
+    int64_t least_width;     /* samples of the shortest boxcars that are searched; 0: all */
 };
 
 /* A part of the band that is dedispersed by itself. */
@@ -78,6 +79,15 @@ PSR_MUST_CHECK psr_status psr_trials_scrunch(struct psr_trial_list *t, double sm
 PSR_MUST_CHECK psr_status psr_trials_add_parts(struct psr_trial_list *t, const struct psr_obs *obs,
                                                const unsigned char *keep, double dmconst,
                                                size_t nhalve, psr_err *err);
+
+/* Appends lines for boxcars that are longer than the longest of a search: a part that is the whole band, with lines that
+ * sum so many more samples that this one reaches longest_s, their trials thinned as those of parts.  Lines that reach it
+ * have none.  After psr_trials_add_parts.
+ * Given:  keep   [nchan]; most   limit of downsamp
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_trials_add_wide(struct psr_trial_list *t, const struct psr_obs *obs,
+                                              const unsigned char *keep, double dmconst,
+                                              double longest_s, int64_t most, psr_err *err);
 
 /* Lines, and trials, of the whole band. */
 size_t psr_trials_whole_lines(const struct psr_trial_list *t);

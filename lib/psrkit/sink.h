@@ -86,6 +86,9 @@ struct psr_sink_line {
     size_t part; /* 0: of the whole band; else of a part of it: only searches for pulses have
                             such lines, after all others */
     double low_mhz, high_mhz; /* edges of that */
+    int64_t
+        least_width; /* above 0: a part that is the whole band, searched only for boxcars of so many samples
+                            or more, which other lines do not reach */
 };
 
 enum { PSR_DUMP_NAME = 64 };

@@ -151,7 +151,9 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
         {"threshold", CLI_DOUBLE, &o->run.pulses.threshold, "S",
          "S/N threshold of events (default 6).", 1, 1e6},
         {"maxwidth", CLI_DOUBLE, &o->run.pulses.maxwidth_s, "SEC",
-         "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
+         "Widest boxcar in seconds (default: 300 samples). Beyond that, series of more samples "
+         "summed are searched, too; not with -live.",
+         0, 1e6},
         {"detrend", CLI_DOUBLE, &o->run.pulses.detrend, "SAMPLES",
          "Length of the baseline in samples, rounded to one of five: for boxcars up to 300 "
          "samples, "

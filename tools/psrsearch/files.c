@@ -192,7 +192,7 @@ psr_status psrsearch_files_check(const struct psrsearch_plan *p, const struct ps
 {
     struct psr_names all = {.n = 0};
     struct psr_overwrite_check c = {0};
-    const char *const more[] = {o->catalogue, o->par, o->ignorechan, o->zaplist};
+    const char *const more[] = {o->catalogue, o->par, o->ignorechan, o->zaplist, o->plan};
     psr_status st = folder_list(&all, p->dir, err);
     for (size_t i = 0; i < o->ninput && !st; i++)
         st = psr_overwrite_check_input(&c, o->input[i], err);

@@ -62,6 +62,11 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
         {"hidm", CLI_DOUBLE, &o->hidm, "DM", "Last DM, pc cm^-3 (default 1000).", 0, 1e6},
         {"res", CLI_DOUBLE, &o->res_ms, "MS",
          "Acceptable time resolution, ms (default: the best possible).", 0, 1e6},
+        {"cdm", CLI_DOUBLE, &o->cohdm, "DM",
+         "DM at which the channels are coherently dedispersed (default: not).", 0, 1e6},
+        {"plan", CLI_TEXT, &o->plan, "FILE",
+         "Search the DMs of this plan, in ddplan's format, not one of -lodm, -hidm, -res and -cdm.",
+         0, 0},
         {"search", CLI_TEXT, &o->search, "NAME", "boxes, matched or both.", 0, 0},
         {"zmax", CLI_INT, &o->zmax, "N", "Largest drift in bins over the observation.", 0, 1200},
         {"wmax", CLI_INT, &o->wmax, "N",
@@ -81,11 +86,11 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
          "Leave out the frequencies of this list: PRESTO's .zaplist or .birds.", 0, 0},
         {"threshold", CLI_DOUBLE, &o->threshold, "S", "S/N threshold of bursts (default 6).", 1,
          1e9},
-        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
-         "Widest burst in seconds (default: 300 samples).", 0, 1e6},
+        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC", "Widest burst in seconds (default 0.5).",
+         0.001, 1e6},
         {"halve", CLI_INT, &o->nhalve, "N",
          "Search halves .. 1/2^N of the band for bursts, too, as gpudedisp's -halve (default 0: "
-         "none).",
+         "none, in each budget).",
          1, PSR_PIPELINE_HALVE},
         {"Candidates", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE",
@@ -123,6 +128,8 @@ static bool is_one_of(const char *word, const char *const *list, size_t n)
     return false;
 }
 
+static const double default_hidm = 1000;
+
 static void check_words(const struct psrsearch_options *o, const struct cli *tool)
 {
     static const char *const searches[] = {"boxes", "matched", "both"};
@@ -143,6 +150,8 @@ static void check_words(const struct psrsearch_options *o, const struct cli *too
         cli_usage_error(tool, "-zap and -zaplist exclude each other");
     if (o->quiet && o->verbose)
         cli_usage_error(tool, "-q and -v exclude each other");
+    if (o->plan && (o->lodm != 0 || o->hidm != default_hidm || o->res_ms > 0 || o->cohdm > 0))
+        cli_usage_error(tool, "-plan has its DMs: not with -lodm, -hidm, -res and -cdm");
     if (!(o->lodm < o->hidm))
         cli_usage_error(tool, "-lodm %g must be below -hidm %g", o->lodm, o->hidm);
 }
@@ -175,7 +184,8 @@ void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int 
     *o = (struct psrsearch_options){.if_choice = -1,
                                     .clean = "auto",
                                     .budget = "normal",
-                                    .hidm = 1000,
+                                    .hidm = default_hidm,
+                                    .maxwidth_s = 0.5,
                                     .zmax = -1,
                                     .numharm = -1,
                                     .ncands = -1};

@@ -50,7 +50,7 @@ static psr_status limit_dm(struct psrsearch_plan *p, const struct psr_obs *obs,
     const double sweep_s = (1 / (lo * lo) - 1 / (hi * hi)) / 2.41e-4; /* of DM 1 */
     const double length_s = (double)obs->nsamp * obs->tsamp_s, most = length_s / 2 / sweep_s;
     p->hidm = o->hidm;
-    if (obs->nsamp < 0 || !(sweep_s > 0) || most >= o->hidm)
+    if (o->plan || obs->nsamp < 0 || !(sweep_s > 0) || most >= o->hidm)
         return PSR_OK;
     const double unit = pow(10, floor(log10(most)) - 2);
     p->hidm = floor(most / unit) * unit;

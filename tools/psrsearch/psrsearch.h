@@ -24,6 +24,8 @@ struct psrsearch_options {
 
     const char *budget;
     double lodm, hidm, res_ms; /* res_ms 0: the best possible */
+    double cohdm;              /* of coherent dedispersion within channels; 0: none */
+    const char *plan;          /* of DMs, instead of these; NULL: none */
     const char *search;        /* boxes, matched or both */
     bool zap;                  /* the lines that the mask's tool has found */
     const char *zaplist;       /* a list of others; NULL: none */

@@ -54,8 +54,10 @@ static void put_inputs(struct psr_json *j, const struct psrsearch_options *o,
         put_input(j, o->input[i]);
     if (reads && step != PSRSEARCH_PLAN)
         put_input(j, o->ignorechan);
-    if (step == PSRSEARCH_SEARCH)
+    if (step == PSRSEARCH_SEARCH) {
         put_input(j, o->zaplist);
+        put_input(j, o->plan);
+    }
     if (step == PSRSEARCH_SIFT)
         put_input(j, o->catalogue);
     if (step == PSRSEARCH_PAR)

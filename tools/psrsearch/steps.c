@@ -59,6 +59,8 @@ static void make_plan(struct words *w, const struct psrsearch_plan *p,
     words_add_double(w, "-d", p->hidm);
     if (o->res_ms > 0)
         words_add_double(w, "-r", o->res_ms);
+    if (o->cohdm > 0)
+        words_add_double(w, "-c", o->cohdm);
     words_add_name(w, "-plan", p, ".plan");
     words_add_inputs(w, o);
 }
@@ -106,7 +108,10 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
     words_add(w, "gpudedisp");
     words_add(w, "-v");
     add_reading(w, o);
-    words_add_name(w, "-plan", p, ".plan");
+    if (o->plan)
+        words_add_text(w, "-plan", o->plan);
+    else
+        words_add_name(w, "-plan", p, ".plan");
     if (!strcmp(o->clean, "mask"))
         words_add_name(w, "-mask", p, "_rfifind.mask");
     else
@@ -233,6 +238,7 @@ psr_status psrsearch_commands_make(struct psrsearch_plan *p, const struct psrsea
         p->step[k].wanted = true;
         st = w.status;
     }
+    p->step[PSRSEARCH_PLAN].wanted = o->plan == NULL;
     p->step[PSRSEARCH_FOLD].wanted = o->ncands > 0;
     p->step[PSRSEARCH_PAR].wanted = o->par != NULL;
     return st;
