@@ -359,6 +359,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/fold_digest.h \
 	lib/pipeline/fold_model.c \
 	lib/pipeline/fold_model.h \
+	lib/pipeline/fold_parts.c \
+	lib/pipeline/fold_tail.c \
+	lib/pipeline/fold_tail.h \
 	lib/pipeline/folder.c \
 	lib/pipeline/folder.h \
 	lib/pipeline/folder_emit.c \
@@ -502,7 +505,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_check.h \
 	lib/search/fold/fold_harmonics.c \
 	lib/search/fold/fold_harmonics.h \
+	lib/search/fold/fold_last_turn.c \
 	lib/search/fold/fold_make.c \
+	lib/search/fold/fold_merge.c \
 	lib/search/fold/fold_narrow.c \
 	lib/search/fold/fold_next.c \
 	lib/search/fold/fold_phase.c \
@@ -524,6 +529,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_sum_kernel.c \
 	lib/search/fold/fold_sum_kernel.h \
 	lib/search/fold/fold_sum_lanes.h \
+	lib/search/fold/fold_significance.c \
 	lib/search/fold/fold_sums.c \
 	lib/search/fold/fold_sums.h \
 	lib/search/fold/fold_table.c \

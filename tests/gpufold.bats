@@ -26,7 +26,7 @@ inputs() {
     n=0
     while read -r name input options; do
         case $name in '#'* | psrfits | subbands) continue ;; esac
-        gpufold -q -nosearch $options -o "$name" "$input"
+        gpufold -q -compat presto -nosearch $options -o "$name" "$input"
         "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd || { echo "$name: $options"; false; }
         n=$((n + 1))
     done <"$golden/fold/commands"
@@ -69,7 +69,7 @@ same_numbers() {
     n=0
     while read -r name input options; do
         case $name in '#'*) continue ;; esac
-        gpufold -q $options -o "$name" "$input"
+        gpufold -q -compat presto $options -o "$name" "$input"
         "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd || { echo "$name: $options"; false; }
         same_numbers "$golden/fold/$name.pfd.bestprof" "$name"_*.bestprof || { echo "$name: $options"; false; }
         n=$((n + 1))
@@ -78,6 +78,52 @@ same_numbers() {
     sed 's/^\( *3 *\)[0-9]/\1x/' search_iso_*.bestprof >x
     fails same_numbers x search_iso_*.bestprof
     fails same_numbers search_dm_*.bestprof search_iso_*.bestprof
+}
+
+@test "without a position times are topocentric with one note; as prepfold towards 0, 0" {
+    gpufold -q $one -p 0.02 -dm 47 -o topo g8.fil
+    gpufold ${one/-q -topo} -noplot -p 0.02 -dm 47 -o plain g8.fil 2>says
+    [ "$(wc -l <says)" = 1 ]
+    grep -q '^gpufold: g8.fil: the header has no position: no barycentring, times are topocentric (-position RA,DEC gives one)$' says
+    "$builddir/tests/pfd_differ" {topo,plain}_20.00ms_Cand.pfd
+    gpufold ${one/-q -topo} -noplot -p 0.02 -dm 47 -compat presto -o presto g8.fil 2>says
+    grep -q 'g8.fil: the header has no position: barycentred towards 0, 0, as prepfold does$' says
+    fails "$builddir/tests/pfd_differ" {topo,presto}_20.00ms_Cand.pfd
+    ln -s "$(command -v gpufold)" prepfold
+    ./prepfold -q ${one/-topo} -p 0.02 -dm 47 -o name g8.fil
+    "$builddir/tests/pfd_differ" {presto,name}_20.00ms_Cand.pfd
+    gpufold -q -noplot ${one/-q -topo} -compat presto -position 0,0 -p 0.02 -dm 47 -o given g8.fil
+    "$builddir/tests/pfd_differ" -profiles {presto,given}_20.00ms_Cand.pfd
+    # The same period as gpudedisp's, whose series are topocentric, too.
+    grep -q 'P_bary (ms) *=  N/A' plain_*.bestprof
+    refuses 2 "-compat: 'x' is not presto" gpufold -p 0.02 -compat x g8.fil
+}
+
+@test "every sample of a short input is folded, and a part holds a turn" {
+    numbers() { sed -n "s/^# $1 *= *//p" "$2"; }
+    fakebin -q -seed 3 -period 0 -nbits 8 -nchans 64 -fch1 1464 -foff -2 -tsamp 512 -tobs 2.0972 -o a.fil \
+        -add "pulsar period=0.21 dm=40 width=0.012 snr=20"
+    gpufold -q -topo -noplot -p 0.21 -dm 40 -o a a.fil
+    [ "$(numbers 'Data Folded' a_*.bestprof)" = 4096 ]
+    # Of 64 parts of 64 samples each 7 are joined, which hold a turn of 410.
+    [ "$(od -An -td4 -j16 -N4 a_210.00ms_Cand.pfd | tr -d ' ')" = 10 ]
+    awk '/Prob/ { gsub(/[^0-9.]/, "", $NF); exit !($(NF - 1) ~ /[0-9]/) }' a_*.bestprof
+    # A length that no block divides, and a DM whose delays reach beyond the end.
+    head -c -640 a.fil >b.fil
+    for dm in 0 40 900; do
+        gpufold -q -topo -noplot -nosearch -p 0.02 -dm $dm -o b$dm b.fil
+        n=$(numbers 'Data Folded' b${dm}_*.bestprof)
+        [ "$n" -ge 4083 ]
+        [ "$n" -le 4086 ]
+        fails grep -q nan b${dm}_*.bestprof
+    done
+    refuses 1 'b.fil: 4086 samples to fold: prepfold would fold none of them' gpufold -q -topo -compat presto -p 0.02 -o c b.fil
+    # prepfold leaves the end out, and gpufold says so.
+    gpufold -topo -noplot -nosearch -compat presto -p 0.02 -dm 47 -o p g8.fil 2>says
+    grep -q 'g8.fil: the last 3296 of 29696 samples are not folded (11.1 %), as in prepfold' says
+    gpufold -topo -noplot -nosearch -p 0.02 -dm 47 -o w g8.fil 2>says
+    [ ! -s says ]
+    [ "$(numbers 'Data Folded' w_*.bestprof)" = 29696 ]
 }
 
 @test "the search does not depend on the threads" {
@@ -92,10 +138,10 @@ same_numbers() {
 @test "a line of JSON has the numbers" {
     gpufold -q -topo -p 0.02 -dm 40 -n 16 -nsub 4 -json -o t g8.fil >line
     [ "$(wc -l <line)" = 1 ]
-    grep -q '^{"candidate": "20.00ms_Cand", "input": "g8.fil", "nbin": 16, "redchi": [0-9.]*, ' line
+    grep -q '^{"candidate": "20.00ms_Cand", "input": "g8.fil", "nbin": 16, "redchi": [0-9.]*, "sigma": [0-9.]*, "sigma_trials": [0-9.]*, ' line
     p=$(sed -n 's/.*"p_s_topo": \([0-9.e-]*\),.*/\1/p' line)
     awk -v p="$p" '/P_topo/ { d = p * 1000 - $5; exit !(p > 0 && d < 1e-9 && d > -1e-9) }' t_*.bestprof
-    grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825, "marks": "-"}$' line
+    grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825, "independent_trials": [0-9]*, "samples": 29696, "samples_folded": 29696, "marks": "-"}$' line
 }
 
 @test "-refine finds a slow pulsar's period and DM between the trials" {
@@ -167,14 +213,14 @@ same_numbers() {
 @test "of PSRFITS too" {
     need_data parkes_4bit.sf
     read -r name input options < <(grep '^psrfits' "$golden/fold/commands")
-    gpufold -q -nosearch $options -o "$name" "$PSRKIT_TEST_DATA/$input"
+    gpufold -q -compat presto -nosearch $options -o "$name" "$PSRKIT_TEST_DATA/$input"
     "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
 }
 
 @test "of sub-bands too" {
     gpudedisp -q -compat presto -sub -subdm 47 -nsub 8 -noclip -nobary -o s g8.fil
     read -r name input options < <(grep '^subbands' "$golden/fold/commands")
-    gpufold -q -nosearch $options -o "$name" $input
+    gpufold -q -compat presto -nosearch $options -o "$name" $input
     "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
     refuses 1 '-nsub 4: must be the 8 of the files' gpufold -q -topo -p 0.02 -nsub 4 -o t $input
     refuses 1 '-mask, -ignorechan, -zerodm and -clean auto are of channels, not of sub-bands' gpufold -q -topo -p 0.02 -zerodm -o t $input
@@ -313,7 +359,7 @@ whole_of() { tail -c +130 "$1"; }
 @test "candidates of a table are folded as if each were alone, in one pass or several" {
     many="-topo -nosearch -noclip -n 200 -nsub 16 -npart 12"
     bytes=$((12 * 16 * (200 + 7) * 8)) # of the profiles, and their 7 statistics
-    printf '%s\n' '# name DM p pd' 'a 47 0.06 0' '' '# comment' 'b 120 0.0523 1e-6' 'c 0 0.7 0' >list
+    printf '%s\n' '# name DM p pd' 'a 47 0.06 0' '' '# comment' 'b 120 0.0523 1e-6' 'c 0 0.6 0' >list
     gpufold -q $many -candfile list -o t g8.fil
     gpufold -q $many -p 0.0523 -pd 1e-6 -dm 120 -o u g8.fil
     cmp <(tail -c $bytes t_b.pfd) <(tail -c $bytes u_52.30ms_Cand.pfd)
@@ -428,7 +474,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     [[ $stderr != *extrapolated* ]]
     printf 'PSR X\nF0 50\nF1 -1e-7\nPEPOCH 40000\n' >stopped.par
     run -1 --separate-stderr gpufold -q -par stopped.par -o v g8.fil
-    [[ $stderr = *'PSR_X: F0 = -36.4001 Hz at MJD 50000.0'*': must be above 0'* ]]
+    [[ $stderr = *'PSR_X: F0 = -36.4 Hz at MJD 50000.0'*': must be above 0'* ]]
     leaves_no 'v_*'
 }
 
@@ -490,7 +536,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     refuses 1 'no.inf: No such file' gpufold -q -nosearch -p 0.02 -o t no.dat
     head -c 40000 g8.fil >short.fil
     refuses 1 'short.fil: [0-9]* samples to fold, fewer than a block of 2400' \
-        gpufold -q -topo -nosearch -p 0.02 -o t short.fil
+        gpufold -q -topo -compat presto -nosearch -p 0.02 -o t short.fil
     run -1 --separate-stderr gpufold -q -topo -nosearch -p 1e-4 -o t g8.fil
     [[ $stderr = *'must be 2 or more'*'g8.fil: no candidate can be folded' ]]
     : >empty
@@ -527,7 +573,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
 }
 
 @test "prepfold's default shapes and names" {
-    gpufold -q -topo -nosearch -f 100 g8.fil
+    gpufold -q -topo -nosearch -compat presto -f 100 g8.fil
     [ -f g8_100.00Hz_Cand.pfd ]
     # 32 sub-bands, 12 parts of one block, 39 bins of 10 ms at 256 us, and 32 channels
     read -r _ _ _ nsub npart nbin nchan < <(od -An -td4 -w28 -N28 g8_100.00Hz_Cand.pfd)

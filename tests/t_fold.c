@@ -411,11 +411,9 @@ static void test_many(uint64_t *seed)
     ok(bad == 0, "nor do %d candidates (%d bad)", NMANY, bad);
 }
 
-/* Every sample of a whole number of turns is somewhere, once. */
-static void test_nothing_is_lost(void)
+/* 1200 samples of 1. */
+static void make_constant(struct scene *s, const struct psr_fold_candidate *c)
 {
-    struct scene *s = &scene;
-    struct psr_fold_candidate c = {.f = 1 / 0.05, .nbin = 7};
     s->d = (struct psr_fold_desc){.size = sizeof(struct psr_fold_desc),
                                   .nchan = 1,
                                   .nbit = 32,
@@ -425,13 +423,21 @@ static void test_nothing_is_lost(void)
                                   .block = 100,
                                   .npart = 3,
                                   .part_blocks = 4,
-                                  .cand = &c,
+                                  .cand = c,
                                   .ncand = 1,
                                   .nthread = 1};
     s->nsamp = 1200;
     s->nstep = 0;
     for (size_t t = 0; t < s->nsamp; t++)
         memcpy(s->packed + 4 * t, &(float){1}, 4);
+}
+
+/* Every sample of a whole number of turns is somewhere, once. */
+static void test_nothing_is_lost(void)
+{
+    struct scene *s = &scene;
+    const struct psr_fold_candidate c = {.f = 1 / 0.05, .nbin = 7};
+    make_constant(s, &c);
     psr_fold *f = fold(s, &s->d, NULL);
     double sum = 0;
     for (size_t i = 0; i < 3 * 7; i++)
@@ -441,6 +447,39 @@ static void test_nothing_is_lost(void)
     ok(psr_fold_statistics(f, 0)[1].data_var == 0 && psr_fold_statistics(f, 0)[1].redchi == 0,
        "a constant has no variance, and no chi-squared");
     psr_fold_destroy(f);
+}
+
+/* A constant stays flat where the end cuts a turn, whatever part it is in, and no sample is lost. */
+static void test_last_turn(uint64_t *seed)
+{
+    int bad = 0;
+    for (int k = 0; k < 20; k++) {
+        struct scene *s = &scene;
+        struct psr_fold_candidate c = {.f = 1 / (0.05 + tap_uniform(seed)),
+                                       .nbin = (size_t)tap_between(seed, 1, 40),
+                                       .phase = tap_uniform(seed)};
+        make_constant(s, &c);
+        s->d.last_turn = true;
+        s->d.nblock = (size_t)tap_between(seed, 1, 12);
+        psr_fold *f = fold(s, &s->d, seed);
+        const double per_bin = 1 / (c.f * s->d.tsamp_s * (double)c.nbin);
+        double folded = 0, low = INFINITY, high = 0, last = 0;
+        for (size_t b = 0; b < c.nbin; b++) {
+            double sum = 0;
+            for (size_t i = 0; i < 3; i++)
+                sum += psr_fold_profile(f, 0)[i * c.nbin + b];
+            low = fmin(low, sum);
+            high = fmax(high, sum);
+        }
+        for (size_t i = 0; i < 3; i++)
+            folded += psr_fold_statistics(f, 0)[i].numdata;
+        last = ceil(100 * (double)s->d.nblock * s->d.tsamp_s * c.f - 1e-9);
+        bad += fabs(high - low) > 1e-6 * high || fabs(high - last * per_bin) > 1e-6 * high ||
+               folded != 100 * (double)s->d.nblock || !psr_fold_is_full(f) ||
+               psr_fold_count(f) != (int64_t)(100 * s->d.nblock);
+        psr_fold_destroy(f);
+    }
+    ok(bad == 0, "a constant with a cut turn is flat, to the last block (%d bad)", bad);
 }
 
 /* --- refusals --------------------------------------------------------------------------------- */
@@ -559,6 +598,7 @@ int main(void)
     test_same_bits(&seed);
     test_many(&seed);
     test_nothing_is_lost();
+    test_last_turn(&seed);
     test_refusals(&seed);
     return done_testing();
 }

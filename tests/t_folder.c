@@ -97,7 +97,7 @@ static struct psr_folder_desc describe(const char *const *path, struct taken *ta
     psr_folder_defaults(&d);
     d.path = path;
     d.npath = 1;
-    d.topo = d.nosearch = true;
+    d.topo = d.nosearch = d.presto = true;
     d.nsub = NSUB;
     d.npart = NPART;
     d.cand = cands;

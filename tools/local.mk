@@ -153,7 +153,8 @@ bin_gpufold_SOURCES = \
 	tools/gpufold/json.c \
 	tools/gpufold/main.c \
 	tools/gpufold/options.c \
-	tools/gpufold/output.c
+	tools/gpufold/output.c \
+	tools/gpufold/table.c
 pictures_yes = $(tools_canvas) tools/gpufold/picture.c tools/gpufold/picture_text.c
 pictures_no = tools/gpufold/picture_none.c
 if HAVE_CAIRO

@@ -229,7 +229,7 @@ static void set_nothing(struct psr_bestprof *best)
     for (int i = 0; i < NLINE; i++)
         if (lines[i].kind != TEXT && lines[i].kind != BINS)
             *(double *)(void *)((char *)best + lines[i].at) = NAN;
-    best->sigma = NAN;
+    best->sigma = best->ntrial = best->sigma_trials = NAN;
 }
 
 psr_status psr_bestprof_read(struct psr_bestprof *best, const char *path, psr_err *err)

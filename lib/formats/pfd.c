@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/read_file.h"
+#include <math.h>
 #include <psrkit/fold.h>
 
 #include <stddef.h>
@@ -161,6 +162,21 @@ static int digest_shift(size_t at)
     return at == AT(topo.flag) ? 0 : at == AT(bary.flag) ? 32 : -1;
 }
 
+/* 256 log2(ntrial) and a check by the digest: what other programs leave there is not taken for a number. */
+static uint32_t pack_trials(const struct psr_pfd *p)
+{
+    const double units = p->ntrial >= 1 ? round(256 * log2(p->ntrial)) : -1;
+    const uint64_t check = (p->digest * UINT64_C(0x9E3779B97F4A7C15)) >> 48;
+    return p->digest && units >= 0 && units < 65536 ? (uint32_t)(check << 16) | (uint32_t)units : 0;
+}
+
+static void unpack_trials(struct psr_pfd *p, uint32_t bits)
+{
+    p->ntrial = exp2((bits & 0xffff) / 256.0);
+    if (!bits || pack_trials(p) != bits)
+        p->ntrial = 0;
+}
+
 static psr_status take_flag(struct psr_byte_cursor *r, struct psr_pfd *p, size_t at,
                             const char *what)
 {
@@ -171,6 +187,8 @@ static psr_status take_flag(struct psr_byte_cursor *r, struct psr_pfd *p, size_t
     memcpy((char *)p + at, &first, sizeof(float));
     if (shift >= 0)
         p->digest |= (uint64_t)bits[1] << shift; /* only psrkit writes it, little-endian */
+    else
+        unpack_trials(p, bits[1]);
     return st;
 }
 
@@ -300,7 +318,8 @@ static psr_status write_field(psr_outfile *f, const struct psr_pfd *p, const str
         return psr_outfile_write(f, from, sizeof(double), err);
     case FLAG:
         memcpy(flag, from, sizeof(float));
-        half = digest_shift(field->at) < 0 ? 0 : (uint32_t)(p->digest >> digest_shift(field->at));
+        half = digest_shift(field->at) < 0 ? pack_trials(p)
+                                           : (uint32_t)(p->digest >> digest_shift(field->at));
         memcpy(flag + sizeof(float), &half, sizeof half);
         return psr_outfile_write(f, flag, sizeof flag, err);
     }

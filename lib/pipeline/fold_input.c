@@ -98,9 +98,9 @@ static psr_status open_series(struct psr_fold_input *in, const struct psr_folder
     in->nsamp = (status.st_size - in->tim.data_at) / (in->tim.nbit / 8);
     in->block = SERIES_BLOCK;
     in->lookahead = 0;
-    in->values = malloc(in->block * sizeof *in->values);
+    in->values = malloc(SERIES_BLOCK * sizeof *in->values);
     return in->values ? set_length(in, d, err)
-                      : psr_fail_nomem(err, "a series", (double)in->block * sizeof *in->values);
+                      : psr_fail_nomem(err, "a series", (double)SERIES_BLOCK * sizeof *in->values);
 }
 
 static psr_status begin_series(struct psr_fold_input *in, psr_err *err)
@@ -115,12 +115,12 @@ static psr_status next_samples(struct psr_fold_input *in, struct psr_block *bloc
 {
     *block = (struct psr_block){.spectra = in->values};
     const size_t size = (size_t)in->tim.nbit / 8;
-    block->n = fread((char *)in->values + in->block * (sizeof *in->values - size), size, in->block,
-                     in->file);
-    *end = block->n < in->block;
+    block->n = fread((char *)in->values + SERIES_BLOCK * (sizeof *in->values - size), size,
+                     SERIES_BLOCK, in->file);
+    *end = block->n < SERIES_BLOCK;
     if (ferror(in->file))
         return psr_fail_errno(err, "%s", in->name);
-    psr_tim_widen(in->values, in->block, block->n, in->tim.nbit, in->tim.kind);
+    psr_tim_widen(in->values, SERIES_BLOCK, block->n, in->tim.nbit, in->tim.kind);
     for (size_t t = 0; t < block->n; t++)
         if (!isfinite(in->values[t]))
             return psr_fail(err, PSR_EFORMAT, "%s: a sample is no number", in->name);

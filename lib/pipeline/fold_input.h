@@ -22,13 +22,13 @@ struct psr_fold_input {
     FILE *file;          /* of a series */
     struct psr_input_file spectra;
     struct psr_obs obs;  /* borrows the table of frequencies */
-    size_t block;        /* spectra that prepfold reads at once */
+    size_t block;        /* spectra folded at once: at first those that prepfold reads */
     size_t lookahead;    /* blocks that prepfold reads before it folds one */
     bool is_pipe;        /* can be read once */
     int64_t nsamp, skip; /* spectra in all; those before the first one folded */
     psr_read_ahead *ahead;
     psr_stage_clean *clean;
-    float *values; /* [block] of a series */
+    float *values; /* of a series */
 };
 
 /* Opens the input at its beginning, and finds out about it.

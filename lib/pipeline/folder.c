@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PRESTO's guard against fractions that are a little below a whole number. */
-static const double fraction_tiny = 1e-14;
-
 void psr_folder_defaults(struct psr_folder_desc *desc)
 {
     *desc = (struct psr_folder_desc){.size = sizeof *desc,
@@ -123,33 +120,6 @@ static psr_status set_bands(psr_folder *f, psr_err *err)
     return band.even ? PSR_OK : set_sub_bands(f, &band, err);
 }
 
-/* Whole blocks in equal parts; spectra that are left over are not folded. */
-static psr_status set_parts(psr_folder *f, psr_err *err)
-{
-    const int64_t block = (int64_t)f->in.block;
-    const double unit = f->in.is_series ? 1 : (double)block;
-    const int64_t all = f->in.is_series ? f->in.nsamp : f->in.nsamp / block;
-    const int64_t first = (int64_t)(f->d.start * (double)all + fraction_tiny);
-    const int64_t end = (int64_t)(f->d.end * (double)all + fraction_tiny);
-    const int64_t nblock = f->in.is_series ? (end - first) / block : end - first;
-    struct psr_fold_frame *frame = &f->frame;
-    if (nblock < 1)
-        return psr_fail(err, PSR_EINVAL, "%s: %lld samples to fold, fewer than a block of %lld",
-                        f->in.name, (long long)f->in.nsamp, (long long)block);
-    frame->npart = (size_t)(nblock < f->d.npart ? nblock : f->d.npart);
-    if (nblock < f->d.npart)
-        psr_note(&f->d.notes, "%s: %lld blocks: -npart is %lld", f->in.name, (long long)nblock,
-                 (long long)nblock);
-    f->part_blocks = (size_t)nblock / frame->npart;
-    f->in.skip = (int64_t)((double)first * unit);
-    frame->length_s = (double)(frame->npart * f->part_blocks) * ((double)block * f->in.obs.tsamp_s);
-    const struct psr_mjd at = f->in.obs.tstart;
-    const double skipped_s = f->in.is_series ? (double)first * f->in.obs.tsamp_s
-                                             : (double)first * ((double)block * f->in.obs.tsamp_s);
-    frame->epoch_mjd = (double)at.day + at.frac + skipped_s / 86400;
-    return PSR_OK;
-}
-
 /* As with TEMPO's predictions, whose dates limit what is fitted, not what is predicted. */
 static void note_extrapolation(const psr_folder *f)
 {
@@ -175,7 +145,33 @@ static void set_source(psr_folder *f)
     f->in.obs.has_position = true;
 }
 
-/* As prepsubband's: 0, 0 and the geocentre where the header does not say. */
+/* Whether times are moved to the barycentre.  Without a position only as prepfold does it, to 0, 0. */
+static bool is_barycentred(const psr_folder *f)
+{
+    if ((f->in.is_series && !f->d.ephemeris) || f->d.topo || f->in.obs.barycentric)
+        return false;
+    const double first_mjd = 36934, end_mjd = 88069; /* 1960; 2100, where the Earth's orbit ends */
+    const double mjd = f->frame.epoch_mjd;
+    if (f->d.presto && !f->in.obs.has_position)
+        psr_note(&f->d.notes,
+                 "%s: the header has no position: barycentred towards 0, 0, as prepfold does",
+                 f->in.name);
+    if (f->d.presto)
+        return true;
+    if (!(mjd >= first_mjd && mjd < end_mjd))
+        psr_note(&f->d.notes, "%s: MJD %.9g is no date: no barycentring, times are topocentric",
+                 f->in.name, mjd);
+    else if (!f->in.obs.has_position)
+        psr_note(&f->d.notes,
+                 "%s: the header has no position: no barycentring, times are topocentric "
+                 "(-position RA,DEC gives one)",
+                 f->in.name);
+    else
+        return true;
+    return false;
+}
+
+/* The geocentre where the header does not name a telescope, as prepsubband. */
 static psr_status set_bary(psr_folder *f, psr_err *err)
 {
     struct psr_obs *obs = &f->in.obs;
@@ -186,14 +182,10 @@ static psr_status set_bary(psr_folder *f, psr_err *err)
         st = psr_position_parse(f->d.position, &obs->ra_deg, &obs->dec_deg, err);
         obs->has_position = true;
     }
-    if (st || (f->in.is_series && !f->d.ephemeris) || f->d.topo || obs->barycentric)
+    if (!st && !f->d.topo && !obs->barycentric)
+        set_source(f);
+    if (st || !is_barycentred(f))
         return st;
-    set_source(f);
-    if (!obs->has_position)
-        psr_note(&f->d.notes,
-                 "%s: the header has no position: barycentred towards 0, 0, as "
-                 "prepfold does (-topo does not)",
-                 f->in.name);
     if (f->d.site)
         st = psr_site_parse(f->d.site, &site, err);
     else if (!psr_site_find_as_presto(obs->telescope, &site))
@@ -361,7 +353,7 @@ static psr_status set_all(psr_folder *f, psr_err *err)
     if (!st)
         st = set_bands(f, err);
     if (!st)
-        st = set_parts(f, err);
+        st = psr_folder_set_parts(f, err);
     if (!st)
         st = set_bary(f, err);
     if (!st)

@@ -10,7 +10,8 @@ struct psr_folder {
     struct psr_fold_input in;
     struct psr_fold_frame frame;
     struct psr_fold_bary bary;
-    size_t part_blocks;
+    size_t part_blocks, nblock; /* blocks of a part; of all, of which the last part may have fewer */
+    int64_t wanted;             /* samples between start and end */
     size_t ncand;                       /* candidates that can be folded */
     size_t *index;                      /* [ncand] in desc, as are the next */
     struct psr_folder_candidate *given; /* [desc.ncand] with the DM of the ephemeris */
@@ -28,5 +29,9 @@ struct psr_folder {
     int64_t clipped;
     double read_s, fold_s, result_s; /* as in the report */
 };
+
+/* Sets blocks and parts, and with them the first sample, its date and the length.
+ * Status: PSR_EINVAL for an input that is too short */
+PSR_MUST_CHECK psr_status psr_folder_set_parts(psr_folder *f, psr_err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,15 +18,16 @@ enum { DEVICE_SEARCHES = 16 };
 
 /* A candidate between its search and its end. */
 struct result {
-    struct psr_pfd pfd; /* profile borrows the fold's */
+    struct psr_pfd pfd; /* profile borrows the fold's, unless parts were joined */
     struct psr_fold_best found;
+    size_t joined; /* parts of the fold in one of the result */
+    struct psr_fold_times times;
 };
 
 struct emission {
     const psr_folder *f;
     const psr_fold *fold;
-    size_t first; /* place of the fold's first candidate in the arrays of candidates */
-    struct psr_fold_times times;
+    size_t first;             /* place of the fold's first candidate in the arrays of candidates */
     psr_fold_search **search; /* [nthread] */
     int nthread;
 
@@ -88,23 +90,45 @@ static void clear_emission(struct emission *e)
 
 static void clear_result(struct result *r)
 {
-    r->pfd.profile = NULL;
+    if (r->joined < 2)
+        r->pfd.profile = NULL;
     psr_pfd_clear(&r->pfd);
+}
+
+/* Parts to join, so that one holds a turn; prepfold leaves parts empty. */
+static size_t count_joined(const psr_folder *f, size_t k)
+{
+    const double part_s = (double)f->part_blocks * (double)f->in.block * f->in.obs.tsamp_s;
+    const double turns = part_s * f->fold[k].f, most = (double)f->frame.npart;
+    return f->d.presto || turns >= 1 ? 1 : (size_t)fmin(ceil(1 / turns), most);
 }
 
 /* Given: k   place in the arrays of candidates */
 static psr_status begin_result(const struct emission *e, size_t k, struct result *r, psr_err *err)
 {
     const psr_folder *f = e->f;
-    const size_t n = f->frame.npart * f->frame.nsub;
-    psr_status st = psr_fold_header_fill(&r->pfd, &f->frame, &f->given[f->index[k]],
-                                         f->cand[k].nbin, f->fold[k], &f->orbit[k], err);
-    free(r->pfd.profile);
-    r->pfd.profile = psr_fold_profile(e->fold, k - e->first);
+    struct psr_fold_frame frame = f->frame;
+    r->joined = count_joined(f, k);
+    frame.npart = (f->frame.npart + r->joined - 1) / r->joined;
+    r->times.block_s = (double)f->in.block * f->in.obs.tsamp_s;
+    r->times.part_blocks = f->part_blocks * r->joined;
+    if (r->joined > 1)
+        frame.length_s = (double)(frame.npart * r->times.part_blocks) * r->times.block_s;
+    r->times.length_s = frame.length_s;
+    psr_status st = psr_fold_header_fill(&r->pfd, &frame, &f->given[f->index[k]], f->cand[k].nbin,
+                                         f->fold[k], &f->orbit[k], err);
+    if (r->joined < 2) {
+        free(r->pfd.profile);
+        r->pfd.profile = psr_fold_profile(e->fold, k - e->first);
+    }
     if (st)
         return st;
     r->pfd.digest = f->digest[k];
-    memcpy(r->pfd.stats, psr_fold_statistics(e->fold, k - e->first), n * sizeof *r->pfd.stats);
+    if (r->joined > 1)
+        psr_fold_merge_parts(e->fold, k - e->first, r->joined, r->pfd.profile, r->pfd.stats);
+    else
+        memcpy(r->pfd.stats, psr_fold_statistics(e->fold, k - e->first),
+               frame.npart * frame.nsub * sizeof *r->pfd.stats);
     return PSR_OK;
 }
 
@@ -112,7 +136,7 @@ static psr_status search_result(const struct emission *e, psr_fold_search *searc
                                 struct result *r, psr_err *err)
 {
     psr_status st = begin_result(e, k, r, err);
-    return st ? st : psr_fold_search_run(search, &r->pfd, &e->times, &r->found, err);
+    return st ? st : psr_fold_search_run(search, &r->pfd, &r->times, &r->found, err);
 }
 
 /* From the best trial on. */
@@ -124,7 +148,7 @@ static psr_status refine_result(const struct emission *e, struct result *r, psr_
                                     .fd = fold->fd + r->found.fdot,
                                     .fdd = fold->fdd + r->found.fdotdot,
                                     .dm = r->pfd.dm};
-    psr_status st = psr_fold_refine(&best, &r->pfd, &e->times, keep.keep_p, keep.keep_pd, err);
+    psr_status st = psr_fold_refine(&best, &r->pfd, &r->times, keep.keep_p, keep.keep_pd, err);
     if (!st)
         psr_fold_header_refined(&r->pfd, &e->f->frame, &best, &r->found);
     return st;
@@ -137,7 +161,7 @@ static bool make_view(struct psr_fold_view *view, const struct emission *e, psr_
     psr_err why;
     if (!e->f->d.view)
         return false;
-    if (!psr_fold_search_view(search, &r->pfd, &e->times, &r->found, view, &why))
+    if (!psr_fold_search_view(search, &r->pfd, &r->times, &r->found, view, &why))
         return true;
 #pragma omp critical(psr_folder_emit)
     psr_note(&e->f->d.notes, "%s: no picture: %s", r->pfd.candidate, why.msg);
@@ -153,10 +177,18 @@ static psr_status end_result(const struct emission *e, psr_fold_search *search, 
     struct psr_bestprof best = {.nbin = 0};
     psr_fold_header_best(&r->pfd, &e->f->frame, &r->found);
     psr_status st = d->refine ? refine_result(e, r, err) : PSR_OK;
+    const struct psr_fold_search_desc searched = psr_folder_describe_search(e->f);
+    if (!st)
+        r->pfd.ntrial = psr_fold_count_trials(&r->pfd, &searched, d->refine);
     if (!st)
         st = psr_fold_bestprof(&best, &r->pfd, err);
     const bool drawn = !st && make_view(&view, e, search, r);
-    const struct psr_folder_fold fold = {&r->pfd, &best, &r->found, drawn ? &view : NULL};
+    const struct psr_folder_fold fold = {.pfd = &r->pfd,
+                                         .best = &best,
+                                         .found = &r->found,
+                                         .view = drawn ? &view : NULL,
+                                         .obs = &e->f->in.obs,
+                                         .nsamp = e->f->wanted};
     if (!st)
         st = d->take(d->ctx, e->f->index[k], &fold, err);
     psr_fold_view_clear(&view);
@@ -262,12 +294,7 @@ psr_status psr_folder_emit(const psr_folder *f, const psr_fold *fold, size_t fir
                            psr_err *err)
 {
     struct emission e = {
-        .f = f,
-        .fold = fold,
-        .first = first,
-        .times = {(double)f->in.block * f->in.obs.tsamp_s, f->part_blocks, f->frame.length_s},
-        .nthread = count_threads(f, n),
-        .failed = n};
+        .f = f, .fold = fold, .first = first, .nthread = count_threads(f, n), .failed = n};
     psr_status st = PSR_OK;
     e.done = calloc(n, sizeof *e.done);
     if (!e.done)

@@ -3,7 +3,9 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "clean_files.h"
+#include "fold_tail.h"
 #include "folder_emit.h"
+#include "formats/unpack.h"
 
 #include <psrkit/tool.h>
 
@@ -48,6 +50,8 @@ static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, siz
         .mem_bytes = f->d.mem_bytes,
         .backend = choose_backend(f),
         .device = f->device,
+        .nblock = f->nblock,
+        .last_turn = !f->d.presto,
     };
 }
 
@@ -78,10 +82,28 @@ static bool is_read(const psr_folder *f, const psr_fold *fold)
     return psr_fold_is_full(fold) && !(f->d.clean_auto && f->d.end == 1 && f->d.length_s == 0);
 }
 
-static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
+/* Begins to keep the last spectra once they may come. */
+static psr_status keep_last(const psr_folder *f, const psr_fold *fold, struct psr_fold_tail *tail,
+                            int64_t nread, const struct psr_block *block, psr_err *err)
+{
+    const int64_t all = f->in.obs.nsamp >= 0 && !f->in.is_series ? f->in.obs.nsamp - f->in.skip
+                                                                 : f->in.nsamp - f->in.skip;
+    const int64_t beyond = nread + psr_fold_missing(fold) - all;
+    if (f->d.presto || beyond <= 0 || nread + (int64_t)block->n + beyond < all)
+        return PSR_OK;
+    const int nbit = psr_fold_input_nbit(&f->in);
+    psr_status st = tail->row ? PSR_OK
+                              : psr_fold_tail_init(tail, (size_t)(beyond < all ? beyond : all),
+                                                   psr_row_bytes(f->in.obs.nchan, nbit), err);
+    if (!st)
+        psr_fold_tail_take(tail, block->spectra, block->n);
+    return st;
+}
+
+static psr_status read_blocks(psr_folder *f, psr_fold *fold, struct psr_fold_tail *tail,
+                              int64_t *nread, psr_err *err)
 {
     psr_status st = PSR_OK;
-    int64_t nread = 0;
     double since_s = psr_seconds();
     for (bool end = false; !end && !st && !is_read(f, fold);) {
         struct psr_block block;
@@ -89,21 +111,46 @@ static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
             return psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name);
         st = psr_fold_input_next(&f->in, &block, &end, err);
         psr_charge(&f->read_s, &since_s);
+        if (!st)
+            st = keep_last(f, fold, tail, *nread, &block, err);
+        if (!st)
+            st = psr_fold_push(fold, block.spectra, block.n, block.step, block.nstep, err);
+        psr_charge(&f->fold_s, &since_s);
         if (st)
             break;
-        st = psr_fold_push(fold, block.spectra, block.n, block.step, block.nstep, err);
-        psr_charge(&f->fold_s, &since_s);
-        nread += (int64_t)block.n;
+        *nread += (int64_t)block.n;
         if (f->d.progress)
-            f->d.progress(f->d.ctx, nread);
+            f->d.progress(f->d.ctx, *nread);
     }
+    return st;
+}
+
+static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
+{
+    struct psr_fold_tail tail = {.row = NULL};
+    int64_t nread = 0;
+    psr_status st = read_blocks(f, fold, &tail, &nread, err);
+    double since_s = psr_seconds();
     if (!st && f->in.is_pipe && nread < f->in.nsamp && !psr_fold_is_full(fold))
         st = psr_fail(err, PSR_EFORMAT, "%s: ended after %lld spectra, -length says %lld",
                       f->in.name, (long long)nread, (long long)f->in.nsamp);
     if (!st)
+        st = psr_fold_tail_push(&tail, fold, err);
+    if (!st)
         st = psr_fold_finish(fold, err);
+    psr_fold_tail_clear(&tail);
     psr_charge(&f->fold_s, &since_s);
     return st;
+}
+
+/* After the first pass; what a few samples are short of is in the results only. */
+static void note_unfolded(const psr_folder *f, const psr_fold *fold)
+{
+    const int64_t folded = psr_fold_count(fold), left = f->wanted - folded;
+    if (!f->npass && (double)left > 1e-3 * (double)f->wanted)
+        psr_note(&f->d.notes, "%s: the last %lld of %lld samples are not folded (%.1f %%)%s",
+                 f->in.name, (long long)left, (long long)f->wanted,
+                 100 * (double)left / (double)f->wanted, f->d.presto ? ", as in prepfold" : "");
 }
 
 static psr_status write_cleaning(const psr_folder *f, const struct psr_clean_auto_report *report,
@@ -158,6 +205,8 @@ static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
         st = read_pass(f, fold, err);
     if (!st)
         st = account_cleaning(f, err);
+    if (!st)
+        note_unfolded(f, fold);
     f->npass++;
     psr_fold_input_end(&f->in);
     double since_s = psr_seconds();

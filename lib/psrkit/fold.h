@@ -89,6 +89,8 @@ struct psr_pfd {
     double *
         sub_mhz; /* [nsub] highest centre of a channel in each sub-band, where channels are not evenly spaced; owned;
                         NULL: as lofreq_mhz and width_mhz say.  The format has no place for it. */
+
+    double ntrial; /* independent trials of the search that found the best values; 0: not known */
 };
 
 /* Allocates the arrays with the shape that the counts state, filled with zeros.  The caller clears
@@ -110,7 +112,7 @@ PSR_MUST_CHECK psr_status psr_pfd_read(struct psr_pfd *pfd, const char *path, in
 
 /* Writes a little-endian .pfd file.
  * Notes:  prepfold leaves four bytes after each of the three flags undefined; here the first two
- *         hold the digest, the third is 0
+ *         hold the digest, the third 256 log2(ntrial) and a check of both, or 0
  * Status: PSR_EINVAL (a text that is too long), those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_pfd_write(psr_outfile *f, const struct psr_pfd *pfd, psr_err *err);
 
@@ -136,6 +138,9 @@ struct psr_bestprof {
     double orb_period_s, asini_s, ecc, omega_deg, t0_mjd;
     size_t nbin;
     double *profile; /* [nbin] owned */
+
+    /* Not in the file: independent trials of the search, and sigma with these; not a number: not known. */
+    double ntrial, sigma_trials;
 };
 
 /* Writes a .bestprof file with the bytes of prepfold's.
@@ -196,6 +201,12 @@ struct psr_fold_desc {
     const double *
         freq_mhz; /* [nchan] centres in the order of the spectra, where they are not lofreq_mhz and multiples
                                of width_mhz; NULL: they are */
+
+    size_t nblock; /* blocks to fold: the last part may have fewer; 0: npart * part_blocks */
+
+    /* The turn that the end of the input cuts is added to the last part; bins that it does not reach get the mean of
+     * the part's samples.  By default it is lost. */
+    bool last_turn;
 };
 
 /* Memory that a fold of all candidates of desc needs, in bytes, with the window of spectra that the
@@ -230,6 +241,13 @@ PSR_MUST_CHECK psr_status psr_fold_finish(psr_fold *f, psr_err *err);
 /* Results of candidate i, valid as long as the fold: [npart][nsub][nbin], and [npart][nsub]. */
 double *psr_fold_profile(const psr_fold *f, size_t i);
 struct psr_fold_stats *psr_fold_statistics(const psr_fold *f, size_t i);
+
+/* The results with each n parts joined to one, the last of fewer: [ceil(npart / n)][nsub][nbin], and [..][nsub]. */
+void psr_fold_merge_parts(const psr_fold *f, size_t i, size_t n, double *profile,
+                          struct psr_fold_stats *stats);
+
+/* Spectra until the fold is full, with those that the delays of the last block need. */
+int64_t psr_fold_missing(const psr_fold *f);
 
 /* Samples folded of each candidate's sub-bands, if all have the same delays; else the fewest. */
 int64_t psr_fold_count(const psr_fold *f);
@@ -295,6 +313,15 @@ PSR_MUST_CHECK psr_status psr_fold_search_create(psr_fold_search **out,
 PSR_MUST_CHECK psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
                                               const struct psr_fold_times *times,
                                               struct psr_fold_best *best, psr_err *err);
+
+/* Independent trials of a search around a fold over period, derivatives and DM: neighbouring trials agree in part.
+ * Given: fold   its lists of trials and the best period
+ *        is_refined   with psr_fold_refine */
+double psr_fold_count_trials(const struct psr_pfd *fold, const struct psr_fold_search_desc *desc,
+                             bool is_refined);
+
+/* Sigma, 0 or more, of the best of ntrial independent trials; not a number if ntrial is below 1. */
+double psr_fold_sigma_trials(double redchi, double dof, double ntrial);
 
 /* What a picture of a fold shows.  Reduced chi^2 are corrected for the correlation of bins, as in the
  * .bestprof. */
@@ -368,6 +395,8 @@ struct psr_folder_fold {
     const struct psr_bestprof *best;
     const struct psr_fold_best *found;
     const struct psr_fold_view *view; /* NULL unless it was asked for */
+    const struct psr_obs *obs;        /* of the input */
+    int64_t nsamp;                    /* samples that were to be folded */
 };
 
 /* Call psr_folder_defaults first, then set fields.  Pointers are borrowed and must stay valid as long
@@ -439,6 +468,10 @@ struct psr_folder_desc {
 
     bool refine;        /* psr_fold_refine, around the best trial */
     enum psr_pols pols; /* as in psr_source_desc */
+
+    /* As prepfold: blocks and parts, of which the end is left out; a header without a position is barycentred
+     * towards 0, 0.  By default all is folded, and on the telescope's clock, with a note. */
+    bool presto;
 };
 
 /* Sets size and all fields to their defaults. */

@@ -22,6 +22,12 @@ void cli_usage_error(const struct cli *tool, const char *fmt, ...)
     exit(CLI_EXIT_USAGE);
 }
 
+bool cli_is_run_as(const char *program, const char *name)
+{
+    const char *slash = strrchr(program, '/');
+    return !strcmp(slash ? slash + 1 : program, name);
+}
+
 int cli_report(const struct cli *tool, const psr_err *err)
 {
     fflush(stdout);

@@ -94,6 +94,9 @@ int cli_parse(struct cli *tool, int argc, char **argv);
 /* What -state says that polarisations are; NULL: nothing.  Anything but Stokes and Coherence is a usage error. */
 enum psr_pols cli_parse_state(const struct cli *tool, const char *state);
 
+/* Whether argv[0] is this name, perhaps of a link, whatever its folder. */
+bool cli_is_run_as(const char *program, const char *name);
+
 /* Whether -clean is auto, not none; anything else is a usage error. */
 bool cli_parse_clean(const struct cli *tool, const char *how);
 

@@ -32,13 +32,6 @@ static void check_combinations(const struct accel_options *o, const struct cli *
         cli_usage_error(tool, "-compat presto: accelsearch's list is made without %s", table);
 }
 
-/* The name that the program is run as, perhaps a link, selects its search. */
-static bool is_run_as(const char *program, const char *name)
-{
-    const char *slash = strrchr(program, '/');
-    return !strcmp(slash ? slash + 1 : program, name);
-}
-
 bool accel_has_table(const struct accel_options *o)
 {
     return o->csv || o->json;
@@ -58,7 +51,7 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
         .options = table.option,
         .noptions = table.n,
     };
-    const bool accelsearch = is_run_as(argv[0], "accelsearch");
+    const bool accelsearch = cli_is_run_as(argv[0], "accelsearch");
     int n = cli_parse(tool, argc, argv);
     fourier_options_complete(&o->fourier, tool, accelsearch);
     if (o->root && !strcmp(o->root, "-") && !o->json && !o->fourier.search.pulscan)

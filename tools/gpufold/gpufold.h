@@ -9,7 +9,7 @@
 struct gpufold_options {
     struct psr_folder_desc run; /* most options are its fields */
     bool filterbank, psrfits;
-    const char *state, *clean;
+    const char *state, *clean, *compat;
     const char *root; /* of output names; NULL: the input without its suffix */
 
     /* One candidate. */
@@ -31,6 +31,9 @@ struct gpufold_options {
     bool noxwin; /* PRESTO's flag without effect here */
     bool quiet, verbose;
 };
+
+/* The options in the order of --help. */
+void gpufold_fill_table(struct cli_table *table, struct gpufold_options *o);
 
 /* Reads the command line; mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */

@@ -38,12 +38,16 @@ static void print_json(FILE *to, const struct psr_folder_fold *fold, bool narrow
     psr_json_int(&j, "nbin", (int64_t)best->nbin);
     psr_json_double(&j, "redchi", best->redchi);
     psr_json_double(&j, "sigma", best->sigma);
+    psr_json_double(&j, "sigma_trials", best->sigma_trials);
     psr_json_double(&j, "dm", best->dm);
     print_spin(&j, "topo", best->topo);
     print_spin(&j, "bary", best->bary);
     print_precisely(&j, "epoch_topo_mjd", best->tepoch_mjd);
     print_precisely(&j, "epoch_bary_mjd", best->bepoch_mjd);
     psr_json_int(&j, "trials", fold->found->ntrial);
+    psr_json_double(&j, "independent_trials", round(best->ntrial));
+    psr_json_int(&j, "samples", fold->nsamp);
+    psr_json_int(&j, "samples_folded", (int64_t)best->ndata);
     psr_json_string(&j, "marks", narrow ? "narrow" : "-");
     psr_json_end(&j, PSR_JSON_OBJECT);
     fputc('\n', to);

@@ -44,6 +44,18 @@ static double find_most(const double *y, size_t n)
 
 /* --- profiles --------------------------------------------------------------------------------- */
 
+/* What a bin of noise scatters by, either way. */
+static void draw_error_bar(struct canvas *c, const struct canvas_panel *p,
+                           const struct psr_fold_view *v)
+{
+    const double deviation = sqrt(v->prof_var / v->correction), x = 0.03, half = 0.012;
+    const double y = fmin(v->prof_avg + deviation, p->y_max) - deviation;
+    const double low = y - deviation, high = y + deviation;
+    canvas_line(c, p, (const double[]){x, x}, (const double[]){low, high}, 2);
+    canvas_line(c, p, (const double[]){x - half, x + half}, (const double[]){low, low}, 2);
+    canvas_line(c, p, (const double[]){x - half, x + half}, (const double[]){high, high}, 2);
+}
+
 /* Two turns of the profile; the dashed line is what noise has. */
 static void draw_profile(struct canvas *c, const struct psr_fold_view *v, struct series *s)
 {
@@ -69,6 +81,7 @@ static void draw_profile(struct canvas *c, const struct psr_fold_view *v, struct
     }
     canvas_line(c, &p, s->x, s->y, 4 * v->nbin);
     canvas_cross(c, &p, NAN, v->prof_avg);
+    draw_error_bar(c, &p, v);
     canvas_frame(c, &p);
 }
 
@@ -100,12 +113,13 @@ static bool draw_rows(struct canvas *c, struct canvas_panel *p, const double *ro
     return image;
 }
 
+/* Of all parts: the last ones may be shorter, or empty. */
 static double find_length(const struct psr_pfd *p)
 {
-    double n = 0;
+    double most = 0;
     for (int32_t i = 0; i < p->npart; i++)
-        n += p->stats[i * p->nsub].numdata;
-    return n * p->tsamp_s;
+        most = fmax(most, p->stats[i * p->nsub].numdata);
+    return most * p->npart * p->tsamp_s;
 }
 
 static bool draw_time(struct canvas *c, const struct psr_pfd *pfd, const struct psr_fold_view *v,
@@ -152,7 +166,14 @@ static bool draw_frequency(struct canvas *c, const struct psr_pfd *pfd,
                              .y_max = low + pfd->nchan * pfd->width_mhz,
                              .x_label = "phase",
                              .y_label = "frequency (MHz)"};
-    return draw_rows(c, &p, v->band, v->nsub, v->nbin, true);
+    const bool good = draw_rows(c, &p, v->band, v->nsub, v->nbin, true);
+    for (size_t j = 0, step = 1 + (v->nsub - 1) / 16; j < v->nsub; j += step) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", j);
+        canvas_text(c, p.left + p.width + 6,
+                    p.top + p.height * (1 - ((double)j + 0.5) / (double)v->nsub) + 4, 10, number);
+    }
+    return good;
 }
 
 /* --- chi^2 ------------------------------------------------------------------------------------ */

@@ -25,6 +25,7 @@ static psr_status create(psr_fold **out, const struct psr_fold_desc *desc, psr_e
         return psr_fail_nomem(err, "a fold", sizeof *f);
     f->d = *desc;
     f->d.nthread = psr_count_threads(desc->nthread);
+    f->d.nblock = desc->nblock ? desc->nblock : desc->npart * desc->part_blocks;
     if ((st = psr_fold_make(f, err)) || (st = psr_fold_device_open(f, err))) {
         psr_fold_destroy(f);
         return st;
@@ -134,7 +135,7 @@ psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp,
     return st;
 }
 
-/* A part that the end of the input cuts has the turns that are complete. */
+/* A part that the end of the input cuts has the turns that are complete, and the rest of one with last_turn. */
 psr_status psr_fold_finish(psr_fold *f, psr_err *err)
 {
     psr_status st = f->device ? psr_fold_device_finish(f, err) : PSR_OK;
@@ -144,8 +145,10 @@ psr_status psr_fold_finish(psr_fold *f, psr_err *err)
         struct psr_fold_slice *s = &f->slice[i];
         for (size_t part = s->cube->next / f->d.part_blocks; part < f->d.npart; part++)
             psr_fold_end_part(f, s, part);
+        if (!st && f->d.last_turn)
+            st = psr_fold_add_last_turn(f, s, err);
     }
-    return PSR_OK;
+    return st;
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -158,6 +161,13 @@ double *psr_fold_profile(const psr_fold *f, size_t i)
 struct psr_fold_stats *psr_fold_statistics(const psr_fold *f, size_t i)
 {
     return f->cube[i].stats;
+}
+
+int64_t psr_fold_missing(const psr_fold *f)
+{
+    const int64_t all = (int64_t)((psr_fold_blocks(f) + f->ahead) * f->d.block);
+    const int64_t arrived = (int64_t)(f->begun * f->d.block + f->filled);
+    return arrived < all ? all - arrived : 0;
 }
 
 int64_t psr_fold_count(const psr_fold *f)

@@ -227,12 +227,21 @@ static void set_observation(struct psr_bestprof *best, const struct psr_pfd *p)
     best->t0_mjd = orbit ? p->orbit.t0_mjd : NAN;
 }
 
+double psr_fold_sigma_trials(double redchi, double dof, double ntrial)
+{
+    const struct psr_logp one = psr_chi2_logp(redchi * dof, fmax(dof, 1));
+    return ntrial >= 1 ? fmax(psr_gauss_sigma(psr_logp_trials(one, ntrial, PSR_TRIALS_SIDAK)), 0)
+                       : NAN;
+}
+
 static void set_significance(struct psr_bestprof *best, const struct psr_pfd *p)
 {
     const double dof = (p->nbin - 1.0) * find_correlation(samples_per_bin(p, choose_period(p)->p));
     const struct psr_logp logp = psr_chi2_logp(best->redchi * dof, fmax(dof, 1));
     best->prob = exp(logp.ln_sf);
     best->sigma = fmax(psr_gauss_sigma(logp), 0);
+    best->ntrial = p->ntrial >= 1 ? p->ntrial : NAN;
+    best->sigma_trials = psr_fold_sigma_trials(best->redchi, dof, p->ntrial);
 }
 
 static psr_status set_numbers(struct psr_bestprof *best, const struct psr_pfd *p,

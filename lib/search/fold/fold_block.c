@@ -194,8 +194,8 @@ void psr_fold_block(const struct psr_fold *f, struct psr_fold_slice *s, struct p
 /* --- parts ------------------------------------------------------------------------------------ */
 
 /* As prepfold: a bin varies as the samples in it would. */
-static struct psr_fold_stats make_stats(size_t n, double count, double mean, double square,
-                                        const double *profile)
+struct psr_fold_stats psr_fold_make_stats(size_t n, double count, double mean, double square,
+                                          const double *profile)
 {
     const double nbin = (double)n;
     struct psr_fold_stats st = {.numprof = nbin, .numdata = count};
@@ -224,7 +224,8 @@ void psr_fold_end_part(const struct psr_fold *f, struct psr_fold_slice *s, size_
         double *profile = cube->profile + at * nbin;
         for (size_t b = 0; b < nbin; b++)
             profile[b] = s->bins.sum[b * GROUP + j];
-        cube->stats[at] = make_stats(nbin, (double)s->count, s->mean[j], s->square[j], profile);
+        cube->stats[at] =
+            psr_fold_make_stats(nbin, (double)s->count, s->mean[j], s->square[j], profile);
     }
     memset(s->bins.sum, 0, nbin * GROUP * sizeof *s->bins.sum);
     memset(s->mean, 0, s->n * sizeof *s->mean);
@@ -239,6 +240,7 @@ void psr_fold_set_stats(const struct psr_fold *f, struct psr_fold_cube *cube, si
     const double count = (double)f->d.part_blocks * (double)f->d.block;
     for (size_t j = 0; j < f->d.nsub; j++) {
         const size_t at = part * f->d.nsub + j;
-        cube->stats[at] = make_stats(nbin, count, mean[j], square[j], cube->profile + at * nbin);
+        cube->stats[at] =
+            psr_fold_make_stats(nbin, count, mean[j], square[j], cube->profile + at * nbin);
     }
 }

@@ -53,6 +53,10 @@ static psr_status check_parts(const struct psr_fold_desc *d, psr_err *err)
         return psr_fail(err, PSR_EINVAL,
                         "fold: %zu parts of %zu blocks, must be 1 to %d of 1 or more", d->npart,
                         d->part_blocks, PSR_PFD_NPART_MAX);
+    if (d->nblock > d->part_blocks * d->npart)
+        return psr_fail_field(err, PSR_EINVAL, "nblock",
+                              "fold: %zu blocks, must be 0 to %zu, which the parts hold", d->nblock,
+                              d->part_blocks * d->npart);
     if (d->ahead > d->part_blocks * d->npart)
         return psr_fail(err, PSR_EINVAL, "fold: %zu blocks ahead, of %zu in all", d->ahead,
                         d->part_blocks * d->npart);

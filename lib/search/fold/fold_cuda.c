@@ -455,7 +455,7 @@ static psr_status run(void *state, struct psr_fold *f, psr_err *err)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Sums of the part at hand. */
+/* Sums of the part at hand, and of its last turn. */
 static cudaError_t take_slice(struct state *c, struct psr_fold *f, size_t i, size_t g)
 {
     struct psr_fold_slice *s = &f->slice[g * f->d.ncand + i];
@@ -463,6 +463,8 @@ static cudaError_t take_slice(struct state *c, struct psr_fold *f, size_t i, siz
     struct fold_k_moments m;
     TRY(cudaMemcpy(s->bins.sum, c->d_sums + c->sums[i] + (c->ngroup + g) * cells,
                    cells * sizeof(double), cudaMemcpyDeviceToHost));
+    TRY(cudaMemcpy(s->bins.turn, c->d_sums + c->sums[i] + g * cells, cells * sizeof(double),
+                   cudaMemcpyDeviceToHost));
     TRY(cudaMemcpy(&m, c->d_moments + i * c->ngroup + g, sizeof m, cudaMemcpyDeviceToHost));
     memcpy(s->mean, m.mean, s->n * sizeof *s->mean);
     memcpy(s->square, m.square, s->n * sizeof *s->square);
@@ -477,10 +479,11 @@ static psr_status finish(void *state, struct psr_fold *f, psr_err *err)
     psr_status st = e ? psr_cuda_fail(c->device, e, "fold", err) : finish_launches(c, f, NULL, err);
     if (st)
         return st;
-    for (size_t i = 0; i < f->d.ncand && !e; i++)
-        for (size_t g = 0; g < c->ngroup && f->cube[i].next < f->d.npart * f->d.part_blocks && !e;
-             g++)
+    for (size_t i = 0; i < f->d.ncand && !e; i++) {
+        const bool cut = f->cube[i].next < f->d.npart * f->d.part_blocks;
+        for (size_t g = 0; g < c->ngroup && (cut || f->d.last_turn) && !e; g++)
             e = take_slice(c, f, i, g);
+    }
     return e ? psr_cuda_fail(c->device, e, "fold", err) : PSR_OK;
 }
 

@@ -96,7 +96,7 @@ struct psr_fold {
 /* Blocks of an observation, and those that have arrived. */
 static inline size_t psr_fold_blocks(const struct psr_fold *f)
 {
-    return f->d.npart * f->d.part_blocks;
+    return f->d.nblock;
 }
 static inline size_t psr_fold_arrived(const struct psr_fold *f)
 {
@@ -112,6 +112,16 @@ PSR_MUST_CHECK psr_status psr_fold_plan_block(const struct psr_fold *f, struct p
  * Given: mean, square   [nsub] as in slices */
 void psr_fold_set_stats(const struct psr_fold *f, struct psr_fold_cube *cube, size_t part,
                         const double *mean, const double *square);
+
+/* Those of a profile of n bins.
+ * Given: count, mean, square   samples, their mean, and the sum of squared differences from it */
+struct psr_fold_stats psr_fold_make_stats(size_t n, double count, double mean, double square,
+                                          const double *profile);
+
+/* Adds what the slice has of the turn that is not complete to the last part that was folded.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fold_add_last_turn(const struct psr_fold *f,
+                                                 struct psr_fold_slice *s, psr_err *err);
 
 /* Makes cubes, slices, scratch and window of f->d. */
 PSR_MUST_CHECK psr_status psr_fold_make(struct psr_fold *f, psr_err *err);
