@@ -39,7 +39,8 @@ static long double delay(const struct psr_ephemeris *e, long double dt)
     const long double ecc = e->ecc + e->edot * dt;
     const long double w = e->omega_deg * (long double)M_PI / 180 + e->omdot_rads * dt;
     const long double big = ecc_anomaly(mean, ecc);
-    return x * (sinl(w) * (cosl(big) - ecc) + cosl(w) * sqrtl(1 - ecc * ecc) * sinl(big));
+    return x * (sinl(w) * (cosl(big) - ecc) + cosl(w) * sqrtl(1 - ecc * ecc) * sinl(big)) +
+           e->gamma_s * sinl(big);
 }
 
 /* Turns since PEPOCH of what arrives t_s after a date. */
@@ -54,6 +55,14 @@ static long double direct_turns(const struct psr_ephemeris *e, double mjd, long 
         term *= (since - late) / (k + 1);
         sum += e->f[k] * term;
     }
+    for (size_t i = 0; i < e->nglitch; i++) {
+        const struct psr_glitch *g = &e->glitch[i];
+        const long double dt = (long double)(mjd - g->epoch_mjd) * 86400 + t_s - late;
+        if (dt < 0)
+            continue;
+        sum += dt * (g->f0 + dt / 2 * (g->f1 + dt / 3 * g->f2));
+        sum -= g->decay_s > 0 ? (long double)(g->f0d * g->decay_s) * expl(-dt / g->decay_s) : 0;
+    }
     return sum;
 }
 
@@ -62,6 +71,14 @@ static struct psr_ephemeris draw_ephemeris(int kind)
     struct psr_ephemeris e = {
         .f = {draw(0.1, 700), draw(-1e-10, 1e-10), draw(-1e-20, 1e-20), 1e-29},
         .pepoch_mjd = draw(55000, 55300)};
+    e.nglitch = 2;
+    for (int i = 0; i < 2; i++)
+        e.glitch[i] = (struct psr_glitch){.epoch_mjd = draw(55000, 55400),
+                                          .f0 = draw(-1e-6, 1e-5),
+                                          .f1 = draw(-1e-13, 1e-13),
+                                          .f2 = draw(-1e-22, 1e-22),
+                                          .f0d = i ? draw(0, 1e-6) : 0,
+                                          .decay_s = i ? draw(5, 100) * 86400 : 0};
     if (kind == 0)
         return e;
     e.pb_s = exp(draw(log(3600), log(1e7)));
@@ -79,6 +96,7 @@ static struct psr_ephemeris draw_ephemeris(int kind)
         e.omega_deg = draw(0, 360);
         e.edot = draw(-1e-15, 1e-15);
         e.omdot_rads = draw(-1e-9, 1e-9);
+        e.gamma_s = draw(-5e-4, 5e-4);
     }
     return e;
 }
@@ -231,6 +249,58 @@ static void test_orbits(void)
        "ELL1 by orbital frequency");
 }
 
+/* Of kinds that are refused otherwise. */
+static void test_zeros(void)
+{
+    struct psr_ephemeris e;
+    ok(!read_text(&e, "F0 1\nWAVE1 0\nFB2 0.0\nCM 0D0\nGLQ_1 0\n"),
+       "terms of refused kinds may be 0: %s", err.msg);
+    ok(!read_text(
+           &e, "F0 2\nF1 1e-15\nPEPOCH 55000\nGLEP_2 54000\nGLF0_2 1D-6\nGLF1_2 0 1\nGLPH_2 0.3\n"
+               "GLF0D_2 1e-7\nGLTD_2 10\n") &&
+           e.nglitch == 1 && e.glitch[0].epoch_mjd == 54000 && e.glitch[0].f0 == 1e-6 &&
+           e.glitch[0].f0d == 1e-7 && e.glitch[0].decay_s == 864000,
+       "a glitch");
+}
+
+/* Times in TCB are longer: 15.5 s a year, from the beginning of 1977 on. */
+static void test_tcb(void)
+{
+    const double k = 1 + 1.55051979176e-8;
+    struct psr_ephemeris tdb, tcb;
+    ok(!read_text(
+           &tdb,
+           "F0 2.5\nF1 -1e-12\nPEPOCH 55000\nDM 10\nBINARY DD\nPB 1\nA1 2\nT0 55010\nECC 0.1\n") &&
+           !read_text(
+               &tcb,
+               "F0 2.5\nF1 -1e-12\nPEPOCH 55000\nDM 10\nBINARY DD\nPB 1\nA1 2\nT0 55010\nECC 0.1\n"
+               "UNITS TCB\n"),
+       "the same file in TDB and in TCB");
+    ok(fabs(tcb.f[0] / tdb.f[0] / k - 1) < 1e-15 && fabs(tcb.f[1] / tdb.f[1] / k / k - 1) < 1e-15 &&
+           fabs(tcb.pb_s * k / tdb.pb_s - 1) < 1e-15 &&
+           fabs(tcb.asini_s * k / tdb.asini_s - 1) < 1e-15 && tcb.ecc == tdb.ecc,
+       "frequencies are higher in TDB, times shorter");
+    ok(fabs((tdb.pepoch_mjd - tcb.pepoch_mjd) * 86400 - 15.8834) < 1e-3 &&
+           fabs((tdb.t0_mjd - tcb.t0_mjd) * 86400 - 15.8968) < 1e-3,
+       "dates are earlier by %.4f s", (tdb.pepoch_mjd - tcb.pepoch_mjd) * 86400);
+}
+
+/* By Kopeikin 1996, of an orbit that proper motion turns. */
+static void test_kopeikin(void)
+{
+    struct psr_ephemeris e;
+    const double mas = M_PI / 180 / 3.6e6 / (365.25 * 86400);
+    ok(!read_text(&e, "F0 10\nPEPOCH 55000\nRAJ 1:0:0\nDECJ 2:0:0\nPMRA 100\nPMDEC 50\nBINARY "
+                      "DDK\nPB 50\nA1 30\n"
+                      "T0 55000\nECC 0.1\nOM 20\nKIN 60\nKOM 90\n") &&
+           fabs(e.xdot / (30 * -100 * mas / tan(M_PI / 3)) - 1) < 1e-9 &&
+           fabs(e.omdot_rads / (50 * mas / sin(M_PI / 3)) - 1) < 1e-9,
+       "DDK: x and omega change by proper motion");
+    ok(!read_text(&e, "F0 10\nBINARY BTX\nFB0 1e-5\nFB2 0\nA1 3\nT0 55000\n") && e.pb_s == 1e5 &&
+           !read_text(&e, "F0 10\nBINARY DDS\nPB 5\nA1 3\nT0 55000\nSHAPMAX 1\nM2 0.1\n"),
+       "BTX, and DDS with a weak Shapiro delay");
+}
+
 static void test_wrong(void)
 {
     static const struct {
@@ -254,15 +324,18 @@ static void test_wrong(void)
         {"F0 1\nBINARY DD\nPB 1\nT0 1\n", "no A1"},
         {"F0 1\nBINARY DD\nPB 1\nA1 1\n", "no T0"},
         {"F0 1\nBINARY DDGR\nPB 1\nA1 1\nT0 1\n", "line 2: BINARY: DDGR is not covered"},
-        {"F0 1\nGLEP_1 55000\n", "line 2: GLEP_1: glitches are not covered"},
+        {"F0 1\nGLF0_1 1e-6\n", "line 2: glitch 1: no GLEP"},
+        {"F0 1\nGLEP_33 55000\n", "line 2: GLEP_33: more than 32 glitches"},
+        {"F0 1\nGLQ_1 55000\n", "line 2: GLQ_1: glitches of other terms"},
         {"F0 1\nWAVE1 1 1\n", "line 2: WAVE1: waves"},
         {"F0 1\nFB2 1\n", "line 2: FB2: more than FB1"},
         {"F0 1\nQUARK 1\n", "line 2: QUARK: not known"},
-        {"F0 1\nUNITS TCB\n", "line 2: UNITS: TCB is not covered"},
+        {"F0 1\nUNITS SI\n", "line 2: UNITS: SI is not covered"},
         {"F0 400\nBINARY DD\nPB 1\nA1 1\nT0 1\nSINI 0.99\nM2 1\n",
          "line 6: SINI: moves the phase by"},
         {"F0 400\nBINARY ELL1H\nPB 1\nA1 1\nTASC 1\nH3 1e-4\n", "line 6: H3: moves the phase by"},
-        {"F0 17\nBINARY BT\nPB 1\nA1 1\nT0 1\nGAMMA 0.0043\n", "line 6: GAMMA: moves the phase by"},
+        {"F0 17\nBINARY ELL1\nPB 1\nA1 1\nTASC 1\nGAMMA 0.0043\n",
+         "line 6: GAMMA: moves the phase by"},
         {"F0 400\nBINARY DD\nPB 1\nA1 9\nT0 1\nE 0.5\nOMDOT 4\n",
          "line 7: OMDOT: moves the phase by"},
         {"F0 400\nBINARY ELL1\nPB 1\nA1 9\nTASC 1\nEPS1 1e-2\n",
@@ -341,6 +414,9 @@ int main(void)
     test_fold();
     test_isolated();
     test_orbits();
+    test_zeros();
+    test_tcb();
+    test_kopeikin();
     test_wrong();
     test_limits();
     return done_testing();

@@ -59,13 +59,29 @@ static psr_status fill_delays(struct psr_fold_delays *delays, const struct psr_e
     return st;
 }
 
+/* Only those before the observation are in the series around its start. */
+static psr_status check_glitches(const struct psr_ephemeris *e, double epoch_mjd, double length_s,
+                                 psr_err *err)
+{
+    for (size_t i = 0; i < e->nglitch; i++) {
+        const double since_s = (e->glitch[i].epoch_mjd - epoch_mjd) * day_s;
+        if (since_s > 0 && since_s < length_s)
+            return psr_fail_field(err, PSR_EINVAL, "GLEP",
+                                  "glitch at MJD %.5f: in the observation: not covered",
+                                  e->glitch[i].epoch_mjd);
+    }
+    return PSR_OK;
+}
+
 psr_status psr_fold_model_init(struct psr_fold_delays *delays, struct psr_fold_spin *fold,
                                struct psr_fold_orbit *orbit, const struct psr_ephemeris *ephemeris,
                                const struct psr_fold_bary *bary, double epoch_mjd, double length_s,
                                psr_err *err)
 {
     struct psr_ephemeris_local l;
-    psr_status st = psr_ephemeris_at(&l, ephemeris, epoch_mjd, err);
+    psr_status st = check_glitches(ephemeris, epoch_mjd, length_s, err);
+    if (!st)
+        st = psr_ephemeris_at(&l, ephemeris, epoch_mjd, err);
     if (st)
         return st;
     const struct psr_fold_spin spin = {.f = l.f[0], .fd = l.f[1], .fdd = l.f[2]};

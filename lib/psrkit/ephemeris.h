@@ -9,7 +9,17 @@
 
 PSR_API_BEGIN
 
-enum { PSR_EPHEMERIS_NF = 13, PSR_EPHEMERIS_NDM = 4, PSR_EPHEMERIS_NAME = 64 };
+enum {
+    PSR_EPHEMERIS_NF = 13,
+    PSR_EPHEMERIS_NDM = 4,
+    PSR_EPHEMERIS_NAME = 64,
+    PSR_EPHEMERIS_NGLITCH = 32
+};
+
+/* Steps of frequency and derivatives, Hz, Hz/s, Hz/s^2, of which f0d decays in decay_s. */
+struct psr_glitch {
+    double epoch_mjd, f0, f1, f2, f0d, decay_s;
+};
 
 /* Dates are MJD (TDB); what a file does not state is 0. */
 struct psr_ephemeris {
@@ -33,14 +43,19 @@ struct psr_ephemeris {
     double t0_mjd;                       /* of periastron or ascending node */
 
     double start_mjd, finish_mjd; /* of the times of arrival that it was fitted to */
+
+    double gamma_s; /* amplitude of the Einstein delay, s, with ecc and omega */
+    struct psr_glitch glitch[PSR_EPHEMERIS_NGLITCH]; /* [nglitch] */
+    size_t nglitch;
 };
 
 /* Reads a .par file of TEMPO, TEMPO2 or PINT.  A Taylor series of the spin and a Keplerian orbit
- * whose elements change linearly (BINARY BT, DD, ELL1, ELL1H, T2) are covered.  Parameters that
+ * whose elements change linearly (BINARY BT, BTX, DD, DDS, DDK, ELL1, ELL1H, T2) are covered, with GAMMA, and
+ * glitches.  UNITS TCB is converted to TDB; names that are not covered may have the value 0.  Parameters that
  * move the phase by less than PSR_EPHEMERIS_TURNS, or by the same throughout an observation (clocks,
  * TZR.., DMX.., JUMP.., parallax, ..), are skipped.
  * Status: PSR_EFORMAT naming file, line, parameter and value for what is neither: another model of
- *         an orbit, glitches, waves, SINI and M2 of a strong Shapiro delay, TCB, ..; PSR_EIO */
+ *         an orbit, waves, SINI and M2 of a strong Shapiro delay, ..; PSR_EIO */
 #define PSR_EPHEMERIS_TURNS 0.01
 PSR_MUST_CHECK psr_status psr_ephemeris_read(struct psr_ephemeris *e, const char *path,
                                              psr_err *err);
@@ -60,7 +75,8 @@ struct psr_ephemeris_local {
     double omega_rate, x_rate; /* rad / s, light-seconds / s */
 };
 
-/* Status: PSR_EINVAL for an orbit that is none, or a frequency that is not above 0, at that date */
+/* Status: PSR_EINVAL for an orbit that is none, or a frequency that is not above 0, at that date
+ * Notes:  of glitches those before the date count */
 PSR_MUST_CHECK psr_status psr_ephemeris_at(struct psr_ephemeris_local *local,
                                            const struct psr_ephemeris *e, double mjd, psr_err *err);
 

@@ -35,6 +35,33 @@ static void move_spin(double to[PSR_EPHEMERIS_NF], const double from[PSR_EPHEMER
     }
 }
 
+/* What glitches before the date have added to the series around it; a decay by its first derivatives. */
+static void add_glitches(double f[PSR_EPHEMERIS_NF], const struct psr_ephemeris *e, double mjd)
+{
+    for (size_t i = 0; i < e->nglitch; i++) {
+        const struct psr_glitch *g = &e->glitch[i];
+        const double dt = (mjd - g->epoch_mjd) * day_s;
+        if (dt < 0)
+            continue;
+        f[0] += g->f0 + dt * (g->f1 + dt / 2 * g->f2);
+        f[1] += g->f1 + dt * g->f2;
+        f[2] += g->f2;
+        double decay = g->decay_s > 0 ? g->f0d * exp(-dt / g->decay_s) : 0;
+        for (int k = 0; k < PSR_EPHEMERIS_NF; k++, decay /= -g->decay_s)
+            f[k] += g->decay_s > 0 ? decay : 0;
+    }
+}
+
+/* The Einstein delay goes with the sine of the eccentric anomaly, as a part of the orbit does. */
+static void add_einstein(struct psr_orbit *o, double gamma_s)
+{
+    const double across = sqrt(1 - o->ecc * o->ecc);
+    const double x = o->asini_s * sin(o->omega_rad),
+                 y = o->asini_s * cos(o->omega_rad) + gamma_s / across;
+    o->asini_s = hypot(x, y);
+    o->omega_rad = atan2(x, y);
+}
+
 static void set_orbit(struct psr_ephemeris_local *l, const struct psr_ephemeris *e, double dt)
 {
     const double turns = dt / e->pb_s, pb = e->pb_s + e->pbdot * dt;
@@ -47,6 +74,8 @@ static void set_orbit(struct psr_ephemeris_local *l, const struct psr_ephemeris 
     o->t0_s = -(orbits - floor(orbits)) * pb;
     l->omega_rate = e->omdot_rads;
     l->x_rate = e->xdot;
+    if (!e->laplace && e->gamma_s != 0)
+        add_einstein(o, e->gamma_s);
     if (!e->laplace)
         return;
     const double eps1 = e->eps1 + e->eps1dot * dt, eps2 = e->eps2 + e->eps2dot * dt;
@@ -61,6 +90,7 @@ psr_status psr_ephemeris_at(struct psr_ephemeris_local *l, const struct psr_ephe
 {
     *l = (struct psr_ephemeris_local){.binary = e->pb_s > 0};
     move_spin(l->f, e->f, (long double)(mjd - e->pepoch_mjd) * (long double)day_s);
+    add_glitches(l->f, e, mjd);
     if (!(l->f[0] > 0 && l->f[0] < 1e9))
         return psr_fail_field(err, PSR_EINVAL, "F0", "F0 = %g Hz at MJD %.6f: must be above 0",
                               l->f[0], mjd);

@@ -71,6 +71,8 @@ static const struct number {
     {"DTH", PAR_DTHETA, 1, -1, 1, false},
     {"A0", PAR_A0, 1, -1e3, 1e3, false},
     {"B0", PAR_B0, 1, -1e3, 1e3, false},
+    {"KIN", PAR_KIN, 1, -360, 360, false},
+    {"KOM", PAR_KOM, 1, -720, 720, false},
 };
 
 /* What neither changes during an observation, nor by PSR_EPHEMERIS_TURNS: names, and their starts.
@@ -125,14 +127,10 @@ static const char *const skipped_starts[] = {
 static const struct refused {
     const char *start, *what;
 } refused[] = {
-    {"GL", "glitches"},
-    {"WAVE", "waves"},
-    {"IFUNC", "interpolated phases"},
-    {"SIFUNC", "interpolated phases"},
-    {"ORBWAVE", "waves of the orbit"},
-    {"PW", "pieces of a spin"},
-    {"FB", "more than FB1"},
-    {"CM", "chromatic delays"},
+    {"GL", "glitches of other terms"}, {"WAVE", "waves"},
+    {"IFUNC", "interpolated phases"},  {"SIFUNC", "interpolated phases"},
+    {"ORBWAVE", "waves of the orbit"}, {"PW", "pieces of a spin"},
+    {"FB", "more than FB1"},           {"CM", "chromatic delays"},
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -206,6 +204,51 @@ static psr_status take_text(struct par_file *p, enum par_key key, const struct p
     return PSR_OK;
 }
 
+/* GLEP_1, GLF0_1, .. */
+static psr_status take_glitch(struct par_file *p, const struct psr_text_row *row, bool *taken,
+                              psr_err *err)
+{
+    static const struct {
+        const char *start;
+        size_t at;
+        double unit, most;
+    } term[] = {{"GLEP_", offsetof(struct psr_glitch, epoch_mjd), 1, 1e6},
+                {"GLF0_", offsetof(struct psr_glitch, f0), 1, 1e3},
+                {"GLF1_", offsetof(struct psr_glitch, f1), 1, 1},
+                {"GLF2_", offsetof(struct psr_glitch, f2), 1, 1},
+                {"GLF0D_", offsetof(struct psr_glitch, f0d), 1, 1e3},
+                {"GLTD_", offsetof(struct psr_glitch, decay_s), 86400, 1e6},
+                {"GLPH_", SIZE_MAX, 1, 1e9}}; /* the same throughout */
+    const char *name = row->word[0];
+    for (size_t k = 0; k < sizeof term / sizeof *term; k++) {
+        const size_t n = strlen(term[k].start);
+        int64_t i = 0;
+        double value = 0;
+        if (strncasecmp(name, term[k].start, n) != 0)
+            continue;
+        if (psr_parse_int(name, name + n, 1, PSR_EPHEMERIS_NGLITCH, &i, NULL))
+            return psr_text_row_fail(row, err, name, "%s: more than %d glitches", name,
+                                     PSR_EPHEMERIS_NGLITCH);
+        *taken = true;
+        if (row->n > 1)
+            convert_exponent(row->word[1]);
+        psr_status st = psr_text_row_double(row, 1, name, -term[k].most, term[k].most, &value, err);
+        p->line_glitch[i - 1] = row->number;
+        if (term[k].at != SIZE_MAX)
+            *(double *)(void *)((char *)&p->glitch[i - 1] + term[k].at) = value * term[k].unit;
+        return st;
+    }
+    return PSR_OK;
+}
+
+/* Whether the value is there, and 0. */
+static bool is_zero(const struct psr_text_row *row)
+{
+    double value = 1;
+    return row->n > 1 && !psr_parse_double("value", row->word[1], -1e300, 1e300, &value, NULL) &&
+           value == 0;
+}
+
 static psr_status take_other(const struct psr_text_row *row, psr_err *err)
 {
     const char *name = row->word[0];
@@ -218,7 +261,9 @@ static psr_status take_other(const struct psr_text_row *row, psr_err *err)
     if (starts_with(name, "FD") && strspn(name + 2, "0123456789") == strlen(name + 2))
         return PSR_OK;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (starts_with(name, refused[i].start))
+        if (starts_with(name, refused[i].start) && is_zero(row))
+            return PSR_OK;
+        else if (starts_with(name, refused[i].start))
             return psr_text_row_fail(row, err, name, "%s: %s are not covered", name,
                                      refused[i].what);
     return psr_text_row_fail(row, err, name, "%.64s: not known, so it might move the phase", name);
@@ -244,7 +289,9 @@ static psr_status take_row(void *ctx, const struct psr_text_row *row, psr_err *e
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!strcasecmp(name, numbers[i].name))
             return take_number(p, &numbers[i], row, err);
-    return take_other(row, err);
+    bool taken = false;
+    psr_status st = take_glitch(p, row, &taken, err);
+    return st || taken ? st : take_other(row, err);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */

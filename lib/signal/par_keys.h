@@ -13,7 +13,7 @@ enum par_key {
     PAR_PMELAT, PAR_POSEPOCH, PAR_DM, PAR_DM1, PAR_DM2, PAR_DM3, PAR_DMEPOCH, PAR_PB, PAR_FB0, PAR_FB1,
     PAR_PBDOT, PAR_A1, PAR_XDOT, PAR_ECC, PAR_EDOT, PAR_OM, PAR_OMDOT, PAR_T0, PAR_TASC, PAR_EPS1,
     PAR_EPS2, PAR_EPS1DOT, PAR_EPS2DOT, PAR_M2, PAR_SINI, PAR_SHAPMAX, PAR_H3, PAR_H4, PAR_STIG,
-    PAR_GAMMA, PAR_DR, PAR_DTHETA, PAR_A0, PAR_B0, PAR_NKEY
+    PAR_GAMMA, PAR_DR, PAR_DTHETA, PAR_A0, PAR_B0, PAR_KIN, PAR_KOM, PAR_NKEY
 };
 /* clang-format on */
 
@@ -25,6 +25,8 @@ struct par_file {
     long line[PAR_NKEY]; /* from 1; 0: none */
     double f[PSR_EPHEMERIS_NF];
     long line_f[PSR_EPHEMERIS_NF];
+    struct psr_glitch glitch[PSR_EPHEMERIS_NGLITCH]; /* by number, from 1; epoch 0: none */
+    long line_glitch[PSR_EPHEMERIS_NGLITCH];
 };
 
 /* Fills *e.

@@ -35,9 +35,9 @@ static psr_status settle_spin(struct psr_ephemeris *e, const struct par_file *p,
 {
     const char *name = p->text[PAR_PSR], *units = p->text[PAR_UNITS];
     bool drifts = p->value[PAR_P1] != 0;
-    if (*units && strcasecmp(units, "TDB") != 0)
-        return fail_line(p, p->line[PAR_UNITS], err, "UNITS", "UNITS: %s is not covered, TDB is",
-                         units);
+    if (*units && strcasecmp(units, "TDB") != 0 && strcasecmp(units, "TCB") != 0)
+        return fail_line(p, p->line[PAR_UNITS], err, "UNITS",
+                         "UNITS: %s is not covered, TDB and TCB are", units);
     snprintf(e->name, sizeof e->name, "%s", name + (*name == 'J' || *name == 'B'));
     for (char *c = e->name; *c; c++)
         if (*c == '/')
@@ -115,15 +115,28 @@ static psr_status settle_position(struct psr_ephemeris *e, const struct par_file
 
 /* --- orbit ------------------------------------------------------------------------------------ */
 
+/* Changes of the projection by proper motion (Kopeikin 1996). */
+static void settle_kopeikin(struct psr_ephemeris *e, const struct par_file *p)
+{
+    const double mas_s = M_PI / 180 / 3.6e6 / (365.25 * 86400);
+    const double in = p->value[PAR_KIN] * degree, node = p->value[PAR_KOM] * degree;
+    const double ra = e->pm_ra_mas * mas_s, dec = e->pm_dec_mas * mas_s;
+    if (strcasecmp(p->text[PAR_BINARY], "DDK") != 0 || !(fabs(sin(in)) > 1e-3))
+        return;
+    e->xdot += e->asini_s * (dec * cos(node) - ra * sin(node)) / tan(in);
+    e->omdot_rads += (ra * cos(node) + dec * sin(node)) / sin(in);
+}
+
 static psr_status check_model(const struct par_file *p, psr_err *err)
 {
-    static const char *const model[] = {"BT", "DD", "ELL1", "ELL1H", "T2"};
+    static const char *const model[] = {"BT", "BTX", "DD", "DDS", "DDK", "ELL1", "ELL1H", "T2"};
     const char *name = p->text[PAR_BINARY];
     for (size_t i = 0; i < sizeof model / sizeof *model; i++)
         if (!strcasecmp(name, model[i]))
             return PSR_OK;
     return fail_line(p, p->line[PAR_BINARY], err, "BINARY",
-                     "BINARY: %s is not covered, BT, DD, ELL1, ELL1H and T2 are", name);
+                     "BINARY: %s is not covered, BT, BTX, DD, DDS, DDK, ELL1, ELL1H and T2 are",
+                     name);
 }
 
 static psr_status settle_period(struct psr_ephemeris *e, const struct par_file *p, psr_err *err)
@@ -164,6 +177,8 @@ static psr_status settle_orbit(struct psr_ephemeris *e, const struct par_file *p
     e->eps2 = v[PAR_EPS2];
     e->eps1dot = v[PAR_EPS1DOT];
     e->eps2dot = v[PAR_EPS2DOT];
+    e->gamma_s = e->laplace ? 0 : v[PAR_GAMMA];
+    settle_kopeikin(e, p);
     return PSR_OK;
 }
 
@@ -191,7 +206,9 @@ static psr_status check_left_out(const struct psr_ephemeris *e, const struct par
                                  psr_err *err)
 {
     const double *v = p->value, x = e->asini_s;
-    const double s = p->line[PAR_SHAPMAX] ? 1 - exp(-v[PAR_SHAPMAX]) : v[PAR_SINI];
+    const double s = p->line[PAR_SHAPMAX] ? 1 - exp(-v[PAR_SHAPMAX])
+                     : p->line[PAR_KIN]   ? sin(v[PAR_KIN] * degree)
+                                          : v[PAR_SINI];
     const struct {
         const char *name;
         enum par_key key;
@@ -200,7 +217,8 @@ static psr_status check_left_out(const struct psr_ephemeris *e, const struct par
         {"SINI", PAR_SINI, shapiro_s(PSR_TSUN_S * v[PAR_M2], s, e->ecc)},
         {"SHAPMAX", PAR_SHAPMAX, shapiro_s(PSR_TSUN_S * v[PAR_M2], s, e->ecc)},
         {"H3", PAR_H3, orthometric_s(v)},
-        {"GAMMA", PAR_GAMMA, 2 * fabs(v[PAR_GAMMA])},
+        {"KIN", PAR_KIN, shapiro_s(PSR_TSUN_S * v[PAR_M2], s, e->ecc)},
+        {"GAMMA", PAR_GAMMA, e->laplace ? 2 * fabs(v[PAR_GAMMA]) : 0},
         {"DR", PAR_DR, x * e->ecc * fabs(v[PAR_DR])},
         {"DTHETA", PAR_DTHETA, x * e->ecc * fabs(v[PAR_DTHETA])},
         {"A0", PAR_A0, 2 * fabs(v[PAR_A0])},
@@ -221,6 +239,57 @@ static psr_status check_left_out(const struct psr_ephemeris *e, const struct par
     return PSR_OK;
 }
 
+/* --- glitches, TCB ------------------------------------------------------------------------------ */
+
+static psr_status settle_glitches(struct psr_ephemeris *e, const struct par_file *p, psr_err *err)
+{
+    for (size_t i = 0; i < PSR_EPHEMERIS_NGLITCH; i++) {
+        const struct psr_glitch *g = &p->glitch[i];
+        if (!p->line_glitch[i])
+            continue;
+        if (!(g->epoch_mjd > 0) || (g->f0d != 0 && !(g->decay_s > 0)))
+            return fail_line(p, p->line_glitch[i], err, "GLEP",
+                             "glitch %zu: no GLEP or GLTD above 0", i + 1);
+        e->glitch[e->nglitch++] = *g;
+    }
+    return PSR_OK;
+}
+
+/* Times in TCB are longer by K, and both began at the beginning of 1977 (IAU 2006 resolution B3). */
+static double date_of_tcb(double mjd)
+{
+    const double k = 1 + 1.55051979176e-8, began_mjd = 43144.0003725;
+    return mjd > 0 ? began_mjd + (mjd - began_mjd) / k : mjd;
+}
+
+static void convert_tcb(struct psr_ephemeris *e)
+{
+    const double k = 1 + 1.55051979176e-8;
+    double unit = k;
+    double *const dates[] = {&e->pepoch_mjd, &e->posepoch_mjd, &e->dmepoch_mjd,
+                             &e->t0_mjd,     &e->start_mjd,    &e->finish_mjd};
+    double *const rates[] = {&e->edot, &e->omdot_rads, &e->eps1dot, &e->eps2dot};
+    for (int i = 0; i < PSR_EPHEMERIS_NF; i++, unit *= k)
+        e->f[i] *= unit;
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++)
+        *dates[i] = date_of_tcb(*dates[i]);
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        *rates[i] *= k;
+    e->dm[0] *= k;
+    e->pb_s /= k;
+    e->asini_s /= k;
+    e->gamma_s /= k;
+    for (size_t i = 0; i < e->nglitch; i++) {
+        struct psr_glitch *g = &e->glitch[i];
+        g->epoch_mjd = date_of_tcb(g->epoch_mjd);
+        g->f0 *= k;
+        g->f0d *= k;
+        g->f1 *= k * k;
+        g->f2 *= k * k * k;
+        g->decay_s /= k;
+    }
+}
+
 psr_status psr_par_settle(struct psr_ephemeris *e, const struct par_file *p, psr_err *err)
 {
     psr_status st = settle_spin(e, p, err);
@@ -228,5 +297,9 @@ psr_status psr_par_settle(struct psr_ephemeris *e, const struct par_file *p, psr
         st = settle_position(e, p, err);
     if (!st)
         st = settle_orbit(e, p, err);
+    if (!st)
+        st = settle_glitches(e, p, err);
+    if (!st && !strcasecmp(p->text[PAR_UNITS], "TCB"))
+        convert_tcb(e);
     return st || e->pb_s == 0 ? st : check_left_out(e, p, err);
 }
