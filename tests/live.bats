@@ -78,6 +78,7 @@ field() {
     paste -d' ' <(field mjd_top line) <(field mjd_inf line) |
         awk '{d = ($1 - $2) * 86400 - 0.18442; exit !(d < 1e-4 && d > -1e-4)}'
     [ "$(field frame line)" = '"topocentric"' ]
+    [ "$(field scale line)" = '"UTC"' ]
     [ "$(field low_mhz line)" = 1245 ]
     [ "$(field high_mhz line)" = 1501 ]
 }

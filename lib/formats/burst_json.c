@@ -60,6 +60,7 @@ size_t psr_burst_json(char text[PSR_BURST_BYTES], const struct psr_burst *b)
     put_date(&j, "mjd_inf", b->mjd_inf);
     put_date(&j, "mjd_top", b->mjd_top);
     psr_json_string(&j, "frame", b->barycentric ? "barycentric" : "topocentric");
+    psr_json_string(&j, "scale", b->barycentric ? "TDB" : "UTC");
     psr_json_double(&j, "dm", b->dm);
     psr_json_double(&j, "snr", b->snr);
     psr_json_double(&j, "width_s", b->width_s);
