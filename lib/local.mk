@@ -513,6 +513,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_phase.c \
 	lib/search/fold/fold_phase.h \
 	lib/search/fold/fold_plan.h \
+	lib/search/fold/fold_ratio.c \
 	lib/search/fold/fold_refine.c \
 	lib/search/fold/fold_replaced.c \
 	lib/search/fold/fold_replaced.h \

@@ -161,6 +161,37 @@ same_numbers() {
     [ "$(value p_s_topo c.json)" = 2.71 ]
 }
 
+@test "-refine keeps the DM in the range that was searched" {
+    fakebin -q -seed 5 -tobs 30 -tsamp 2048 -nchans 32 -nbits 8 -fch1 1500 -foff 16 -o s.fil -period 0 \
+        -add "pulsar period=1.713 dm=92 width=0.05 snr=60"
+    dm() { gpufold -q -topo -p 1.713 -dm 80 -fine -nodmsearch -refine -json -noplot -o a "$@" s.fil | sed -n 's/.*"dm": \([0-9.]*\),.*/\1/p'; }
+    awk -v dm="$(dm)" 'BEGIN { exit !(dm > 88 && dm < 96) }'
+    [ "$(dm -dmrange 0,85)" = 85 ]
+    [ "$(dm -dmrange 95,200)" = 95 ]
+    refuses 2 '-dmrange 5: must be LO,HI' gpufold -p 1 -refine -dmrange 5 s.fil
+    refuses 2 '-dmrange 5,5: must ascend' gpufold -p 1 -refine -dmrange 5,5 s.fil
+    refuses 2 '-dmrange needs -refine' gpufold -p 1 -dmrange 5,6 s.fil
+}
+
+@test "-harmonics gives the shortest period whose turns do not differ" {
+    common="-q -tobs 20 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 4 -period 0"
+    fakebin $common -seed 5 -o s.fil -add "pulsar period=0.1 dm=40 width=0.004 snr=30"
+    printf '%s\n' '# name DM p' 'a 40 0.0333333333' 'b 40 0.05' 'c 40 0.1' 'd 40 0.2' 'e 40 0.3' >list
+    value() { sed -n "s/.*\"$1\": \([-0-9.e]*\),.*/\1/p"; }
+    gpufold -topo -fine -nodmsearch -noplot -harmonics -json -cands list -o s s.fil >json 2>says
+    [ "$(wc -l <json)" = 5 ]
+    value p_s_topo <json | awk '{ print; bad += $1 < 0.0999 || $1 > 0.1001 } END { exit bad }'
+    [ "$(value p_ratio <json | cut -c1-5 | xargs)" = "3 2 1 0.5 0.333" ]
+    grep -q 'the shortest period whose turns do not differ is .* ms, 1/3 of ' says
+    # Without it the period is that of the fold.
+    gpufold -q -topo -fine -nodmsearch -noplot -json -cands list -o u s.fil | value p_ratio | grep -c '^1$' | grep -qx 5
+    # Equal components half a turn apart are turns of half the period.
+    fakebin $common -seed 6 -o e.fil -add "pulsar period=0.05 dm=40 width=0.004 snr=40"
+    gpufold -q -topo -fine -nodmsearch -noplot -harmonics -json -p 0.1 -dm 40 -o e e.fil | value p_ratio | grep -qx 0.5
+    refuses 2 '-harmonics needs a file, and excludes -par' gpufold -harmonics -par x.par s.fil
+    refuses 2 '-harmonics needs a file' gpufold -harmonics -length 5 -p 0.1 -o x - <s.fil
+}
+
 @test "a pulsed tone in one channel is marked narrow, a pulsar is not" {
     fakebin -q -seed 6 -tobs 16 -tsamp 1024 -nchans 64 -nbits 8 -fch1 1500 -foff 4 -o x.fil -period 0 \
         -add "pulsar period=0.0391 dm=40 width=0.003 snr=20" -rfi "tone freq=1400 level=6 period=0.05 width=0.005"
@@ -449,10 +480,11 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
 }
 
 @test "what an ephemeris does not cover is one line, and it needs the barycentre" {
-    printf 'F0 10\nBINARY DDK\nPB 1\nA1 1\nT0 1\n' >ddk.par
-    refuses 1 'ddk.par: line 2: BINARY: DDK is not covered' gpufold -q -par ddk.par -o t g8.fil
-    printf 'PSR X\nF0 10\nGLEP_1 50000\n' >glitch.par
-    refuses 1 'glitch.par: line 3: GLEP_1: glitches are not covered' gpufold -q -par glitch.par -o t g8.fil
+    printf 'F0 10\nBINARY DDGR\nPB 1\nA1 1\nT0 1\n' >ddk.par
+    refuses 1 'ddk.par: line 2: BINARY: DDGR is not covered' gpufold -q -par ddk.par -o t g8.fil
+    printf 'PSR X\nF0 10\nGLEP_1 50000.00005\nGLF0_1 1e-6\n' >glitch.par
+    run -1 --separate-stderr gpufold -q -par glitch.par -o t g8.fil
+    [[ $stderr = *'PSR_X: glitch at MJD 50000.00005: in the observation: not covered'* ]]
     printf 'PSR X\nF0 4000\n' >fast.par
     run -1 --separate-stderr gpufold -q -par fast.par -o t g8.fil
     [[ $stderr = *'PSR_X: period = 0.00025'*'samples, must be 2 or more'* ]]

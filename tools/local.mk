@@ -150,6 +150,7 @@ bin_gpufold_SOURCES = \
 	$(tools_shared) \
 	tools/gpufold/candidates.c \
 	tools/gpufold/gpufold.h \
+	tools/gpufold/harmonics.c \
 	tools/gpufold/json.c \
 	tools/gpufold/main.c \
 	tools/gpufold/options.c \

@@ -139,6 +139,18 @@ static psr_status search_result(const struct emission *e, psr_fold_search *searc
     return st ? st : psr_fold_search_run(search, &r->pfd, &r->times, &r->found, err);
 }
 
+/* To the trials, whether they were searched or not, and to what was asked for. */
+static void limit_dm(const struct psr_folder_desc *d, const struct psr_pfd *p,
+                     struct psr_fold_refined *best)
+{
+    if (!p->ndm)
+        return;
+    best->dm_lo = fmax(p->trial_dm[0], d->dm_lo);
+    best->dm_hi = p->trial_dm[p->ndm - 1];
+    if (d->dm_hi > 0)
+        best->dm_hi = fmin(best->dm_hi, d->dm_hi);
+}
+
 /* From the best trial on. */
 static psr_status refine_result(const struct emission *e, struct result *r, psr_err *err)
 {
@@ -148,6 +160,7 @@ static psr_status refine_result(const struct emission *e, struct result *r, psr_
                                     .fd = fold->fd + r->found.fdot,
                                     .fdd = fold->fdd + r->found.fdotdot,
                                     .dm = r->pfd.dm};
+    limit_dm(&e->f->d, &r->pfd, &best);
     psr_status st = psr_fold_refine(&best, &r->pfd, &r->times, keep.keep_p, keep.keep_pd, err);
     if (!st)
         psr_fold_header_refined(&r->pfd, &e->f->frame, &best, &r->found);

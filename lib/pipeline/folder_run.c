@@ -51,7 +51,7 @@ static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, siz
         .backend = choose_backend(f),
         .device = f->device,
         .nblock = f->nblock,
-        .last_turn = !f->d.presto,
+        .last_turn = !f->d.presto && !f->d.whole_turns,
     };
 }
 

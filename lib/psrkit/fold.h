@@ -353,6 +353,7 @@ void psr_fold_search_destroy(psr_fold_search *s);
 /* Frequency and derivatives (at the start of the fold, Hz, Hz/s, Hz/s^2) and DM of a pulse. */
 struct psr_fold_refined {
     double f, fd, fdd, dm;
+    double dm_lo, dm_hi; /* limits of the DM, pc cm^-3; dm_hi 0: none but 0 */
 };
 
 /* Finds them to a fraction of a trial: profiles are rotated by Fourier coefficients, by any fraction of a bin, and
@@ -365,6 +366,20 @@ struct psr_fold_refined {
 PSR_MUST_CHECK psr_status psr_fold_refine(struct psr_fold_refined *best, const struct psr_pfd *fold,
                                           const struct psr_fold_times *times, bool keep_p,
                                           bool keep_pd, psr_err *err);
+
+/* A period over that of a candidate: 1/3, 1/2, 1, 2 or 3. */
+struct psr_fold_ratio {
+    int over, under;
+};
+
+/* Finds the shortest of these periods whose turns differ by less than 3 sigma, in chi^2 of harmonics: odd and even ones
+ * of a fold are the difference and the sum of its halves.  A shorter period must have at least the sigma of the
+ * candidate's; 2 and 3 periods need 4 and 6 turns.
+ * Given:  fold   of PSR_FOLD_RATIO_TURNS times the candidate's period, with 1 part and 1 sub-band
+ * Status: PSR_EINVAL for another fold, PSR_ENOMEM */
+enum { PSR_FOLD_RATIO_TURNS = 6 };
+PSR_MUST_CHECK psr_status psr_fold_find_ratio(struct psr_fold_ratio *best,
+                                              const struct psr_pfd *fold, psr_err *err);
 
 /* Whether a fold, at the best values that the .pfd states, has its pulse in an eighth of the band: this is
  * significant, and more so than the whole band; without it less than half the S/N is left that the rest has of a pulse
@@ -472,6 +487,9 @@ struct psr_folder_desc {
     /* As prepfold: blocks and parts, of which the end is left out; a header without a position is barycentred
      * towards 0, 0.  By default all is folded, and on the telescope's clock, with a note. */
     bool presto;
+
+    double dm_lo, dm_hi; /* limits of the DM with refine, beside the trials'; dm_hi 0: none */
+    bool whole_turns;    /* a turn that the end cuts is not folded */
 };
 
 /* Sets size and all fields to their defaults. */

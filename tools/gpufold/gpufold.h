@@ -27,7 +27,8 @@ struct gpufold_options {
     struct psr_ephemeris ephemeris; /* what it says */
 
     bool fine, coarse, slow, searchfdd;
-    bool json, noplot, resume;
+    bool json, noplot, resume, harmonics;
+    const char *dmrange;
     bool noxwin; /* PRESTO's flag without effect here */
     bool quiet, verbose;
 };
@@ -82,10 +83,29 @@ PSR_MUST_CHECK psr_status gpufold_write(const char *root, const struct psr_folde
 bool gpufold_exists(const char *root, const char *name, uint64_t digest, struct timespec changed,
                     bool picture);
 
-/* The fold's numbers as a line of JSON.
+/* What is said of a fold when its profiles are gone. */
+struct gpufold_numbers {
+    bool is_folded;
+    struct psr_bestprof best; /* without the profile */
+    int64_t ntrial, nsamp;
+    bool narrow;
+    struct psr_fold_ratio ratio; /* the period that is told over that of best */
+};
+
+/* Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status gpufold_numbers_take(struct gpufold_numbers *numbers,
+                                               const struct psr_folder_fold *fold, psr_err *err);
+
+/* The numbers as a line of JSON.
  * Returned: *line, malloc'd, caller frees
  * Status:   PSR_ENOMEM */
-PSR_MUST_CHECK psr_status gpufold_make_json(char **line, const struct psr_folder_fold *fold,
+PSR_MUST_CHECK psr_status gpufold_make_json(char **line, const struct gpufold_numbers *numbers,
                                             psr_err *err);
+
+/* Sets the ratios of n numbers: of significant folds without an orbit, whose six turns are folded in another pass.
+ * Status: those of psr_folder_create and psr_folder_run */
+PSR_MUST_CHECK psr_status gpufold_find_ratios(const struct gpufold_options *options,
+                                              struct gpufold_numbers *numbers, size_t n,
+                                              psr_err *err);
 
 #endif

@@ -14,13 +14,14 @@ static void print_precisely(struct psr_json *j, const char *name, double value)
     psr_json_digits(j, name, digits, (size_t)n);
 }
 
+/* Of the period that is told. */
 static void print_spin(struct psr_json *j, const char *clock,
-                       const struct psr_bestprof_value value[3])
+                       const struct psr_bestprof_value value[3], double ratio)
 {
     static const char *const name[3] = {"p_s", "pd", "pdd"};
     char key[32];
     for (int k = 0; k < 3; k++) {
-        const double unit = k ? 1 : 1e-3;
+        const double unit = (k ? 1 : 1e-3) * ratio;
         snprintf(key, sizeof key, "%s_%s", name[k], clock);
         print_precisely(j, key, value[k].value * unit);
         snprintf(key, sizeof key, "%s_%s_error", name[k], clock);
@@ -28,9 +29,10 @@ static void print_spin(struct psr_json *j, const char *clock,
     }
 }
 
-static void print_json(FILE *to, const struct psr_folder_fold *fold, bool narrow)
+static void print_json(FILE *to, const struct gpufold_numbers *n)
 {
-    const struct psr_bestprof *best = fold->best;
+    const struct psr_bestprof *best = &n->best;
+    const double ratio = (double)n->ratio.over / n->ratio.under;
     struct psr_json j = {.put = cli_put_json, .ctx = to};
     psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
     psr_json_string(&j, "candidate", best->candidate);
@@ -40,30 +42,39 @@ static void print_json(FILE *to, const struct psr_folder_fold *fold, bool narrow
     psr_json_double(&j, "sigma", best->sigma);
     psr_json_double(&j, "sigma_trials", best->sigma_trials);
     psr_json_double(&j, "dm", best->dm);
-    print_spin(&j, "topo", best->topo);
-    print_spin(&j, "bary", best->bary);
+    print_spin(&j, "topo", best->topo, ratio);
+    print_spin(&j, "bary", best->bary, ratio);
+    psr_json_double(&j, "p_ratio", ratio);
     print_precisely(&j, "epoch_topo_mjd", best->tepoch_mjd);
     print_precisely(&j, "epoch_bary_mjd", best->bepoch_mjd);
-    psr_json_int(&j, "trials", fold->found->ntrial);
+    psr_json_int(&j, "trials", n->ntrial);
     psr_json_double(&j, "independent_trials", round(best->ntrial));
-    psr_json_int(&j, "samples", fold->nsamp);
+    psr_json_int(&j, "samples", n->nsamp);
     psr_json_int(&j, "samples_folded", (int64_t)best->ndata);
-    psr_json_string(&j, "marks", narrow ? "narrow" : "-");
+    psr_json_string(&j, "marks", n->narrow ? "narrow" : "-");
     psr_json_end(&j, PSR_JSON_OBJECT);
     fputc('\n', to);
 }
 
-psr_status gpufold_make_json(char **line, const struct psr_folder_fold *fold, psr_err *err)
+psr_status gpufold_numbers_take(struct gpufold_numbers *n, const struct psr_folder_fold *fold,
+                                psr_err *err)
+{
+    *n = (struct gpufold_numbers){.is_folded = true,
+                                  .best = *fold->best,
+                                  .ntrial = fold->found->ntrial,
+                                  .nsamp = fold->nsamp,
+                                  .ratio = {1, 1}};
+    n->best.profile = NULL;
+    return psr_fold_is_narrow(&n->narrow, fold->pfd, err);
+}
+
+psr_status gpufold_make_json(char **line, const struct gpufold_numbers *numbers, psr_err *err)
 {
     size_t n = 0;
-    bool narrow;
     *line = NULL;
-    psr_status st = psr_fold_is_narrow(&narrow, fold->pfd, err);
-    if (st)
-        return st;
     FILE *to = open_memstream(line, &n);
     if (to) {
-        print_json(to, fold, narrow);
+        print_json(to, numbers);
         if (fclose(to) == 0 && *line)
             return PSR_OK;
     }

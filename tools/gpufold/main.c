@@ -12,7 +12,8 @@ struct run {
     struct psr_candlist list;
     int code; /* exit code, if a candidate was wrong and has been reported */
     struct run_progress progress;
-    char **line; /* [list.n] of JSON, until it is printed */
+    struct gpufold_numbers *number; /* [list.n] with -json or -harmonics */
+    psr_status printed;
     struct gpufold_roots roots;
     psr_err err;
 };
@@ -33,21 +34,46 @@ static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, 
 {
     const struct run *r = ctx;
     psr_status st = gpufold_write(r->roots.cand, fold, &r->tool, err);
-    if (!st && r->opt.json)
-        st = gpufold_make_json(&r->line[i], fold, err);
+    if (!st && (r->opt.json || r->opt.harmonics))
+        st = gpufold_numbers_take(&r->number[i], fold, err);
     return st;
 }
 
-/* In the order of the candidates; a full disk there is told when the stream is closed. */
-static void print_line(void *ctx, size_t i)
+/* A full disk is told when the stream is closed. */
+static void print_line(struct run *r, size_t i)
 {
-    const struct run *r = ctx;
-    if (!r->line[i])
+    char *line = NULL;
+    if (!r->opt.json || !r->number[i].is_folded || r->printed)
         return;
-    fputs(r->line[i], stdout);
+    r->printed = gpufold_make_json(&line, &r->number[i], &r->err);
+    if (line)
+        fputs(line, stdout);
     fflush(stdout);
-    free(r->line[i]);
-    r->line[i] = NULL;
+    free(line);
+}
+
+/* In the order of the candidates, unless their periods are still looked at. */
+static void then(void *ctx, size_t i)
+{
+    struct run *r = ctx;
+    if (!r->opt.harmonics)
+        print_line(r, i);
+}
+
+/* Looks for the right periods, and prints what waited for them.  Nothing that fails here ends the run but a stop. */
+static psr_status end_harmonics(struct run *r)
+{
+    psr_err why;
+    psr_status st = gpufold_find_ratios(&r->opt, r->number, r->list.n, &why);
+    if (st == PSR_ESTOPPED) {
+        r->err = why;
+        return st;
+    }
+    if (st)
+        psr_note(&r->opt.run.notes, "-harmonics: periods stay as they are: %s", why.msg);
+    for (size_t i = 0; i < r->list.n; i++)
+        print_line(r, i);
+    return PSR_OK;
 }
 
 static void refuse_line(void *ctx, const psr_err *why)
@@ -100,7 +126,9 @@ static psr_status fold(struct run *r)
     if (!st && r->opt.verbose)
         report(r, f, run_seconds() - began_s);
     psr_folder_destroy(f);
-    return st;
+    if (!st && r->opt.harmonics)
+        st = end_harmonics(r);
+    return st ? st : r->printed;
 }
 
 static psr_status run(struct run *r)
@@ -109,7 +137,7 @@ static psr_status run(struct run *r)
     if (!r->opt.quiet)
         d->notes = (struct psr_notes){cli_note, &r->tool};
     d->take = take;
-    d->then = print_line;
+    d->then = then;
     d->view = !r->opt.noplot && gpufold_can_draw();
     if (!r->opt.noplot && !gpufold_can_draw())
         psr_note(&d->notes, "no pictures: built without cairo");
@@ -126,9 +154,10 @@ static psr_status run(struct run *r)
     d->clean_root = r->roots.clean;
     d->cand = r->list.cand;
     d->ncand = r->list.n;
-    r->line = calloc(r->list.n + 1, sizeof *r->line);
-    if (!st && !r->line)
-        st = psr_fail_nomem(&r->err, "lines of JSON", (double)r->list.n * sizeof *r->line);
+    const size_t n = r->opt.json || r->opt.harmonics ? r->list.n : 0;
+    r->number = calloc(n + 1, sizeof *r->number);
+    if (!st && !r->number)
+        st = psr_fail_nomem(&r->err, "numbers", (double)n * sizeof *r->number);
     return st ? st : fold(r);
 }
 
@@ -141,9 +170,7 @@ int main(int argc, char **argv)
     run_catch_signals();
     run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
-    for (size_t i = 0; r.line && i < r.list.n; i++)
-        free(r.line[i]);
-    free((void *)r.line);
+    free(r.number);
     psr_candlist_clear(&r.list);
     gpufold_roots_clear(&r.roots);
     return cli_end(&r.tool, st, &r.err, r.code);

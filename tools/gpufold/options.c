@@ -1,6 +1,7 @@
 /* The options of gpufold: what they stand for, and what they may not be together. */
 #include "gpufold.h"
 
+#include <psrkit/tool.h>
 #include <string.h>
 
 /* The steps that -fine, -coarse and -slow stand for, as prepfold sets them. */
@@ -19,6 +20,34 @@ static void set_steps(struct gpufold_options *o)
         d->pdstep = d->pdstep == 2 ? 4 : 6;
     }
     d->searchpdd |= o->searchfdd;
+}
+
+/* LO,HI */
+static void set_dmrange(struct gpufold_options *o, const struct cli *tool)
+{
+    const char *comma = o->dmrange ? strchr(o->dmrange, ',') : NULL;
+    char lo[32];
+    psr_err err;
+    if (!o->dmrange)
+        return;
+    if (!comma || comma - o->dmrange >= (long)sizeof lo)
+        cli_usage_error(tool, "-dmrange %s: must be LO,HI", o->dmrange);
+    memcpy(lo, o->dmrange, (size_t)(comma - o->dmrange));
+    lo[comma - o->dmrange] = '\0';
+    if (psr_parse_double("-dmrange", lo, 0, 1e6, &o->run.dm_lo, &err) ||
+        psr_parse_double("-dmrange", comma + 1, 0, 1e6, &o->run.dm_hi, &err))
+        cli_usage_error(tool, "%s", err.msg);
+    if (!(o->run.dm_lo < o->run.dm_hi))
+        cli_usage_error(tool, "-dmrange %s: must ascend", o->dmrange);
+    if (!o->run.refine)
+        cli_usage_error(tool, "-dmrange needs -refine");
+}
+
+/* A pipe is read once, and an ephemeris is known. */
+static void check_harmonics(const struct gpufold_options *o, const struct cli *tool, bool is_file)
+{
+    if (o->harmonics && (!is_file || o->parfile || o->binary))
+        cli_usage_error(tool, "-harmonics needs a file, and excludes -par and -bin");
 }
 
 static void check_candidate(const struct gpufold_options *o, const struct cli *tool)
@@ -75,6 +104,8 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
         cli_usage_error(tool, "-resume needs a file, which it can examine");
     if ((is_pipe || is_stream) && !o->root)
         cli_usage_error(tool, "%s needs -o", is_pipe ? "standard input" : argv[1]);
+    set_dmrange(o, tool);
+    check_harmonics(o, tool, !is_pipe && !is_stream);
     if (is_pipe && o->candfile && !strcmp(o->candfile, "-"))
         cli_usage_error(tool, "standard input cannot be both the data and the list");
     if (!(o->run.start < o->run.end))

@@ -118,6 +118,13 @@ static void add_search(struct cli_table *list, struct gpufold_options *o)
          "Then find period, p-dot and DM between the trials, where the power of the pulse's "
          "harmonics is largest: the DM even with -nodmsearch; p-dot only if it is significant.",
          0, 0},
+        {"dmrange", CLI_TEXT, &o->dmrange, "LO,HI",
+         "-refine keeps the DM inside, as a search's range (always inside the trials of -ndmfact).",
+         0, 0},
+        {"harmonics", CLI_FLAG, &o->harmonics, NULL,
+         "Then try 1/3, 1/2, 2 and 3 times the best period, in another pass over the input: -json "
+         "gives the shortest whose turns differ by less than 3 sigma.",
+         0, 0},
         {"fine", CLI_FLAG, &o->fine, NULL,
          "The finest steps, for candidates known well: -npfact 1 -pstep 1 -pdstep 2 -ndmfact 1 "
          "-dmstep 1.",

@@ -1,6 +1,7 @@
 /* The commands of the steps. */
 #include "words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +176,14 @@ static void add_fold(struct words *w, const struct psrsearch_plan *p,
     words_add_text(w, "-o", p->base);
 }
 
+/* LO,HI */
+static void add_range(struct words *w, double lo, double hi)
+{
+    char range[64];
+    snprintf(range, sizeof range, "%.12g,%.12g", lo, hi);
+    words_add(w, range);
+}
+
 static void make_fold(struct words *w, const struct psrsearch_plan *p,
                       const struct psrsearch_options *o)
 {
@@ -188,6 +197,9 @@ static void make_fold(struct words *w, const struct psrsearch_plan *p,
     words_add(w, "-fine");
     words_add(w, "-nodmsearch");
     words_add(w, "-refine");
+    words_add(w, "-dmrange");
+    add_range(w, o->lodm, p->hidm);
+    words_add(w, "-harmonics");
     words_add_flag(w, "-topo", p->topo);
     add_place(w, o);
     words_add_name(w, "-cands", p, ".sift");

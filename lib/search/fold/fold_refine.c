@@ -27,6 +27,7 @@ struct state {
 struct refinement {
     struct psr_fold_harmonics h;
     size_t nharm;
+    double dm_lo, dm_hi;
     struct psr_fold_coefs *of_part, *of_band; /* [npart], [nsub] */
     double *part, *band;                      /* [npart], [nsub] turns by which they are advanced */
     double *shape;                            /* [npart] or [nsub] d turns / d x */
@@ -98,7 +99,11 @@ static double climb_dm(struct refinement *r, struct state *s)
     double power;
     set_turns(r, s);
     psr_fold_harmonics_bands(&r->h, r->part, r->of_band);
-    s->dm = fmax(s->dm + climb(r, &l, &power), 0);
+    const double best = s->dm + climb(r, &l, &power);
+    const double inside = fmin(fmax(best, r->dm_lo), r->dm_hi);
+    if (inside != best)
+        power = power_at(r, &l, inside - s->dm);
+    s->dm = inside;
     return power;
 }
 
@@ -196,7 +201,9 @@ psr_status psr_fold_refine(struct psr_fold_refined *best, const struct psr_pfd *
                            psr_err *err)
 {
     const struct psr_fold_spin *from = &fold->fold;
-    struct refinement r = {.nharm = 1};
+    struct refinement r = {.nharm = 1,
+                           .dm_lo = fmax(best->dm_lo, 0),
+                           .dm_hi = best->dm_hi > 0 ? best->dm_hi : INFINITY};
     psr_status st = psr_fold_harmonics_init(&r.h, fold, times, err);
     if (st)
         return st;
