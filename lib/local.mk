@@ -562,6 +562,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/correlate_lanes.h \
 	lib/search/matched/direct.c \
 	lib/search/matched/direct.h \
+	lib/search/matched/line_response.c \
+	lib/search/matched/line_response.h \
 	lib/search/matched/peaks.c \
 	lib/search/matched/peaks.h \
 	lib/search/matched/presto_grid.c \
@@ -617,6 +619,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_grid.c \
 	lib/search/pulscan/pulscan_grid.h \
 	lib/search/pulscan/pulscan_normalise.c \
+	lib/search/pulscan/pulscan_lines.c \
+	lib/search/pulscan/pulscan_lines.h \
 	lib/search/pulscan/pulscan_lobes.c \
 	lib/search/pulscan/pulscan_merge.c \
 	lib/search/pulscan/pulscan_significance.c \
@@ -628,6 +632,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_series.c \
 	lib/search/pulscan/pulscan_series.h \
 	lib/search/pulscan/pulscan_tile.c \
+	lib/search/pulscan/pulscan_touch.c \
+	lib/search/pulscan/pulscan_touch.h \
 	lib/search/singlepulse/pulse.h \
 	lib/search/singlepulse/pulse_adapt.h \
 	lib/search/singlepulse/pulse_device.h \

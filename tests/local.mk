@@ -116,6 +116,7 @@ UNIT_TESTS = \
 	tests/t_presto_list \
 	tests/t_pulscan \
 	tests/t_pulscan_beside \
+	tests/t_pulscan_lines \
 	tests/t_pulscan_golden \
 	tests/t_pulscan_merge \
 	tests/t_pulscan_noise \

@@ -18,7 +18,9 @@
  * this, E / (d^2 - 1/4) is summed over the bins of the box, where E is the excess power over noise
  * of those peaks of z = 0 and the same H that are outside the box, at a distance of d bins up to
  * 4096, and exceed its own excess; the box is a side lobe if the sum is above 0 and at least its
- * own excess.
+ * own excess.  Lines of up to 32 bins of drift whose response is fitted (chi^2 above 200 in one bin,
+ * less than a twentieth of it left) do not count there within 96 bins, if without their responses the
+ * box has more than half of its excess and is above the threshold.
  * psr_pulscan_merge turns hits into candidates.
  *
  * With rblock or compat, starts are divided into blocks instead: block b contains i = 1 + b block

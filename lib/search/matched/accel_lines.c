@@ -1,9 +1,8 @@
 /* Finds bright lines, and takes their responses out of the hits around them. */
 #include "accel_lines.h"
 #include "direct.h"
+#include "line_response.h"
 #include "peaks.h"
-#include "response.h"
-#include "simplex.h"
 #include "template_plans.h"
 
 #include <psrkit/tool.h>
@@ -13,24 +12,16 @@
 #include <string.h>
 
 /* BRIGHT: a line's power over the cut; AT: bins from a line within which a power is its own; BEYOND:
- * bins that responses are followed further than the widest template; WIDE: bins around a line that
+ * bins that a response is followed further than the widest template; WIDE: bins around a line that
  * its frequency is measured from. */
-enum { BRIGHT = 4, MOST_LINES = 1024, AT = 2, BEYOND = 16, WIDE = 48, NEAR = 8 };
-static const double MOST_LEFT = 0.05, MOST_SHARE = 0.5;
-static const double UNIT[PSR_SIMPLEX_MOST] = {0.5, 2, 20}, STEP = 0.4, TOLERANCE = 1e-5;
-
-struct line {
-    double r, z, w, power;
-    int64_t first;
-    size_t n;
-    float *re, *im; /* [n] its part of bins first .. */
-};
+enum { BRIGHT = 4, MOST_LINES = 1024, AT = 2, BEYOND = 16, WIDE = 48 };
+static const double MOST_SHARE = 0.5;
 
 struct psr_accel_lines {
     const struct psr_accel_search *s;
     int reach; /* of the widest template */
     struct psr_response_maker *maker;
-    struct line *line; /* [n] */
+    struct psr_line_response *line; /* [n] */
     size_t n, room;
 };
 
@@ -70,38 +61,15 @@ void psr_accel_lines_destroy(struct psr_accel_lines *lines)
 
 /* --- bins ------------------------------------------------------------------------------------- */
 
-static void subtract(const struct line *line, int64_t first, size_t n, struct psr_split x)
-{
-    int64_t from = line->first > first ? line->first : first;
-    int64_t end = line->first + (int64_t)line->n, last = first + (int64_t)n;
-    for (end = end < last ? end : last; from < end; from++) {
-        x.re[from - first] -= line->re[from - line->first];
-        x.im[from - first] -= line->im[from - line->first];
-    }
-}
-
 void psr_accel_lines_clean(const struct psr_accel_lines *lines, double r, int64_t first, size_t n,
                            struct psr_split x)
 {
     for (size_t k = 0; k < lines->n; k++)
         if (fabs(lines->line[k].r - r) > AT)
-            subtract(&lines->line[k], first, n, x);
+            psr_line_subtract(&lines->line[k], first, n, x);
 }
 
 /* --- one line --------------------------------------------------------------------------------- */
-
-struct fit {
-    const struct psr_accel_search *s;
-    const struct psr_accel_template *around;
-    double r, z, w;
-};
-
-static double minus_power(void *ctx, const double *x)
-{
-    const struct fit *f = ctx;
-    const double w = f->s->lmax > 0 ? f->w + UNIT[2] * x[2] : 0;
-    return -psr_accel_template_power(f->around, f->r + UNIT[0] * x[0], f->z + UNIT[1] * x[1], w);
-}
 
 /* Bins without the lines that are known. */
 static void load(const struct psr_accel_lines *lines, const struct psr_accel_normalise *norm,
@@ -109,16 +77,16 @@ static void load(const struct psr_accel_lines *lines, const struct psr_accel_nor
 {
     psr_accel_normalise_load(norm, first, n, x);
     for (size_t k = 0; k < lines->n; k++)
-        subtract(&lines->line[k], first, n, x);
+        psr_line_subtract(&lines->line[k], first, n, x);
 }
 
 /* Moves r, z and w to the highest power. */
 static psr_status fit_line(const struct psr_accel_lines *lines,
-                           const struct psr_accel_normalise *norm, struct line *line, psr_err *err)
+                           const struct psr_accel_normalise *norm, struct psr_line_response *line,
+                           psr_err *err)
 {
     const struct psr_accel_search *s = lines->s;
-    const int half =
-        psr_response_halfwidth(fabs(line->z) + UNIT[1], fabs(line->w) + UNIT[2], false);
+    const int half = psr_response_halfwidth(fabs(line->z) + 2, fabs(line->w) + 20, false);
     const size_t n = 2 * (size_t)(half + WIDE);
     const int64_t first = (int64_t)floor(line->r) - half - WIDE;
     float *x = malloc(4 * n * sizeof *x);
@@ -135,69 +103,28 @@ static psr_status fit_line(const struct psr_accel_lines *lines,
     free(x);
     if (st)
         return st;
-    double at[PSR_SIMPLEX_MOST] = {0};
-    struct fit fit = {s, around, line->r, line->z, line->w};
-    const struct psr_simplex f = {minus_power, &fit, s->lmax > 0 ? 3 : 2};
-    psr_simplex_descend(&f, at, STEP, TOLERANCE);
-    line->r += UNIT[0] * at[0];
-    line->z += UNIT[1] * at[1];
-    line->w = s->lmax > 0 ? line->w + UNIT[2] * at[2] : 0;
+    psr_line_fit(line, around, s->lmax > 0);
     psr_accel_template_destroy(around);
     return PSR_OK;
 }
 
-/* The line's part of its bins, at amplitude 1: its response over the level of each bin. */
+/* With the levels that its bins are divided by. */
 static psr_status make_response(struct psr_accel_lines *lines,
-                                const struct psr_accel_normalise *norm, struct line *line,
-                                psr_err *err)
+                                const struct psr_accel_normalise *norm,
+                                struct psr_line_response *line, psr_err *err)
 {
-    const size_t n = line->n;
-    float complex *k = malloc(n * sizeof *k);
-    line->re = malloc(2 * n * sizeof *line->re);
-    line->im = line->re + n;
-    psr_status st = k && line->re ? PSR_OK : psr_fail_nomem(err, "a line", 16.0 * (double)n);
-    if (!st)
-        st = psr_response_make(lines->maker, line->z, line->w, (double)line->first - line->r, 1, n,
-                               k, err);
-    if (!st)
-        psr_accel_normalise_scale(norm, line->first, n, line->im);
     const float level = sqrtf((float)psr_accel_normalise_at(norm, (int64_t)rint(line->r)));
-    for (size_t i = 0; i < n && !st; i++) {
-        const float scale = level * line->im[i];
-        line->re[i] = crealf(k[i]) * scale;
-        line->im[i] = cimagf(k[i]) * scale;
+    float *scale = malloc(line->n * sizeof *scale);
+    if (!scale)
+        return psr_fail_nomem(err, "a line", 4.0 * (double)line->n);
+    psr_accel_normalise_scale(norm, line->first, line->n, scale);
+    psr_status st = psr_line_make(line, lines->maker, err);
+    for (size_t i = 0; i < line->n && !st; i++) {
+        line->re[i] *= level * scale[i];
+        line->im[i] *= level * scale[i];
     }
-    free(k);
+    free(scale);
     return st;
-}
-
-/* Gives a line the amplitude of least squares.
- * Returned: whether little of its power is left around it */
-static bool scale_response(struct line *line, struct psr_split x)
-{
-    double re = 0, im = 0, own = 0, left = 0;
-    const double near = NEAR + fabs(line->z) / 2 + fabs(line->w) / 12;
-    int count = 0;
-    for (size_t i = 0; i < line->n; i++) {
-        const double kr = (double)line->re[i], ki = (double)line->im[i];
-        re += (double)x.re[i] * kr + (double)x.im[i] * ki;
-        im += (double)x.im[i] * kr - (double)x.re[i] * ki;
-        own += kr * kr + ki * ki;
-    }
-    re = own > 0 ? re / own : 0;
-    im = own > 0 ? im / own : 0;
-    for (size_t i = 0; i < line->n; i++) {
-        const double kr = (double)line->re[i], ki = (double)line->im[i];
-        line->re[i] = (float)(re * kr - im * ki);
-        line->im[i] = (float)(re * ki + im * kr);
-        if (fabs((double)(line->first + (int64_t)i) - line->r) <= near) {
-            left += pow((double)(x.re[i] - line->re[i]), 2);
-            left += pow((double)(x.im[i] - line->im[i]), 2);
-            count++;
-        }
-    }
-    line->power = own * (re * re + im * im);
-    return left <= count + 4 * sqrt(count) + MOST_LEFT * line->power;
 }
 
 /* --- what hits have without it ---------------------------------------------------------------- */
@@ -270,7 +197,8 @@ static void change_hits(const struct psr_accel_search *s, const struct pair *p, 
 
 /* Takes a line out of all hits if it is one. */
 static psr_status take_line(struct psr_accel_lines *lines, const struct psr_accel_normalise *norm,
-                            struct pair *p, struct line *line, struct hits *hits, psr_err *err)
+                            struct pair *p, struct psr_line_response *line, struct hits *hits,
+                            psr_err *err)
 {
     psr_status st = fit_line(lines, norm, line, err);
     p->r = line->r;
@@ -293,8 +221,8 @@ static psr_status take_line(struct psr_accel_lines *lines, const struct psr_acce
         memcpy(without.re, with.re, 2 * room * sizeof *with.re);
         p->with = (struct psr_direct){line->first, (int64_t)room, with};
         p->without = (struct psr_direct){line->first, (int64_t)room, without};
-        if (scale_response(line, with)) {
-            subtract(line, line->first, room, without);
+        if (psr_line_scale(line, with, 1)) {
+            psr_line_subtract(line, line->first, room, without);
             change_hits(lines->s, p, hits);
         } else
             line->n = 0;
@@ -310,7 +238,7 @@ static psr_status take_line(struct psr_accel_lines *lines, const struct psr_acce
 static bool is_known(const struct psr_accel_lines *lines, double r)
 {
     for (size_t k = 0; k < lines->n; k++) {
-        const struct line *line = &lines->line[k];
+        const struct psr_line_response *line = &lines->line[k];
         if (fabs(line->r - r) <= (line->n ? AT : PSR_ACCEL_CLOSEST + fabs(line->z) / 2))
             return true;
     }
@@ -338,7 +266,7 @@ static psr_status take_lines(struct psr_accel_lines *lines, const struct psr_acc
     psr_status st = PSR_OK;
     for (size_t k = 0; k < n && lines->n < MOST_LINES && !st; k++) {
         const struct psr_accel_hit *hit = &hits->hit[rank[k].k];
-        struct line line = {
+        struct psr_line_response line = {
             .r = 0.5 * (double)hit->i, .z = PSR_STEP_Z * hit->j, .w = PSR_STEP_W * hit->l};
         struct pair p = {.bank = bank};
         if (hits->own[rank[k].k] >= least && !is_known(lines, line.r))

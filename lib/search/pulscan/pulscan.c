@@ -1,6 +1,6 @@
 /* Checks the description of a boxcar search, drives its backend, and rates its hits. */
 #include "base/copy_desc.h"
-#include "pulscan_search.h"
+#include "pulscan_lines.h"
 
 #include <config.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@ struct psr_pulscan {
     void *state;
     float **input; /* [batch] memory that the backend has no wish for; NULL where not asked for */
     struct psr_pulscan_found found;
+    struct psr_pulscan_lines *lines;
     struct psr_pulscan_hit *hit;
     size_t room; /* hits */
     size_t nspec;
@@ -73,7 +74,8 @@ static psr_status create(psr_pulscan **out, const struct psr_pulscan_desc *desc,
     p->sigma = desc->sigma;
     p->rblock = desc->rblock;
     if ((st = psr_pulscan_resolve(&p->search, &p->significance, desc, err)) ||
-        (st = allocate(p, err)) || (st = start_backend(p, desc->backend, err)))
+        (st = allocate(p, err)) ||
+        (st = psr_pulscan_lines_create(&p->lines, &p->search, err)) || (st = start_backend(p, desc->backend, err)))
         psr_pulscan_destroy(p);
     else
         *out = p;
@@ -97,6 +99,7 @@ void psr_pulscan_destroy(psr_pulscan *p)
     for (size_t s = 0; p->input && s < p->search.batch; s++)
         free(p->input[s]);
     free(p->input);
+    psr_pulscan_lines_destroy(p->lines);
     free(p->found.bad);
     free(p->found.peak);
     free(p->hit);
@@ -238,7 +241,8 @@ psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const 
         qsort(p->found.peak, p->found.n, sizeof *p->found.peak, by_place);
     if (p->search.by_block)
         keep_best(p);
-    else if ((st = psr_pulscan_drop_lobes(&p->search, &p->found, err)))
+    else if ((st = psr_pulscan_lines_find(p->lines, p, &p->found, err)) ||
+             (st = psr_pulscan_drop_lobes(&p->search, p->lines, &p->found, err)))
         return st;
     return make_hits(p, result, err);
 }
@@ -267,6 +271,11 @@ psr_status psr_pulscan_amplitudes(psr_pulscan *p, size_t s, int64_t first, size_
     if (from >= end)
         return PSR_OK;
     return p->ops->amplitudes(p->state, s, from, (size_t)(end - from), x + 2 * (from - first), err);
+}
+
+const struct psr_pulscan_lines *psr_pulscan_lines_of(const psr_pulscan *p)
+{
+    return p->lines;
 }
 
 const struct psr_pulscan_search *psr_pulscan_resolved(const psr_pulscan *p)

@@ -3,6 +3,7 @@
 #include "pulscan_blend.h"
 #include "pulscan_fundamental.h"
 #include "pulscan_grid.h"
+#include "pulscan_touch.h"
 
 #include <psrkit/signif.h>
 
@@ -11,12 +12,6 @@
 #include <string.h>
 
 /* --- one frequency ---------------------------------------------------------------------------- */
-
-static bool are_adjacent(const struct psr_pulscan_hit *a, const struct psr_pulscan_hit *b)
-{
-    return a->first <= b->first + b->z + PSR_PULSCAN_NEAR &&
-           b->first <= a->first + a->z + PSR_PULSCAN_NEAR;
-}
 
 static double excess(const struct psr_pulscan_hit *h)
 {
@@ -54,25 +49,6 @@ static int best_first(const void *pa, const void *pb)
     return (a->nharm > b->nharm) - (a->nharm < b->nharm);
 }
 
-/* Whether there is power all the way between the two boxes, as with red noise and wide drifts: the
- * weaker box is then no peak of its own.  No bin counts for more than a few bins of noise, so that
- * lines in between do not connect them. */
-static bool is_bridged(struct psr_residual *r, const struct psr_pulscan_hit *best, int64_t owner,
-                       const struct psr_pulscan_hit *h)
-{
-    static const float most = 8;
-    static const double share = 1 / 3.0, ln_p = -5;
-    const struct psr_pulscan_hit *low = h->first < best->first ? h : best,
-                                 *high = low == h ? best : h;
-    const int64_t from = low->first + low->z + 1, n = high->first - from, width = h->z + 1;
-    if (n > (low->z > high->z ? low->z : high->z))
-        return false;
-    const double own = psr_residual_shared(r, h->first, width, most, owner) / (double)width;
-    const double between = psr_residual_shared(r, from, n, most, owner);
-    return between / (double)n - 2 >= share * (own - 2) &&
-           psr_chi2_logp(between, 2 * (double)n).ln_sf < ln_p;
-}
-
 /* Of candidate c, which a hit touches or is related to, and the best found before. */
 static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
                       const struct psr_pulscan_hit *h, double ratio)
@@ -87,13 +63,14 @@ static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
 /* The best candidate that a hit is part of: its box is adjacent or, if there is a spectrum, connected by
  * power; -1: none.  reach: how far apart the middles of such boxes can be. */
 static int64_t find_touched(const struct psr_grid *g, struct psr_pulscan_cand *cand,
-                            const struct psr_pulscan_hit *h, double reach, struct psr_residual *r)
+                            const struct psr_pulscan_hit *h, double reach,
+                            const struct psr_pulscan_place *p)
 {
     int64_t found = -1;
     size_t last = psr_grid_cell(g, centre(h) + reach);
     for (size_t k = psr_grid_cell(g, centre(h) - reach); k <= last; k++)
         for (int64_t c = g->head[k]; c >= 0; c = g->next[c])
-            if (are_adjacent(&cand[c].best, h) || (r && is_bridged(r, &cand[c].best, c, h)))
+            if (psr_pulscan_touches(&cand[c].best, c, h, p))
                 found = choose(cand, c, found, h, 1);
     return found;
 }
@@ -201,6 +178,7 @@ struct pending {
 
 struct joining {
     psr_pulscan *plan;
+    size_t spec;
     struct psr_residual *residual;
     struct psr_grid near, harmonic;
     double reach, widest;
@@ -329,13 +307,19 @@ static int64_t find_owner_of_lobes(const struct joining *j, int64_t owner)
     return find_better(&j->harmonic, j->cand, &p->hit, j->widest);
 }
 
+static int64_t find_near(struct joining *j, const struct psr_pulscan_hit *h, float whole)
+{
+    const struct psr_pulscan_place place = {j->residual, j->plan, j->spec, whole};
+    return find_touched(&j->near, j->cand, h, j->reach, &place);
+}
+
 /* Makes a candidate of the first hit, unless there is one at its fundamental. */
 static void accept(struct joining *j)
 {
     const struct pending *p = &j->heap[0];
     struct psr_harmonics lines;
     struct psr_pulscan_hit hit = psr_pulscan_fundamental(j->residual, j->plan, &p->hit, &lines);
-    int64_t c = find_touched(&j->near, j->cand, &hit, j->reach, j->residual);
+    int64_t c = find_near(j, &hit, hit.power);
     if (c >= 0)
         take_in(&j->cand[c], &hit);
     else {
@@ -362,7 +346,7 @@ static bool place_first(struct joining *j)
 {
     const double least = psr_pulscan_least_sigma(j->plan);
     struct pending *p = &j->heap[0];
-    int64_t owner = find_touched(&j->near, j->cand, &p->hit, j->reach, j->residual);
+    int64_t owner = find_near(j, &p->hit, p->whole);
     if (owner >= 0) {
         take_in(&j->cand[owner], &p->hit);
         return true;
@@ -438,7 +422,8 @@ static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n
                                      struct psr_pulscan_cand *cand, size_t *ncand, psr_err *err)
 {
     const struct extent e = measure(hit, n);
-    struct joining j = {.plan = desc->plan, .widest = e.widest, .cand = cand, .nheap = n};
+    struct joining j = {
+        .plan = desc->plan, .spec = desc->spec, .widest = e.widest, .cand = cand, .nheap = n};
     j.reach = 2 * e.widest + PSR_PULSCAN_NEAR + 1;
     j.heap = malloc(n * sizeof *j.heap);
     psr_status st = psr_grid_create(&j.near, j.reach, e.reach, n, err);

@@ -1,5 +1,6 @@
 /* Reads normalised powers without those that candidates have claimed. */
 #include "pulscan_residual.h"
+#include "pulscan_lines.h"
 
 #include "base/quantile.h"
 
@@ -19,9 +20,10 @@ struct page {
     float bin[PAGE][2]; /* re, im */
     float power[PAGE];
     int64_t owner[PAGE]; /* -1: no candidate's */
-    float lobe[PAGE];    /* chi^2 that the side lobes of candidates' lines leave in others' bins */
-    int64_t from[PAGE];  /* the candidate of the last of them */
-    bool held;           /* there are any of these */
+    float line[PAGE];   /* chi^2 that fitted lines of candidates added, subtracted from the above */
+    float lobe[PAGE];   /* chi^2 that the side lobes of candidates' lines leave in others' bins */
+    int64_t from[PAGE]; /* the candidate of the last of them */
+    bool held;          /* there are any of these */
 };
 
 struct psr_residual {
@@ -29,6 +31,8 @@ struct psr_residual {
     size_t s;
     const struct psr_pulscan_search *search;
     int64_t nbin;
+    const struct psr_pulscan_lines *lines;
+    bool *taken;        /* [lines->n] those of candidates */
     struct page **page; /* [nbin / PAGE + 1]; NULL before it is asked for */
     psr_status status;
     psr_err err;
@@ -46,7 +50,9 @@ psr_status psr_residual_create(struct psr_residual **out, psr_pulscan *plan, siz
     r->nbin = (int64_t)r->search->nbin;
     size_t npage = (size_t)r->nbin / PAGE + 1;
     r->page = calloc(npage, sizeof(struct page *));
-    if (!r->page) {
+    r->lines = psr_pulscan_lines_of(plan);
+    r->taken = calloc(r->lines->n + 1, sizeof *r->taken);
+    if (!r->page || !r->taken) {
         psr_residual_destroy(r);
         return psr_fail_nomem(err, "powers", (double)(npage * sizeof(struct page *)));
     }
@@ -61,6 +67,7 @@ void psr_residual_destroy(struct psr_residual *r)
     for (int64_t k = 0; r->page && k <= r->nbin / PAGE; k++)
         free(r->page[k]);
     free(r->page);
+    free(r->taken);
     free(r);
 }
 
@@ -109,7 +116,7 @@ static struct page *read_page(struct psr_residual *r, int64_t k)
         float re = p->bin[i][0], im = p->bin[i][1], power = re * re + im * im;
         p->power[i] = power < PSR_PULSCAN_MOST ? power : PSR_PULSCAN_MOST;
         p->owner[i] = -1;
-        p->lobe[i] = 0;
+        p->lobe[i] = p->line[i] = 0;
     }
     zap(r, k * PAGE, p);
     return r->page[k] = p;
@@ -157,7 +164,7 @@ double psr_residual_shared(struct psr_residual *r, int64_t first, int64_t n, flo
 static void add_bin(const struct page *p, int64_t i, struct psr_residual_held *sum)
 {
     const bool held = p->owner[i] >= 0;
-    const float most = held ? p->power[i] : p->lobe[i];
+    const float most = held ? p->power[i] : p->lobe[i] + p->line[i];
     if (!held && most <= 0)
         return;
     sum->excess += (double)most - (held ? 2 : 0);
@@ -213,8 +220,49 @@ static float brightest(struct psr_residual *r, int64_t first, int64_t n)
     return most;
 }
 
+/* Subtracts a fitted line from bins that nobody has claimed, but not from its own. */
+static void subtract_line(struct psr_residual *r, const struct psr_pulscan_line *line,
+                          const struct psr_span *own, int64_t owner)
+{
+    for (size_t i = 0; i < line->is.n; i++) {
+        const int64_t k = line->is.first + (int64_t)i;
+        const bool is_own = k >= own->first && k < own->first + own->count;
+        struct page *p = is_own ? NULL : page_of(r, k);
+        if (!p || p->owner[k % PAGE] >= 0)
+            continue;
+        p->bin[k % PAGE][0] -= line->is.re[i];
+        p->bin[k % PAGE][1] -= line->is.im[i];
+        p->power[k % PAGE] = fmaxf(0, p->power[k % PAGE] - line->adds[i]);
+        p->line[k % PAGE] += line->adds[i];
+        p->from[k % PAGE] = owner;
+        p->held = true;
+    }
+}
+
+/* Subtracts the fitted line that has most of the power of some bins.
+ * Returned: *bins, those of the line */
+static void take_line(struct psr_residual *r, struct psr_span *bins, int64_t owner)
+{
+    const int64_t k = psr_pulscan_lines_in(r->lines, r->s, (double)bins->first,
+                                           (double)(bins->first + bins->count - 1));
+    if (k < 0)
+        return;
+    const struct psr_pulscan_line *line = &r->lines->line[k];
+    const double power = psr_residual_power(r, bins->first, bins->count, HUGE_VALF);
+    if (line->is.power < 0.5 * (power - 2 * (double)bins->count))
+        return;
+    *bins = psr_pulscan_lines_bins(line);
+    if (!r->taken[k])
+        subtract_line(r, line, bins, owner);
+    r->taken[k] = true;
+}
+
 void psr_residual_hold(struct psr_residual *r, int64_t first, int64_t n, float most, int64_t owner)
 {
+    struct psr_span bins = {first, n};
+    take_line(r, &bins, owner);
+    first = bins.first;
+    n = bins.count;
     float brighter = BRIGHTER * brightest(r, first - 2, n + 4);
     int64_t lo = end_of_line(r, first, -1, brighter);
     int64_t hi = end_of_line(r, first + n - 1, 1, brighter);
@@ -226,9 +274,11 @@ void psr_residual_add_lobes(struct psr_residual *r, const struct psr_residual_so
                             int64_t owner)
 {
     const double far = fmin(sqrt(line->power / LEAST_LOBE), FAR);
+    const int64_t fitted = psr_pulscan_lines_in(r->lines, r->s, line->lo, line->hi);
+    const double known = fitted >= 0 && r->taken[fitted] ? PSR_PULSCAN_LINE_REACH : 0;
     for (int64_t k = (int64_t)ceil(line->lo - far); (double)k <= line->hi + far; k++) {
         const double d = fmax(line->lo - (double)k, (double)k - line->hi);
-        struct page *p = d >= 1 ? page_of(r, k) : NULL;
+        struct page *p = d >= 1 && d >= known ? page_of(r, k) : NULL;
         if (!p || p->owner[k % PAGE] >= 0)
             continue;
         p->lobe[k % PAGE] += (float)(line->power / (d * d));

@@ -15,10 +15,14 @@ PSR_MUST_CHECK psr_status psr_pulscan_resolve(struct psr_pulscan_search *s,
                                               const struct psr_pulscan_desc *d, psr_err *err);
 void psr_pulscan_forget(struct psr_pulscan_search *s);
 
+struct psr_pulscan_lines;
+
 /* Removes peaks that are side lobes of a line, as defined in psrkit/pulscan.h.
- * Given:  found   by spectrum, H, width and start
+ * Given:  lines   those of its spectra
+ *         found   by spectrum, H, width and start
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_pulscan_drop_lobes(const struct psr_pulscan_search *s,
+                                                 const struct psr_pulscan_lines *lines,
                                                  struct psr_pulscan_found *found, psr_err *err);
 
 /* Number of bins of harmonic sum H = harm. */
