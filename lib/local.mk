@@ -661,6 +661,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto.c \
 	lib/signal/clean_auto_band.c \
 	lib/signal/clean_auto_delays.c \
+	lib/signal/clean_auto_sweeps.c \
 	lib/signal/clean_auto_cells.c \
 	lib/signal/clean_auto_cpu.c \
 	lib/signal/clean_auto_jumps.c \

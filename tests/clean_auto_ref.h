@@ -133,7 +133,7 @@ static void ref_level_beside(float *z, size_t nblock, size_t nchan)
 /* Counts channels whose means wander. */
 static void ref_wander(const float *zm, size_t nblock, size_t n, unsigned char *times)
 {
-    float *wander = malloc(n * sizeof *wander);
+    float *wander = calloc(n, sizeof *wander);
     for (size_t c = 0; c < n; c++) {
         double squares = 0;
         for (size_t k = 0; k < nblock; k++)

@@ -8,6 +8,8 @@ struct ref_run {
     size_t first, end, from, to;
 };
 
+#include "clean_sweeps_ref.h"
+
 /* A run with what is beside it, between low and high. */
 static struct ref_run ref_widen(size_t first, size_t end, size_t low, size_t high)
 {
@@ -211,7 +213,9 @@ static void ref_bursts(struct ref_band *b)
         r->past_delay[r->ndelay++ % 64] = delay[k] = ref_delay_of(b, run[k], true);
     const double source = ref_source(r);
     for (size_t k = 0; k < n; k++)
-        if (ref_dispersed(delay[k], source)) {
+        if (ref_dispersed(delay[k], source) ||
+            ref_fits_delay(b, run[k], k ? run[k - 1].end : 0,
+                           k + 1 < n ? run[k + 1].first : b->n)) {
             memset(b->spark + run[k].first, 0, run[k].end - run[k].first);
             ref_mark_burst(b, run[k]);
         }

@@ -190,6 +190,7 @@ dist_noinst_DATA += \
 	tests/clean_jumps_ref.h \
 	tests/clean_modes_ref.h \
 	tests/clean_scene.h \
+	tests/clean_sweeps_ref.h \
 	tests/clean_sparks_ref.h \
 	tests/clean_stream.h \
 	tests/example.c \
@@ -230,6 +231,8 @@ EXTRA_DIST += \
 	tests/science/bright_lines.txt \
 	tests/science/clean_auto.py \
 	tests/science/clean_auto.txt \
+	tests/science/clean_bursts.py \
+	tests/science/clean_bursts.txt \
 	tests/science/clean_noise.txt \
 	tests/science/consumers.sh \
 	tests/science/consumers.txt \

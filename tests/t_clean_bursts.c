@@ -30,6 +30,19 @@ static const struct psr_fake_rfi rfi[] = {
 };
 enum { SPARKS = 1, AND_HUM };
 
+/* The same with the lowest frequency first, of floats. */
+static void reverse_band(struct stream *s)
+{
+    float *packed = s->packed;
+    for (size_t t = 0; t < (size_t)s->obs.nsamp; t++)
+        for (size_t c = 0; c < NCHAN / 2; c++) {
+            const size_t i = t * NCHAN + c, k = t * NCHAN + NCHAN - 1 - c;
+            const float x = s->x[i];
+            s->x[i] = packed[i] = s->x[k];
+            s->x[k] = packed[k] = x;
+        }
+}
+
 /* --- to the bit ------------------------------------------------------------------------------- */
 
 static void test_bits(const char *name, int nbit, const struct psr_fake_signal *signal, size_t nrfi,
@@ -142,6 +155,77 @@ static void test_no_delay(double width_s, double snr, uint64_t seed)
     ok(left < 0.15, "%.3f of one of S/N %g and %g s without delay is left", left, snr, width_s);
 }
 
+/* --- bursts at random ------------------------------------------------------------------------- */
+
+/* Delay across the band of make_sky. */
+static double sweep_of(double dm)
+{
+    const double low = 1500.0 - 4 * (NCHAN - 1);
+    return dm / 2.41e-4 * (1 / (low * low) - 1 / (1500.0 * 1500.0));
+}
+
+/* What is left of a burst, in a band of either order; width and sweep, its place in a window and the noise are drawn. */
+static double left_of_random(double snr, double dm, double width_s, uint64_t *state)
+{
+    const struct psr_fake_signal burst = {.kind = PSR_FAKE_BURST,
+                                          .dm = dm,
+                                          .width_s = width_s,
+                                          .t_s = 3 + 2 * tap_uniform(state),
+                                          .snr = snr};
+    const uint64_t seed = (uint64_t)(tap_uniform(state) * 1e9);
+    const bool ascending = tap_uniform(state) < 0.5;
+    struct stream with = make_sky(32, 3, &burst, NULL, 0, seed),
+                  without = make_sky(32, 3, NULL, NULL, 0, seed);
+    if (ascending) {
+        reverse_band(&with);
+        reverse_band(&without);
+    }
+    struct psr_clean_auto_desc desc = describe(&with);
+    desc.ascending = ascending;
+    struct cleaned a = clean(&with, &desc, 5000, state), b = clean(&without, &desc, 5000, state);
+    const double left = share_kept(&with, &without, &a, &b);
+    clear_cleaned(&a);
+    clear_cleaned(&b);
+    clear_stream(&with);
+    clear_stream(&without);
+    return left;
+}
+
+/* So many bursts by which a Gaussian pulse rejects DM 0 by chi-squared of least to most; S/N 12 to 30, DM 1 to 60, 1 to 30 ms.
+ * Returned: those of which most is left */
+static int count_kept(int n, double least, double most, uint64_t *state)
+{
+    int kept = 0;
+    for (int i = 0; i < n;) {
+        const double snr = 12 + 18 * tap_uniform(state), dm = pow(60, tap_uniform(state)),
+                     width_s = 1e-3 * pow(30, tap_uniform(state)), ratio = sweep_of(dm) / width_s,
+                     d = snr * snr * (1 - 1 / sqrt(1 + 0.462 * ratio * ratio));
+        if (d < least || d >= most)
+            continue;
+        const double left = left_of_random(snr, dm, width_s, state);
+        if (left < 0.6)
+            diag("%.2f is left of S/N %.1f, DM %.2f, %.4f s: %.1f", left, snr, dm, width_s, d);
+        kept += left >= 0.6;
+        i++;
+    }
+    return kept;
+}
+
+static void test_random(uint64_t seed)
+{
+    enum { N = 24 };
+    uint64_t state = seed;
+    int kept = count_kept(N, 16, 400, &state);
+    ok(kept >= N - 2, "%d of %d bursts that reject DM 0 by 16 to 400 are left", kept, N);
+    kept = count_kept(N, 4, 16, &state);
+    ok(kept >= N / 2, "%d of %d by 4 to 16", kept, N);
+    kept = 0;
+    for (int i = 0; i < N; i++)
+        kept += left_of_random(15 + 15 * tap_uniform(&state), 0,
+                               1e-3 * pow(30, tap_uniform(&state)), &state) >= 0.6;
+    ok(kept <= N / 4, "%d of %d sparks", kept, N);
+}
+
 int main(void)
 {
     const uint64_t seed = tap_seed();
@@ -152,5 +236,6 @@ int main(void)
     test_no_delay(5e-3, 1000, seed + 1);
     test_no_delay(5e-3, 50, seed + 2);
     test_no_delay(20e-3, 100, seed + 3);
+    test_random(seed + 4);
     return done_testing();
 }

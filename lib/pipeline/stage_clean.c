@@ -76,6 +76,7 @@ static psr_status create_auto(psr_stage_clean *c, psr_err *err)
         .nthread = d->nthread,
         .weights = d->weights,
         .endless = d->endless,
+        .ascending = is_ascending(d->obs),
         .backend = d->backend,
         .device = d->device,
     };

@@ -73,8 +73,16 @@ PSR_API_BEGIN
  *    not below 0 or fewer than 3 x differ from 0, there is none.  z = D over its noise, 0 without.
  *    Each run of sparks of any width is judged.  Of the last 64 of these runs, if sum z (each within -3 .. 3) is more than 5 sqrt(their number)
  *    in size, there is a source, of delay D0: the median, weighted by z^2 within the same limits, of the D whose z has the sign of the sum.
- *    A run is a burst if |z| > 4, or if there is a source and D is less than 3 of its noise short of D0.  Then its
- *    spectra are no sparks.  So of a source whose delay one pulse does not show, some of the first pulses are taken for sparks.
+ *    A run is a burst if |z| > 4, or if there is a source and D is less than 3 of its noise short of D0, or if a delay fits it better than
+ *    none.  Then its spectra are no sparks.
+ *    A delay fits better if Y^2 > 1.003 X^2 + 4: by 2 sigmas, and by more than shapes may differ.  Of the run, without what is beside it, and as
+ *    many spectra as it has twice, at least 8, on either side, up to the window's ends and the next runs, 128 bins of equal length are
+ *    made (fewer, where there are not so many spectra; what is over at the end is left out): v(i, g) = sum s / sqrt(their spectra).  X is the
+ *    largest S/N of a triangle that falls to 0 in k bins on either side of a bin, k = 1 2 3 4 6 8 11 16 23 32 45 64, in sum_g v(i, g): the sum of
+ *    products over the root of the sum of squares of the triangle times the number of sub-bands that differ from 0.  Y is the same in sum_g
+ *    v(i + rint(e f(g)), g), of triangles in the middle of a bin of the run as wide as X's or up to four of these narrower, for e = max(1, k / 10) of X's k and then 1.4 times as much each,
+ *    while that is less than all bins; -e if the first channel is the lowest.  What has one shape in all sub-bands has Y <= X without noise, whatever
+ *    shape and spectrum are.  A run whose sum of v is not above 0 has no delay.
  *  - Pulses.  A tile with the same M and Q above 2.5 is a pulse, whatever clip_sigma, without spectra beside it.  It
  *    stays, but common noise is not measured there: that is there most of the time, and of a bright pulsar whose sweep
  *    is shorter than its pulses the sub-bands have as much in common.  Runs of pulses that are no sparks are judged as those of sparks are, and
@@ -159,6 +167,8 @@ struct psr_clean_auto_desc {
     bool
         endless; /* keep no account of what is past, which would grow: mask, level and sd of the report are of the last
                      window, psr_clean_auto_lost tells of the last call, and psr_clean_auto_mark of nothing */
+    bool
+        ascending; /* the first channel is the lowest in frequency: dispersed pulses are earlier in later ones */
 };
 
 /* What was found so far. */

@@ -53,35 +53,24 @@ void psr_auto_widen_run(struct psr_auto_run *r, size_t low, size_t high)
     r->to = r->end + more < high ? r->end + more : high;
 }
 
+/* Ends of the runs beside run k of n. */
+static size_t low_of(const psr_clean_auto *p, size_t k)
+{
+    return k ? p->run[k - 1].end : 0;
+}
+
+static size_t high_of(const psr_clean_auto *p, size_t k, size_t n)
+{
+    return k + 1 < n ? p->run[k + 1].first : p->n;
+}
+
 static void widen_runs(psr_clean_auto *p, size_t n)
 {
     for (size_t k = 0; k < n; k++)
-        psr_auto_widen_run(&p->run[k], k ? p->run[k - 1].end : 0,
-                           k + 1 < n ? p->run[k + 1].first : p->n);
+        psr_auto_widen_run(&p->run[k], low_of(p, k), high_of(p, k, n));
 }
 
 /* --- the delay of a run ----------------------------------------------------------------------- */
-
-static const struct psr_auto_block *block_of(const psr_clean_auto *p, size_t t)
-{
-    const size_t k = t / p->size;
-    return &p->block[k < p->nrange ? k : p->nrange - 1];
-}
-
-/* Sub-bands of spectrum t, in sigmas; sparks count only where they are judged.  Returned: their sum */
-static double take_spectrum(const psr_clean_auto *p, size_t t, bool sparks, double *s)
-{
-    const struct psr_auto_block *b = block_of(p, t);
-    double sum = 0;
-    for (size_t g = 0; g < p->ngroup; g++) {
-        const double count = (double)b->count[g];
-        s[g] = b->ncount && b->count[g] && (sparks || !p->spark[t])
-                   ? (double)p->sum[t * p->ngroup + g] / (PSR_AUTO_SIGMA * sqrt(count))
-                   : 0;
-        sum += s[g];
-    }
-    return sum;
-}
 
 /* What comes within the lag after each spectrum of the band, minus what comes before it, less its mean. */
 static void make_weights(const struct sums *m, const double *prefix, double *weight)
@@ -116,10 +105,10 @@ static void sum_run(psr_clean_auto *p, const struct psr_auto_run *r, struct sums
     *m = (struct sums){.n = r->to - r->from, .lag = (r->to - r->from + PARTS - 1) / PARTS};
     prefix[0] = 0;
     for (size_t i = 0; i < m->n; i++)
-        prefix[i + 1] = prefix[i] + take_spectrum(p, r->from + i, r->sparks, s);
+        prefix[i + 1] = prefix[i] + psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
     make_weights(m, prefix, weight);
     for (size_t i = 0; i < m->n; i++) {
-        const double band = take_spectrum(p, r->from + i, r->sparks, s);
+        const double band = psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
         for (size_t g = 0; g < p->ngroup; g++) {
             m->x[g] += s[g] * band;
             m->d[g] += s[g] * weight[i];
@@ -128,13 +117,6 @@ static void sum_run(psr_clean_auto *p, const struct psr_auto_run *r, struct sums
         m->noise += weight[i] * weight[i];
     }
     m->slope = find_slope(m, prefix, weight);
-}
-
-/* Place of a sub-band in the band, of length 1 around 0. */
-static double place_of(const psr_clean_auto *p, size_t g)
-{
-    const double n = (double)p->d.nchan;
-    return (double)(psr_auto_first(p, g) + psr_auto_first(p, g + 1)) / (2 * n) - 0.5;
 }
 
 /* Fits d = c x, with one c for sub-bands up to a place and another for those above, as the gains of two receivers make it.
@@ -163,7 +145,7 @@ static double fit_place(const psr_clean_auto *p, const struct sums *m, double *n
 {
     double xx = 0, ux = 0, uu = 0, y = 0, uy = 0, misfit = 0, n = 0;
     for (size_t g = 0; g < p->ngroup; g++) {
-        const double x = m->x[g], ux_g = place_of(p, g) * x;
+        const double x = m->x[g], ux_g = psr_auto_place(p, g) * x;
         xx += x * x;
         ux += x * ux_g;
         uu += ux_g * ux_g;
@@ -173,7 +155,7 @@ static double fit_place(const psr_clean_auto *p, const struct sums *m, double *n
     }
     const double det = xx * uu - ux * ux, b = (xx * uy - ux * y) / det, c = (y - b * ux) / xx;
     for (size_t g = 0; g < p->ngroup; g++) {
-        const double rest = m->d[g] - (c + b * place_of(p, g)) * m->x[g];
+        const double rest = m->d[g] - (c + b * psr_auto_place(p, g)) * m->x[g];
         misfit += rest * rest;
     }
     *noise = n > 2 ? sqrt(fmax(m->noise, misfit / (n - 2)) * xx / det) : 0;
@@ -262,7 +244,7 @@ static bool is_dip(const psr_clean_auto *p, const struct psr_auto_run *r)
 {
     double s[GROUPS], sum = 0;
     for (size_t t = r->first; t < r->end; t++)
-        sum += take_spectrum(p, t, false, s);
+        sum += psr_auto_take_spectrum(p, t, false, s);
     return sum < 0;
 }
 
@@ -292,7 +274,8 @@ static void judge_sparks(psr_clean_auto *p, double *source)
     }
     *source = find_source(p);
     for (size_t k = 0; k < n; k++)
-        if (is_dispersed(&p->run[k].delay, *source)) {
+        if (is_dispersed(&p->run[k].delay, *source) ||
+            psr_auto_fits_delay(p, &p->run[k], low_of(p, k), high_of(p, k, n))) {
             memset(p->spark + p->run[k].first, 0, p->run[k].end - p->run[k].first);
             mark_burst(p, &p->run[k]);
         }

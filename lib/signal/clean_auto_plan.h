@@ -190,6 +190,35 @@ static inline size_t psr_auto_first(const psr_clean_auto *p, size_t g)
     return g * p->d.nchan / p->ngroup;
 }
 
+/* Place of a sub-band in the band, of length 1 around 0. */
+static inline double psr_auto_place(const psr_clean_auto *p, size_t g)
+{
+    const double n = (double)p->d.nchan;
+    return (double)(psr_auto_first(p, g) + psr_auto_first(p, g + 1)) / (2 * n) - 0.5;
+}
+
+static inline const struct psr_auto_block *psr_auto_block_of(const psr_clean_auto *p, size_t t)
+{
+    const size_t k = t / p->size;
+    return &p->block[k < p->nrange ? k : p->nrange - 1];
+}
+
+/* Sub-bands of spectrum t, in sigmas; sparks count only where they are judged.  Returned: their sum */
+static inline double psr_auto_take_spectrum(const psr_clean_auto *p, size_t t, bool sparks,
+                                            double *s)
+{
+    const struct psr_auto_block *b = psr_auto_block_of(p, t);
+    double sum = 0;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        const double count = (double)b->count[g];
+        s[g] = b->ncount && b->count[g] && (sparks || !p->spark[t])
+                   ? (double)p->sum[t * p->ngroup + g] / (PSR_AUTO_SIGMA * sqrt(count))
+                   : 0;
+        sum += s[g];
+    }
+    return sum;
+}
+
 /* --- cells (clean_auto_cells.c) --------------------------------------------------------------- */
 
 /* From sums to levels, scatters and masks of all blocks, and gain and offset. */
@@ -212,6 +241,11 @@ void psr_auto_find_sparks(psr_clean_auto *p);
 
 /* Clears sparks that are dispersed, which become bursts, and limits pulses (clean_auto_delays.c). */
 void psr_auto_find_bursts(psr_clean_auto *p);
+
+/* Whether a delay of the sign of dispersion fits a run of sparks, between low and up to high, better than none
+ * (clean_auto_sweeps.c). */
+bool psr_auto_fits_delay(const psr_clean_auto *p, const struct psr_auto_run *r, size_t low,
+                         size_t high);
 
 /* A quarter of its length on either side belongs to a run, from low and up to high. */
 void psr_auto_widen_run(struct psr_auto_run *r, size_t low, size_t high);
