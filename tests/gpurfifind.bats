@@ -272,6 +272,8 @@ draws() {
     read -r width height white black padded mean whole < <("$builddir/tests/png_colours" n.png $colours)
     [ "$mean" -lt 150 ]
     [ "$whole" -lt 400 ]
+    # The interval without data is grey in all four panels.
+    [ "$padded" -gt 12000 ]
 }
 
 @test "the picture is drawn, or nothing is done" {

@@ -247,8 +247,10 @@ void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *v
     cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)nx, (int)ny);
     for (size_t j = 0; j < ny && cairo_image_surface_get_data(image); j++) {
         uint32_t *row = find_row(image, ny, j);
-        for (size_t i = 0; i < nx; i++)
-            row[i] = choose_colour(((double)value[j * nx + i] - low) / (high - low), colour);
+        for (size_t i = 0; i < nx; i++) {
+            const double v = (double)value[j * nx + i];
+            row[i] = isnan(v) ? CANVAS_NO_DATA : choose_colour((v - low) / (high - low), colour);
+        }
     }
     paint_image(c, p, image, nx, ny);
 }

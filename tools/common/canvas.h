@@ -41,8 +41,11 @@ void canvas_line(struct canvas *c, const struct canvas_panel *p, const double *x
 /* Draws dashed lines across the panel at x and y; not a number: none. */
 void canvas_cross(struct canvas *c, const struct canvas_panel *p, double x, double y);
 
+/* What pictures show where there are no data. */
+enum { CANVAS_NO_DATA = 0xcccccc };
+
 /* Fills the panel with values [ny][nx], the first row at the bottom: from white at low to black at
- * high, or from dark blue over green to yellow. */
+ * high, or from dark blue over green to yellow; CANVAS_NO_DATA for what is not a number. */
 void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *value, size_t nx,
                   size_t ny, double low, double high, bool colour);
 

@@ -78,7 +78,8 @@ static void find_range(const struct picture *p, enum statistic k, double *low, d
         *high = *low + fmax(fabs(*low), 1) * 1e-3;
 }
 
-/* The value furthest from the middle of the range is drawn, so that a single bad cell stays visible. */
+/* The value furthest from the middle of the range is drawn, so that a single bad cell stays visible; cells without data
+ * look as in the mask. */
 static void fill_image(struct picture *p, enum statistic k, double middle)
 {
     const size_t nchan = p->r->stats.nchan;
@@ -86,6 +87,8 @@ static void fill_image(struct picture *p, enum statistic k, double middle)
         p->image[n] = NAN;
     for (size_t i = 0; i < p->r->stats.nint; i++)
         for (size_t c = 0; c < nchan; c++) {
+            if (p->r->flags[i * nchan + c] & PSR_RFI_PADDING)
+                continue;
             float *at = p->image + place_of(p, i, c);
             const double v = value_of(p->r, k, i * nchan + c);
             if (!(fabs((double)*at - middle) >= fabs(v - middle)))
