@@ -93,7 +93,7 @@ def run(command, **more):
 def compare(prepfold, made_by, fold, flags):
     """One line about both programs' folds, and whether they agree."""
     theirs, slow = run([prepfold, "-noxwin", *fold, *flags, "-o", "p", made_by])
-    ours, fast = run(["gpufold", "-q", "-noplot", *fold, *flags, "-o", "g", made_by])
+    ours, fast = run(["gpufold", "-q", "-noplot", "-compat", "presto", *fold, *flags, "-o", "g", made_by])
     p, g = sorted(glob.glob("p_*.pfd")), sorted(glob.glob("g_*.pfd"))
     if not p or not g:
         return f"prepfold {theirs.returncode}, gpufold {ours.returncode}: {ours.stderr.strip()[-200:]}", not p and not g

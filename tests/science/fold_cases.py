@@ -397,7 +397,7 @@ def read_both(p, g):
 def fold_and_compare(path, options, flags, near):
     """Leaves p_*.pfd and g_*.pfd."""
     theirs, slow = fold.run(["prepfold", "-noxwin", *options.split(), *flags, "-o", "p", *path.split()])
-    ours, fast = fold.run(["gpufold", "-q", "-noplot", *options.split(), *flags, "-o", "g", *path.split()])
+    ours, fast = fold.run(["gpufold", "-q", "-noplot", "-compat", "presto", *options.split(), *flags, "-o", "g", *path.split()])
     p, g = sorted(glob.glob("p_*.pfd")), sorted(glob.glob("g_*.pfd"))
     if not p or not g:
         return f"prepfold {theirs.returncode}, gpufold {ours.returncode}: {ours.stderr.strip()[-160:]}", not p and not g
@@ -414,7 +414,7 @@ def compare_as_prepfold(path, options, flags):
     as_folded = make_as_prepfold(path, options, "as_prepfold")
     p = os.path.abspath(glob.glob("p_*.pfd")[0])
     os.chdir("as_prepfold")
-    fold.run(["gpufold", "-q", "-noplot", *as_folded.split(), *flags, "-o", "g", path.split()[0]])
+    fold.run(["gpufold", "-q", "-noplot", "-compat", "presto", *as_folded.split(), *flags, "-o", "g", path.split()[0]])
     g = glob.glob("g_*.pfd")
     line, same = compare_files(p, g[0], not flags, False) if g else ("no fold", False)
     if g and not flags:

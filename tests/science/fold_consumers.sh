@@ -11,7 +11,7 @@ making=(fakebin -q -seed 11 -tobs 120 -tsamp 512 -nchans 64 -nbits 8 -fch1 1500 
 "${making[@]}"
 options="-topo -nopsearch -nopdsearch -p 0.0893 -dm 68 -n 64 -nsub 16 -npart 8"
 echo "== $options"
-gpufold -q $options -o our c.fil
+gpufold -q -compat presto $options -o our c.fil
 prepfold -noxwin $options -o their c.fil >log 2>&1
 for f in our their; do
     pfd=${f}_89.30ms_Cand.pfd
