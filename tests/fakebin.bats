@@ -238,3 +238,25 @@ golden_header() { # BITS FILE
     [[ $output == *"No space left"* ]]
     run -1 bash -c 'set -o pipefail; fakebin -q -tobs 60 | head -c 10 >/dev/null'
 }
+
+@test "the source is named after what was made" {
+    source_of() { head -c 400 "$1" | tr -d '\0' | grep -aoE 'P: [0-9.]+ ms, DM: [0-9.]+|Burst, DM: [0-9.]+|Noise' | head -n 1; }
+    fakebin -q -tobs 0.1 -period 30 -dm 12 -o a.fil
+    [ "$(source_of a.fil)" = 'P: 30.000000000000 ms, DM: 12.000' ]
+    fakebin -q -tobs 0.1 -add "pulsar period=0.05 dm=40 width=0.002 snr=40" -add "burst dm=9 t=0.05 width=0.001 snr=9" -o b.fil
+    [ "$(source_of b.fil)" = 'P: 50.000000000000 ms, DM: 40.000' ]
+    fakebin -q -tobs 0.1 -add "burst dm=9 t=0.05 width=0.001 snr=9" -o c.fil
+    [ "$(source_of c.fil)" = 'Burst, DM: 9.000' ]
+    fakebin -q -tobs 0.1 -period 0 -o d.fil
+    [ "$(source_of d.fil)" = 'Noise' ]
+}
+
+@test "-dat -o takes a name with its suffix" {
+    fakebin -q -seed 1 -tobs 0.1 -period 0 -dm 3 -dat -o s
+    fakebin -q -seed 1 -tobs 0.1 -period 0 -dm 3 -dat -o x.dat
+    cmp s_DM3.00.dat x_DM3.00.dat
+    [ "$(ls x*)" = "$(printf 'x_DM3.00.dat\nx_DM3.00.inf')" ]
+    mkdir d
+    fakebin -q -seed 1 -tobs 0.1 -period 0 -dm 3 -dat -o d/.dat
+    [ -s d/.dat_DM3.00.dat ]
+}

@@ -646,3 +646,15 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     done
     diff <(grep -v 'Input file' dat_*.bestprof) <(grep -v 'Input file' tim_*.bestprof)
 }
+
+@test "periods are in seconds, positive, and no longer than what is folded" {
+    run -1 --separate-stderr gpufold -q -topo -noplot -p 30 -dm 47 -o a g8.fil
+    grep -qE 'period = 30 s, must be at most the [0-9.]+ s that are folded \(-p is in seconds' <<<"$stderr"
+    leaves_no 'a_*'
+    # A few turns: the trials of prepfold would reach frequencies of 0 and below.
+    for p in 1.2 2 3.1 4.5; do
+        gpufold -q -topo -noplot -p $p -dm 47 -n 64 -nsub 8 -npart 8 -json -o b g8.fil >line
+        awk -v p=$p -F'P_topo \\(ms\\) *= *' 'NF > 1 { split($2, a, " "); n++; exit !(a[1] >= 400 * p && a[1] <= 2000.001 * p) }' b_*.bestprof
+        rm b_*
+    done
+}

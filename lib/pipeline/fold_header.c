@@ -196,6 +196,15 @@ void psr_fold_header_refined(struct psr_pfd *p, const struct psr_fold_frame *fra
     set_best(p, frame, found, (struct psr_fold_period){.p = 1 / refined->f, .pd = pd});
 }
 
+/* Over a few turns trials, which are even in frequency, would reach 0 and below: all are to stay within half the
+ * frequency that is folded. */
+static void limit_periods(struct psr_pfd *p, double length_s)
+{
+    const double most = floor(p->fold.f / 2 * length_s * p->nbin / p->pstep);
+    if (middle(p->nperiod) > most)
+        p->nperiod = 2 * (int32_t)fmax(most, 0) + 1;
+}
+
 static psr_status copy_sub_bands(struct psr_pfd *p, const struct psr_fold_frame *frame,
                                  psr_err *err)
 {
@@ -225,6 +234,7 @@ psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *
     p->npfact = (int32_t)d->npfact;
     p->ndmfact = (int32_t)d->ndmfact;
     p->nperiod = p->npdot = d->nosearch && nbin > 100 ? 201 : 2 * p->npfact * p->nbin + 1;
+    limit_periods(p, frame->length_s);
     p->ndm = frame->nsub > 1 ? 2 * p->ndmfact * p->nbin + 1 : 0;
     psr_status st = set_texts(p, frame, cand, err);
     if (!st)

@@ -248,6 +248,12 @@ static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder
     if (!(samples >= 2))
         return psr_fail(err, PSR_EINVAL, "period = %.10g s is %.3g samples, must be 2 or more",
                         period_s, samples);
+    if (period_s > f->frame.length_s)
+        return psr_fail_field(
+            err, PSR_EINVAL, "period",
+            "period = %.10g s, must be at most the %.6g s that are folded (-p is in "
+            "seconds, -f in Hz)",
+            period_s, f->frame.length_s);
     f->cand[k] = (struct psr_fold_candidate){.f = f->fold[k].f,
                                              .fd = f->fold[k].fd,
                                              .fdd = f->fold[k].fdd,

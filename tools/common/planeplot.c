@@ -45,7 +45,7 @@ static void set_words(struct planeplot *p, const struct psr_accel_cand *cand, do
     p->twice = !cand->sign_known;
     snprintf(p->title, sizeof p->title,
              "%.400s   P %.9g ms   f %.9g Hz   z %s%.4g   sigma %.1f   (harmonic %d of %d)", name,
-             1000 * tobs_s / p->r, p->r / tobs_s, p->twice ? "+-" : "",
+             1000 * tobs_s / p->r, p->r / tobs_s, p->twice ? "\302\261" : "",
              p->twice ? fabs(p->z) : p->z, p->sigma, h, cand->nharm);
 }
 

@@ -108,6 +108,7 @@ struct fakebin_job {
     double *gain;
     psr_fake *plan;
     psr_output_group *group; /* all files */
+    char *series_root;       /* of -dat: what precedes _DM in names; owned */
     psr_outfile *out;        /* filterbank, PSRFITS or voltages: the group's */
     psr_outfile *truth;      /* the group's; NULL: none */
     psr_series *series;      /* -dat */

@@ -4,6 +4,8 @@
 #include <byteswap.h>
 #include <psrkit/source.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Spectra in a row of PSRFITS; digits of the DM in a series' name. */
 enum { NSBLK = 1024, DM_DECIMALS = 2 };
@@ -12,7 +14,7 @@ static struct psr_series_desc describe_series(const struct fakebin_job *j)
 {
     return (struct psr_series_desc){
         .size = sizeof(struct psr_series_desc),
-        .root = j->opt.output,
+        .root = j->series_root,
         .format = PSR_SERIES_DAT,
         .dm_decimals = DM_DECIMALS,
         .ndm = 1,
@@ -60,11 +62,26 @@ static psr_status check_outputs(struct fakebin_job *j, struct psr_overwrite_chec
     return st ? st : check_output(c, o->truth, &j->err);
 }
 
+/* The name of a series is a root: x.dat means x_DM0.00.dat, not x.dat_DM0.00.dat. */
+static psr_status name_series(struct fakebin_job *j)
+{
+    static const char suffix[] = ".dat";
+    const char *name = j->opt.dat ? j->opt.output : NULL;
+    const size_t n = name ? strlen(name) : 0, end = strlen(suffix);
+    if (!name)
+        return PSR_OK;
+    const bool has = n > end && name[n - end - 1] != '/' && !strcmp(name + n - end, suffix);
+    j->series_root = strndup(name, has ? n - end : n);
+    return j->series_root ? PSR_OK : psr_fail_nomem(&j->err, name, (double)n);
+}
+
 psr_status fakebin_check_names(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
     struct psr_overwrite_check *c = &j->signals.files;
-    psr_status st = psr_overwrite_check_input(c, o->bandpass, &j->err);
+    psr_status st = name_series(j);
+    if (!st)
+        st = psr_overwrite_check_input(c, o->bandpass, &j->err);
     if (!st)
         st = psr_overwrite_check_input(c, o->array, &j->err);
     for (size_t i = 0; i < o->addfile.n && !st; i++)

@@ -133,6 +133,21 @@ static psr_status read_rfi(struct fakebin_job *j)
     return st;
 }
 
+/* The pulsar of the options, as fake names it; else the first signal that is added. */
+static void describe_source(char *text, size_t room, const struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    const struct psr_fake_signal *s = j->signals.n ? j->signals.signal : NULL;
+    if (o->period_ms > 0)
+        snprintf(text, room, "P: %.12f ms, DM: %.3f", o->period_ms, o->dm);
+    else if (s && s->kind == PSR_FAKE_PULSAR)
+        snprintf(text, room, "P: %.12f ms, DM: %.3f", s->period_s * 1e3, s->dm);
+    else if (s)
+        snprintf(text, room, "Burst, DM: %.3f", s->dm);
+    else
+        snprintf(text, room, "Noise");
+}
+
 static void name_source(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
@@ -142,7 +157,7 @@ static void name_source(struct fakebin_job *j)
     else if (o->evenodd)
         snprintf(source, sizeof j->obs.source, "Even-Odd channel test");
     else
-        snprintf(source, sizeof j->obs.source, "P: %.12f ms, DM: %.3f", o->period_ms, o->dm);
+        describe_source(source, sizeof j->obs.source, j);
     j->obs.refdm = o->nchans == 1 ? o->dm : 0;
 }
 
@@ -217,4 +232,5 @@ void fakebin_release(struct fakebin_job *j)
     free(j->rfi);
     free(j->gain);
     free(j->command);
+    free(j->series_root);
 }
