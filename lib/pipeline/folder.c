@@ -1,5 +1,6 @@
 /* Prepares the folding of a description: input, clocks, candidates. */
 #include "base/copy_desc.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "clean_files.h"
 #include "fold_digest.h"
@@ -234,6 +235,23 @@ static psr_status set_values(psr_folder *f, size_t k, const struct psr_folder_ca
                                                          find_epoch(f, c), f->frame.length_s, err);
 }
 
+/* Each pair of a period and a derivative is a point of the picture, and of the search. */
+static psr_status check_trials(const psr_folder *f, size_t nbin, psr_err *err)
+{
+    const double most = (double)psr_count_memory(f->d.mem_bytes) / 2, point = sizeof(float);
+    const double ntrial = 2 * (double)f->d.npfact * (double)nbin + 1,
+                 bytes = ntrial * ntrial * point;
+    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
+    if (f->d.nosearch || bytes <= most)
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EINVAL, "nbin",
+                          "%zu bins make %.0f trials of the period by as many of its derivative, "
+                          "which take %s; %s of "
+                          "memory allow at most %.0f bins",
+                          nbin, ntrial, psr_size_text(need, bytes), psr_size_text(have, most),
+                          floor((sqrt(most / point) - 1) / 2 / (double)f->d.npfact));
+}
+
 /* Given: k   place in the arrays of candidates */
 static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder_candidate *c,
                                 psr_err *err)
@@ -263,7 +281,7 @@ static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder
                                              .time_s = f->delays[k].time_s,
                                              .delay_s = f->delays[k].delay_s,
                                              .ndelay = f->delays[k].n};
-    return PSR_OK;
+    return check_trials(f, f->cand[k].nbin, err);
 }
 
 /* Whether the caller has the fold of desc's candidate i, the next one here. */
@@ -332,7 +350,9 @@ struct psr_fold_search_desc psr_folder_describe_search(const psr_folder *f)
                                          .keep_p = d->nopsearch || keep_all,
                                          .keep_pd = d->nopdsearch || keep_all,
                                          .keep_dm = d->nodmsearch || keep_all,
-                                         .pddot = d->searchpdd && !keep_all};
+                                         .pddot = d->searchpdd && !keep_all,
+                                         .should_stop = d->should_stop,
+                                         .ctx = d->ctx};
 }
 
 static psr_status make_search(psr_folder *f, psr_err *err)

@@ -176,6 +176,8 @@ static bool make_view(struct psr_fold_view *view, const struct emission *e, psr_
         return false;
     if (!psr_fold_search_view(search, &r->pfd, &r->times, &r->found, view, &why))
         return true;
+    if (why.code == PSR_ESTOPPED)
+        return false;
 #pragma omp critical(psr_folder_emit)
     psr_note(&e->f->d.notes, "%s: no picture: %s", r->pfd.candidate, why.msg);
     return false;
@@ -196,6 +198,8 @@ static psr_status end_result(const struct emission *e, psr_fold_search *search, 
     if (!st)
         st = psr_fold_bestprof(&best, &r->pfd, err);
     const bool drawn = !st && make_view(&view, e, search, r);
+    if (!st && d->should_stop && d->should_stop(d->ctx))
+        st = psr_fail(err, PSR_ESTOPPED, "%s: stopped", e->f->in.name);
     const struct psr_folder_fold fold = {.pfd = &r->pfd,
                                          .best = &best,
                                          .found = &r->found,

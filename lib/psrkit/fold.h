@@ -279,6 +279,9 @@ struct psr_fold_search_desc {
      * which searches others: "cpu", "cuda", "auto" (a device if there is one); NULL: "cpu". */
     const char *backend;
     int device; /* its number */
+
+    bool (*should_stop)(void *ctx); /* polled by any thread, and within 0.1 s; NULL: never */
+    void *ctx;
 };
 
 /* When a fold's parts begin. */
@@ -309,7 +312,7 @@ PSR_MUST_CHECK psr_status psr_fold_search_create(psr_fold_search **out,
  * Given:  fold   with its lists of trials, DM, profiles and statistics; no DMs: sub-bands must be 1
  * Notes:  the result does not depend on the threads.  Without any variance the folded values are
  *         the best, with chi^2 = 0
- * Status: PSR_EINVAL for a list that is missing, PSR_ENOMEM, also beyond mem_bytes */
+ * Status: PSR_EINVAL for a list that is missing, PSR_ENOMEM, also beyond mem_bytes, PSR_ESTOPPED */
 PSR_MUST_CHECK psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
                                               const struct psr_fold_times *times,
                                               struct psr_fold_best *best, psr_err *err);
@@ -456,7 +459,7 @@ struct psr_folder_desc {
      * none), and the others are; NULL: none are. */
     void (*refuse)(void *ctx, size_t i, const psr_err *why);
     bool (*should_stop)(
-        void *ctx); /* polled between blocks and candidates, by one thread at a time; NULL:
+        void *ctx); /* polled by any thread, between blocks and within a search; NULL:
                                        never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to all four */

@@ -161,6 +161,8 @@ static void search_batches(struct psr_fold_search *s)
     for (size_t i = 0; i < nbatch; i++) {
         const size_t first = s->first_dm + choose_batch(i, nbatch) * per;
         const size_t end = first + per < s->end_dm ? first + per : s->end_dm;
+        if (psr_fold_is_stopped(&s->trials.stop))
+            continue;
         search_dms(s, &s->worker[psr_thread_number()], first, end);
     }
 }
@@ -174,6 +176,8 @@ static psr_status search_on_cpu(struct psr_fold_search *s, const struct psr_fold
         st = psr_fold_state_make_workers(s, s->nthread, err);
     if (!st)
         search_batches(s);
+    if (!st && psr_fold_is_stopped(&s->trials.stop))
+        st = psr_fail(err, PSR_ESTOPPED, "stopped");
     for (int i = 0; i < s->nworker && !st; i++)
         merge_found(found, &s->worker[i].found);
     psr_fold_state_clear_workers(s);
@@ -187,6 +191,8 @@ static psr_status search_range(struct psr_fold_search *s, const struct psr_fold_
 {
     struct psr_fold_found new;
     bool done = false;
+    if (psr_fold_is_stopped(&s->trials.stop))
+        return psr_fail(err, PSR_ESTOPPED, "stopped");
     psr_status st = on_device ? psr_fold_search_device_find(s, range, &new, &done, err) : PSR_OK;
     if (st || !done)
         return st ? st : search_on_cpu(s, times, range, found, err);
@@ -207,7 +213,7 @@ static psr_status search_all(struct psr_fold_search *s, const struct psr_fold_ti
     bool on_device = false;
     psr_status st = psr_fold_search_device_begin(s, &on_device, err);
     for (r.pddot = s->d.pddot ? 0 : mid_pd; r.pddot < (s->d.pddot ? t->npdot : mid_pd + 1);
-         r.pddot++)
+         r.pddot++) /* ends at once after an error */
         for (r.first_pdot = first_pd; r.first_pdot < end_pd && !st; r.first_pdot = r.end_pdot) {
             r.end_pdot = r.first_pdot + rows < end_pd ? r.first_pdot + rows : end_pd;
             st = search_range(s, times, &r, on_device, found, err);

@@ -43,6 +43,7 @@ struct psr_fold_sums {
     uint32_t *place; /* [ntrial] (pdot - first pdot) nperiod + period */
     size_t ntrial;
     double table_bytes; /* limit */
+    struct psr_fold_stop stop;
 };
 
 /* Ranges of trials: those from "first" on and before "end". */
@@ -51,7 +52,7 @@ struct psr_fold_range {
 };
 
 /* Given:  table_bytes   limit of the table of groups: they are smaller if it would exceed that
- * Status: PSR_ENOMEM; *sums is cleared on error */
+ * Status: PSR_ENOMEM, PSR_ESTOPPED; *sums is cleared on error */
 PSR_MUST_CHECK psr_status psr_fold_sums_init(struct psr_fold_sums *sums,
                                              const struct psr_fold_trials *t,
                                              const struct psr_fold_range *range, double table_bytes,
@@ -77,7 +78,7 @@ void psr_fold_table_clear(struct psr_fold_table *table);
 void psr_fold_table_set(struct psr_fold_table *table, const struct psr_fold_sums *sums,
                         const double *part);
 
-/* Makes all sums of the parts that were set. */
+/* Makes all sums of the parts that were set, unless it is stopped. */
 void psr_fold_table_fill(struct psr_fold_table *table, const struct psr_fold_sums *sums);
 
 /* The first trial from "from" on that is not excluded by norm: its |x| may be norm or above.

@@ -117,7 +117,7 @@ static void add_level(struct psr_fold_table *t, const struct psr_fold_sums *s, s
                       const struct psr_fold_loops *loops)
 {
     const float *below = t->level[level - 1];
-    for (size_t i = 0; i < s->level[level].n; i++) {
+    for (size_t i = 0; i < s->level[level].n && !psr_fold_is_stopped(&s->stop); i++) {
         const struct psr_fold_terms *term = &s->level[level].sum[i];
         float *row = t->level[level] + i * s->stride;
         loops->add(row, below + term->left, below + term->right, s->padded);
@@ -131,7 +131,7 @@ static void round_groups(struct psr_fold_table *t, const struct psr_fold_sums *s
 {
     const float *below = t->level[s->ntop ? s->ntop - 1 : 0];
     const float scale = (float)(s->ntop ? t->scale : t->scale / 2);
-    for (size_t i = 0; i < count_rows(s, s->ntop); i++) {
+    for (size_t i = 0; i < count_rows(s, s->ntop) && !psr_fold_is_stopped(&s->stop); i++) {
         const uint32_t part = (uint32_t)(i * s->stride);
         const struct psr_fold_terms term =
             s->ntop ? s->level[s->ntop].sum[i] : (struct psr_fold_terms){part, part};
@@ -147,6 +147,13 @@ void psr_fold_table_fill(struct psr_fold_table *t, const struct psr_fold_sums *s
     for (size_t level = 1; level < s->ntop; level++)
         add_level(t, s, level, loops);
     round_groups(t, s, loops);
+}
+
+/* Trials whose elements are added within some milliseconds, between two questions whether to stop. */
+static size_t count_at_once(const struct psr_fold_sums *s)
+{
+    const size_t most = (size_t)1 << 26, n = most / (s->ngroup * s->padded);
+    return n ? n : 1;
 }
 
 /* Which elements of the last vector of a row count. */
@@ -165,8 +172,15 @@ size_t psr_fold_table_find(const struct psr_fold_table *t, const struct psr_fold
         return from;
     set_used(s, used);
     const double square = fmin(floor(least * least), INT32_MAX);
-    return psr_fold_loops_choose()->find(t->group, s->trial, s->ngroup, s->padded, used, from,
-                                         s->ntrial, (int32_t)square);
+    const size_t step = count_at_once(s);
+    while (from < s->ntrial && !psr_fold_is_stopped(&s->stop)) {
+        const size_t end = from + step < s->ntrial ? from + step : s->ntrial;
+        from = psr_fold_loops_choose()->find(t->group, s->trial, s->ngroup, s->padded, used, from,
+                                             end, (int32_t)square);
+        if (from < end)
+            return from;
+    }
+    return s->ntrial;
 }
 
 void psr_fold_table_measure(const struct psr_fold_table *t, const struct psr_fold_sums *s,
