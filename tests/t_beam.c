@@ -433,6 +433,26 @@ static void test_later_refusals(uint64_t *seed)
     drop(&s);
 }
 
+static void test_zeros(void)
+{
+    struct psr_beam_desc d = {.size = sizeof d};
+    const struct psr_array array = {.m = 0};
+    const size_t tds = 1;
+    psr_beam *p;
+    psr_err err;
+    ok(psr_beam_create(&p, &d, &err) == PSR_EINVAL && !p && !strcmp(err.field, "array"),
+       "a description of zeros is refused: %s", err.msg);
+    d.array = &array;
+    ok(psr_beam_create(&p, &d, &err) == PSR_EINVAL && !p && !strcmp(err.field, "tds"), "%s",
+       err.msg);
+    d.tds = &tds;
+    d.pattern = PSR_BEAM_POINTS;
+    ok(psr_beam_create(&p, &d, &err) == PSR_EINVAL && !p && !strcmp(err.field, "theta_ns"), "%s",
+       err.msg);
+    d.pattern = PSR_BEAM_GRID;
+    ok(psr_beam_create(&p, &d, &err) != PSR_OK && !p, "an array of zeros is refused: %s", err.msg);
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -447,5 +467,6 @@ int main(void)
     test_pointing(&seed);
     test_refusals(&seed);
     test_later_refusals(&seed);
+    test_zeros();
     return done_testing();
 }

@@ -39,8 +39,8 @@ static void test_levels(int nbit, uint64_t seed)
     /* Limits that one of 1e7 figures breaks by chance: there are 64 channels, and many seeds.  Two levels
      * are exactly as frequent as expected once in 1300. */
     struct psr_logp p_chi2 = psr_chi2_logp(chi2, used - 1);
-    ok(p_chi2.ln_sf > -16 && (used == 2 || p_chi2.ln_cdf > -16), "%d bits: chi-square %.1f of %d levels", nbit,
-       chi2, used);
+    ok(p_chi2.ln_sf > -16 && (used == 2 || p_chi2.ln_cdf > -16),
+       "%d bits: chi-square %.1f of %d levels", nbit, chi2, used);
     variance -= mean * mean;
     double worst[2] = {0};
     for (int c = 0; c < NCHAN; c++) {
@@ -313,6 +313,15 @@ static void test_psrfits_refusals(void)
     psr_outfile_abort(f);
 }
 
+static void test_zeros(void)
+{
+    const struct psr_fake_desc d = {.size = sizeof d};
+    psr_fake *p;
+    psr_err err;
+    ok(psr_fake_create(&p, &d, &err) == PSR_EINVAL && !p && !strcmp(err.field, "obs"),
+       "a description of zeros is refused: %s", err.msg);
+}
+
 int main(void)
 {
     static const int depths[] = {1, 2, 4, 8, 16};
@@ -322,6 +331,7 @@ int main(void)
     test_sameness(&state);
     test_gain_and_red(seed);
     test_refusals();
+    test_zeros();
     scratch_make();
     for (size_t k = 0; k < 5; k++)
         test_psrfits(depths[k], k % 2 ? 4 : 1, seed);

@@ -236,6 +236,15 @@ static void test_refusals(uint64_t *seed)
     drop(&k);
 }
 
+static void test_zeros(void)
+{
+    const struct psr_fakevolt_desc d = {.size = sizeof d};
+    psr_fakevolt *p;
+    psr_err err;
+    ok(psr_fakevolt_create(&p, &d, &err) == PSR_EINVAL && !p && !strcmp(err.field, "header"),
+       "a description of zeros is refused: %s", err.msg);
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -244,5 +253,6 @@ int main(void)
     test_two_bursts(&seed);
     test_noise(&seed);
     test_refusals(&seed);
+    test_zeros();
     return done_testing();
 }

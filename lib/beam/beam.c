@@ -255,6 +255,12 @@ psr_status psr_beam_create(psr_beam **out, const struct psr_beam_desc *desc, psr
     struct psr_beam_desc d;
     *out = NULL;
     psr_status st = psr_copy_desc(&d, sizeof d, desc, "beams", err);
+    if (!st && !(d.array && d.tds))
+        st = psr_fail_field(err, PSR_EINVAL, d.array ? "tds" : "array", "beams: %s is NULL",
+                            d.array ? "tds" : "array");
+    if (!st && d.pattern != PSR_BEAM_GRID && !(d.theta_ns && d.theta_ew))
+        st = psr_fail_field(err, PSR_EINVAL, d.theta_ns ? "theta_ew" : "theta_ns",
+                            "beams: directions are NULL");
     return st ? st : create(out, &d, err);
 }
 

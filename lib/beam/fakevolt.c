@@ -151,6 +151,9 @@ psr_status psr_fakevolt_create(psr_fakevolt **out, const struct psr_fakevolt_des
     struct psr_fakevolt_desc d;
     *out = NULL;
     psr_status st = psr_copy_desc(&d, sizeof d, desc, "synthetic voltages", err);
+    if (!st && !(d.header && d.array))
+        st = psr_fail_field(err, PSR_EINVAL, d.header ? "array" : "header",
+                            "synthetic voltages: %s is NULL", d.header ? "array" : "header");
     return st ? st : create(out, &d, err);
 }
 

@@ -153,6 +153,8 @@ psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *desc, psr
     struct psr_fake_desc d;
     *out = NULL;
     psr_status st = psr_copy_desc(&d, sizeof d, desc, "synthetic observation", err);
+    if (!st && !d.obs)
+        st = psr_fail_field(err, PSR_EINVAL, "obs", "synthetic observation: obs is NULL");
     return st ? st : create(out, &d, err);
 }
 
