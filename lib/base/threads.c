@@ -4,7 +4,11 @@
 int psr_count_threads(int asked)
 {
 #ifdef _OPENMP
-    return asked > 0 ? asked : omp_get_max_threads();
+    /* OMP_NUM_THREADS may say anything: beyond some for each core threads cost and bring nothing. */
+    enum { MAX_PER_CORE = 4, MAX_OF_FEW = 64 };
+    const int cores = omp_get_num_procs(), wanted = omp_get_max_threads();
+    const int most = MAX_PER_CORE * cores > MAX_OF_FEW ? MAX_PER_CORE * cores : MAX_OF_FEW;
+    return asked > 0 ? asked : wanted < most ? wanted : most;
 #else
     (void)asked;
     return 1;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Spectra that PRESTO reads of a filterbank file at a time, which has no blocks of its own. */
 enum { SIGPROC_BLOCKLEN = 2400 };
@@ -181,7 +182,11 @@ static psr_status check_names(const struct ddplan_options *o, psr_err *err)
 {
     const bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
     struct psr_overwrite_check c = {0};
+    struct stat is;
     psr_status st = PSR_OK;
+    for (size_t i = 0; i < o->files.n && !st; i++)
+        if (lstat(o->files.text[i], &is) == 0 && S_ISFIFO(is.st_mode))
+            st = psr_fail(err, PSR_EIO, "%s: is a pipe, must be a file", o->files.text[i]);
     for (size_t i = 0; i < o->files.n && !st; i++)
         st = psr_overwrite_check_input(&c, o->files.text[i], err);
     if (!st)

@@ -111,13 +111,14 @@ static psr_status create_beams(struct beams *b, psr_err *err)
 static void print_state(const struct beams *b, const struct cli *tool)
 {
     struct psr_pipeline_report r;
+    char name[512];
     for (size_t k = 0; k < b->n; k++) {
         double bytes = 0;
         psr_pipeline_describe(b->pipeline[k], &r);
         for (size_t n = 0; n < r.nline; n++)
             bytes += (double)r.line[n].plan.bytes;
-        fprintf(stderr, "%s: beam %s: dedispersion holds %.3g MB\n", tool->name, b->beam[k].root,
-                bytes / 1e6);
+        fprintf(stderr, "%s: beam %s: dedispersion holds %.3g MB\n", tool->name,
+                cli_printable(name, sizeof name, b->beam[k].root), bytes / 1e6);
     }
     psr_pipeline_describe(b->pipeline[0], &r);
     if (r.nsharing)
@@ -130,9 +131,10 @@ static void print_found(const struct beams *b, const struct cli *tool)
     for (size_t k = 0; k < b->n; k++) {
         const struct psr_pulses_found *found = psr_pipeline_result(b->pipeline[k], "pulses");
         struct psr_pipeline_report r;
+        char name[512];
         psr_pipeline_describe(b->pipeline[k], &r);
-        fprintf(stderr, "%s: beam %s: %lld spectra in", tool->name, b->beam[k].root,
-                (long long)r.nread);
+        fprintf(stderr, "%s: beam %s: %lld spectra in", tool->name,
+                cli_printable(name, sizeof name, b->beam[k].root), (long long)r.nread);
         if (found)
             fprintf(stderr, ", %zu events, %zu pulses", found->nevent, found->ncluster);
         fprintf(stderr, "; clean %.3f s, dedisperse %.3f s, search %.3f s\n", r.clean_s,

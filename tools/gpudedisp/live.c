@@ -54,7 +54,8 @@ void gpudedisp_live_report(const struct cli *tool, const struct line_output *out
                 tool->name, (long long)found->ncut);
     if (dumps)
         report_dumps(tool, &r.dumps);
+    char name[512];
     if (output->nlost)
-        fprintf(stderr, "%s: %s: %lld pulses were told to nobody\n", tool->name, output->name,
-                (long long)output->nlost);
+        fprintf(stderr, "%s: %s: %lld pulses were told to nobody\n", tool->name,
+                cli_printable(name, sizeof name, output->name), (long long)output->nlost);
 }

@@ -25,9 +25,10 @@ void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
     struct psr_pipeline_report r;
     psr_pipeline_describe(p, &r);
     const struct psr_obs *obs = r.obs;
-    fprintf(stderr, "%s: %zu channels, %g to %g MHz, %d bits, %g s; %lld spectra\n", r.input,
-            obs->nchan, psr_obs_lowest_mhz(obs), psr_obs_highest_mhz(obs), obs->nbit, obs->tsamp_s,
-            (long long)obs->nsamp);
+    char name[512];
+    fprintf(stderr, "%s: %zu channels, %g to %g MHz, %d bits, %g s; %lld spectra\n",
+            cli_printable(name, sizeof name, r.input), obs->nchan, psr_obs_lowest_mhz(obs),
+            psr_obs_highest_mhz(obs), obs->nbit, obs->tsamp_s, (long long)obs->nsamp);
     for (size_t k = 0; k < r.nline; k++)
         print_line(tool, &r, &r.line[k]);
     if (r.npart)

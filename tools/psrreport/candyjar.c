@@ -57,6 +57,16 @@ static void put_number(struct row *o, const char *format, double value)
         o->status = psr_outfile_printf(o->f, o->err, "%s,", isfinite(value) ? text : "NaN");
 }
 
+/* A spreadsheet takes what begins so for a formula, in quotes or not.
+ * Given: before   what stands in front of it then */
+static void put_name(struct row *o, const char *name, const char *before)
+{
+    char safe[2 * PSR_TEXT_MAX];
+    const bool formula = *name && strchr("=+-@", *name);
+    snprintf(safe, sizeof safe, "%s%s", formula ? before : "", name);
+    put_text(o, safe);
+}
+
 /* --- positions and times ---------------------------------------------------------------------- */
 
 /* Degrees or hours, minutes and seconds, of three numbers; not a number if they are none. */
@@ -151,8 +161,8 @@ static void put_candidate(struct row *o, const struct report *r, const struct re
     const struct spin s = find_spin(topo ? b->topo : b->bary);
     put_number(o, "%.0f", (double)r->opt->pointing_id);
     put_number(o, "%.0f", (double)r->opt->beam_id);
-    put_text(o, r->opt->beam_name);
-    put_text(o, r->has_inf ? r->inf.object : "Unknown");
+    put_name(o, r->opt->beam_name, "'");
+    put_name(o, r->has_inf ? r->inf.object : "Unknown", "'");
     put_position(o, f);
     put_start(o, isfinite(epoch) ? epoch : 0);
     put_spins(o, f, &s);
@@ -166,9 +176,9 @@ static void put_candidate(struct row *o, const struct report *r, const struct re
     put_number(o, "%.12f", epoch);
     put_text(o, "NaN"); /* no model of the Galaxy's electrons here */
     put_text(o, "NaN");
-    put_text(o, f->picture ? f->picture : "none");
+    put_name(o, f->picture ? f->picture : "none", "./");
     put_text(o, "none");
-    put_text(o, b->input);
+    put_name(o, b->input, "./");
     put_text(o, "none");
     if (!o->status)
         o->status = psr_outfile_printf(o->f, o->err, "%.6f,", b->ndata * b->tsamp_s);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool report_has_suffix(const char *name, const char *suffix)
 {
@@ -32,13 +33,23 @@ void report_refuse(struct report *r, const psr_err *why)
         cli_report(r->tool, &line);
 }
 
+/* A pipe would be waited for. */
+static bool is_regular(const struct report *r, const char *name)
+{
+    struct stat is;
+    char *path = report_path(r, name);
+    const bool regular = path && stat(path, &is) == 0 && S_ISREG(is.st_mode);
+    free(path);
+    return regular;
+}
+
 /* All files but hidden ones. */
 static psr_status list_names(struct report *r, psr_err *err)
 {
     struct psr_names all = {.n = 0};
     psr_status st = folder_list(&all, r->folder, err);
     for (size_t i = 0; i < all.n && !st; i++)
-        if (all.name[i][0] != '.')
+        if (all.name[i][0] != '.' && is_regular(r, all.name[i]))
             st = psr_names_add(&r->files, all.name[i], err);
     psr_names_clear(&all);
     return st;

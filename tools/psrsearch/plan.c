@@ -60,10 +60,10 @@ static psr_status limit_dm(struct psrsearch_plan *p, const struct psr_obs *obs,
                         "search from -lodm %g on",
                         o->input[0], length_s, p->hidm, o->lodm);
     if (!o->quiet)
-        fprintf(stderr,
-                "%s: %s: is %g s long: DMs are searched up to %g, which sweeps over half of it, "
-                "not to %g\n",
-                tool->name, o->input[0], length_s, p->hidm, o->hidm);
+        psr_note(&(struct psr_notes){cli_note, (void *)(uintptr_t)tool},
+                 "%s: is %g s long: DMs are searched up to %g, which sweeps over half of it, "
+                 "not to %g",
+                 o->input[0], length_s, p->hidm, o->hidm);
     return PSR_OK;
 }
 
@@ -95,8 +95,8 @@ static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_o
     const struct psr_obs *obs = psr_source_obs(source);
     p->topo = !obs->barycentric && !is_barycentred(obs, o);
     if (p->topo && !o->nobary && !o->quiet)
-        fprintf(stderr, "%s: %s: the header has no position or date: times are topocentric\n",
-                tool->name, o->input[0]);
+        psr_note(&(struct psr_notes){cli_note, (void *)(uintptr_t)tool},
+                 "%s: the header has no position or date: times are topocentric", o->input[0]);
     p->mask_s = choose_interval(obs);
     st = limit_dm(p, obs, o, tool, err);
     psr_source_close(source);

@@ -113,14 +113,16 @@ psr_status psrsearch_summary_write(const struct psrsearch_results *found,
 void psrsearch_summary_print(const struct psrsearch_results *found, const struct psrsearch_plan *p,
                              const struct psrsearch_records *r)
 {
+    char name[PSR_TEXT_MAX];
     fprintf(stderr,
             "psrsearch: %s: %zu candidates, %zu of known pulsars, %zu marked, %zu folded; %zu "
             "bursts, %zu marked\n",
-            p->root, found->ncand, found->nknown, found->nmarked, found->nfold, found->nburst,
-            found->nburst_marked);
+            cli_printable(name, sizeof name, p->root), found->ncand, found->nknown, found->nmarked,
+            found->nfold, found->nburst, found->nburst_marked);
     if (found->ncand)
         fprintf(stderr, "psrsearch: best candidate: %s, %.9g ms, DM %g, sigma %.1f\n",
-                found->best.name, found->best.period_s * 1e3, found->best.dm, found->best.sigma);
+                cli_printable(name, sizeof name, found->best.name), found->best.period_s * 1e3,
+                found->best.dm, found->best.sigma);
     if (found->nburst)
         fprintf(stderr, "psrsearch: best burst: S/N %.1f at %.4f s, DM %g\n", found->burst.snr,
                 found->burst.time_s, found->burst.dm);
