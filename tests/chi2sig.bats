@@ -115,27 +115,27 @@ within() {
 
 # refused_whole PATTERN ARGS...: nothing is printed either.
 refused_whole() {
-    refuses 1 "$1" chi2sig -accel "${@:2}" </dev/null
+    refuses "$1" "$2" chi2sig -accel "${@:3}" </dev/null
 }
 
 @test "-accel: other files are refused, and nothing is printed" {
-    refused_whole "no.such: No such file" no.such
-    refused_whole "^chi2sig: .: Is a directory" .
+    refused_whole 1 "no.such: No such file" no.such
+    refused_whole 1 "^chi2sig: .: Is a directory" .
     for format in "" -csv -json; do
         { cat "$golden/acc3_numharm4.pulscand"; echo "1 2 3"; } >broken
-        refused_whole "broken: line [0-9]*: .* of Pulscan" $format broken
+        refused_whole 3 "broken: line [0-9]*: .* of Pulscan" $format broken
     done
     printf 'sigma power\n1 2\0 3 4 5 6 7 8 9 10\n' >broken
-    refused_whole "broken: line 2: (longer than .* bytes|a byte 0)" broken
-    refused_whole "/dev/zero: line 1: longer than" /dev/zero
+    refused_whole 3 "broken: line 2: (longer than .* bytes|a byte 0)" broken
+    refused_whole 3 "/dev/zero: line 1: longer than" /dev/zero
     echo "hello world" >other
-    refused 1 "other: neither an ACCEL file" -accel other
+    refused 3 "other: neither an ACCEL file" -accel other
     : >empty
-    refused 1 "empty: empty" -accel empty
+    refused 3 "empty: empty" -accel empty
     { head -3 "$golden/acc3_z200h8_ACCEL_200"; echo "1  15.29  x"; } >broken
-    refused 1 "broken: line 4: '1  15.29  x' is not a candidate of accelsearch" -accel broken
+    refused 3 "broken: line 4: '1  15.29  x' is not a candidate of accelsearch" -accel broken
     { head -1 "$golden/acc3_numharm4.pulscand"; echo "1 2 3"; } >broken
-    refused 1 "broken: line 2: .* of Pulscan" -accel broken
+    refused 3 "broken: line 2: .* of Pulscan" -accel broken
 }
 
 @test "-accel: an empty line ends the rows of accelsearch, not those of Pulscan" {
@@ -183,16 +183,16 @@ EOF
 @test "a bad row is named, and the rows before it are printed" {
     printf '5 4\n5 4\n5 x\n5 4\n' >in
     for n in 1 2 8; do
-        run -1 --separate-stderr bash -c "chi2sig -ncpus $n <in"
+        run -3 --separate-stderr bash -c "chi2sig -ncpus $n <in"
         [[ $stderr == "chi2sig: standard input: line 3: '5 x' is not a power and a dof from 1 to 1e12" ]] ||
             { echo "$stderr"; false; }
         [ "${#lines[@]}" -eq 3 ]
     done
     for row in 5 "5 0" "5 -1" "nan 4" "5 1e13" "5 4x" "x" ",5,4" "5,,4" "5 , ,4" "5,"; do
-        run -1 --separate-stderr bash -c "echo '$row' | chi2sig"
+        run -3 --separate-stderr bash -c "echo '$row' | chi2sig"
         [[ $stderr == *"line 1: '$row'"* ]] || { echo "$row: $stderr"; false; }
     done
-    run -1 --separate-stderr bash -c "head -c 5000000 /dev/zero | tr '\\0' 5 | chi2sig"
+    run -3 --separate-stderr bash -c "head -c 5000000 /dev/zero | tr '\\0' 5 | chi2sig"
     [[ $stderr == *"longer than"* ]]
 }
 

@@ -101,7 +101,7 @@ refused() {
     cp "$mask" lone.mask
     refused 1 'lone.stats: No such file' -mask lone.mask rfi.fil
     head -c 70 "$mask" >cut.mask
-    refused 1 'cut.mask: ' -mask cut.mask rfi.fil
+    refused 3 'cut.mask: ' -mask cut.mask rfi.fil
     # Twice as many data, and a band elsewhere, from the same start.
     { cat rfi.fil; tail -c 950272 "$g8"; } >long.fil
     refused 1 'a mask of 8.6016 s, and the data last 15.2044 s' -mask "$mask" long.fil
@@ -110,10 +110,10 @@ refused() {
     refused 1 'a mask of channels from 1376 MHz by 4 MHz' -mask "$mask" band.fil
     refused 1 'start at MJD 56789.012' -mask "$mask" "$g8"
     head -c 100 /dev/urandom >random.mask
-    refused 1 'random.mask: ' -mask random.mask rfi.fil
+    refused 3 'random.mask: ' -mask random.mask rfi.fil
     cp "$mask" short.mask
     head -c 2000 "$golden/mask/r_rfifind.stats" >short.stats
-    refused 1 'short.stats: ' -mask short.mask rfi.fil
+    refused 3 'short.stats: ' -mask short.mask rfi.fil
     refused 2 '-clip: -1 is below 0' -clip -1 rfi.fil
     refused 2 '-clip: 1001 is above 1000' -clip 1001 rfi.fil
 }

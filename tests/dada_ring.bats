@@ -52,13 +52,13 @@ teardown() {
 
 @test "a build without psrdada says so in a line" {
     gpudigifil -q -o x dada://1 2>&1 | grep -q 'this build has no psrdada' || skip "this build has psrdada"
-    refuses 1 'dada://dada: this build has no psrdada' gpudigifil -q -F 16 -o x dada://dada
-    refuses 1 'dada://dada: this build has no psrdada' gpudedisp -q -nobary -o x dada://dada
-    refuses 1 'dada://dada: this build has no psrdada' gpufold -q -p 1 -o x dada://dada
-    refuses 1 'dada://dada: this build has no psrdada' fakebin -q -tobs 0.1 -o dada://dada
-    refuses 1 'dada://dada: this build has no psrdada' gpudigifil -q -F 16 -o dada://dada "$dada"
-    refuses 1 'dada://dada: this build has no psrdada' frbbeam -q -array "$array" -grid -o x dada://dada
-    refuses 1 'dada://dada: this build has no psrdada' fakebin -q -tobs 0.1 -array "$array" -nchans 2 -fch1 700 -foff 1 -o dada://dada
+    refuses 3 'dada://dada: this build has no psrdada' gpudigifil -q -F 16 -o x dada://dada
+    refuses 3 'dada://dada: this build has no psrdada' gpudedisp -q -nobary -o x dada://dada
+    refuses 3 'dada://dada: this build has no psrdada' gpufold -q -p 1 -o x dada://dada
+    refuses 3 'dada://dada: this build has no psrdada' fakebin -q -tobs 0.1 -o dada://dada
+    refuses 3 'dada://dada: this build has no psrdada' gpudigifil -q -F 16 -o dada://dada "$dada"
+    refuses 3 'dada://dada: this build has no psrdada' frbbeam -q -array "$array" -grid -o x dada://dada
+    refuses 3 'dada://dada: this build has no psrdada' fakebin -q -tobs 0.1 -array "$array" -nchans 2 -fch1 700 -foff 1 -o dada://dada
     leaves_no '*x*'
 }
 
@@ -219,9 +219,9 @@ teardown() {
     need dada_diskdb
     while IFS='|' read -r lines pattern; do
         make_dada bad.dada "$lines\n"
-        refuses 1 "^gpudedisp: bad.dada: $pattern" gpudedisp -q -nobary -o x bad.dada
+        refuses 3 "^gpudedisp: bad.dada: $pattern" gpudedisp -q -nobary -o x bad.dada
         dada_diskdb -k "$key" -f bad.dada -s >log 2>&1
-        refuses 1 "^gpudedisp: $ring: $pattern" gpudedisp -q -nobary -o x "$ring"
+        refuses 3 "^gpudedisp: $ring: $pattern" gpudedisp -q -nobary -o x "$ring"
         # What was not read is still in the ring.
         dada_db -k "$key" -d >/dev/null
         dada_db -k "$key" -n 4 -b 65536 >/dev/null

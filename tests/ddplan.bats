@@ -212,10 +212,12 @@ END
 @test "files that cannot be read or written fail" {
     run -1 --separate-stderr ddplan -d 100 absent.fil
     [[ $stderr == "ddplan: absent.fil"* ]]
+    mkfifo pipe
+    refuses 1 'pipe: is a pipe' timeout 20 ddplan -d 100 pipe
     echo text >notes.fil
-    run -1 ddplan -d 100 notes.fil
+    run -3 ddplan -d 100 notes.fil
     echo '0 1 5' >bandless.plan
-    run -1 ddplan -d 100 bandless.plan
+    run -3 ddplan -d 100 bandless.plan
     [[ $output == *"no line '# band'"* ]]
     run -1 ddplan -d 100 -plan no/such/folder
     [ -w /dev/full ] || skip "no /dev/full"

@@ -88,7 +88,7 @@ golden_header() { # BITS FILE
     fakebin $small -period 0 -dm 0 -nbits 16 -swapout -o c.fil
     cmp <(tail -c +$((n + 1)) c.fil | dd conv=swab status=none) b.fil
     [ "$(head -c 4 c.fil | od -An -tx1 | tr -d ' ')" = 0000000c ]
-    run -1 gpudedisp -q -nobary -o x c.fil
+    run -3 gpudedisp -q -nobary -o x c.fil
     [[ $output == *endian* ]]
 }
 
@@ -159,9 +159,9 @@ golden_header() { # BITS FILE
     fakebin $small -period 0 -dm 0 -o b.fil
     cmp a.fil b.fil
     seq 1 31 >short
-    refused 1 'short: 31 numbers for 32 channels' -nchans 32 -bandpass short -o x
+    refused 3 'short: 31 numbers for 32 channels' -nchans 32 -bandpass short -o x
     { seq 1 30; printf '1.%070d\n' 1; } >long # no two numbers
-    refused 1 "long: '1.0000.*\.\.\.' is longer than numbers are" -nchans 32 -bandpass long -o x
+    refused 3 "long: '1.0000.*\.\.\.' is longer than numbers are" -nchans 32 -bandpass long -o x
     refused 1 '^fakebin: .: cannot read: Is a directory' -nchans 32 -bandpass . -o x
 }
 
@@ -230,10 +230,10 @@ golden_header() { # BITS FILE
 
 @test "failures at run time exit 1" {
     refused 1 'No such file' -addfile none -o x
-    refused 1 '/dev/zero: line 1: longer than 4094 bytes' -addfile /dev/zero -o x
+    refused 3 '/dev/zero: line 1: longer than 4094 bytes' -addfile /dev/zero -o x
     refused 1 'No such file' -add "burst dm=1 t=0 width=1 snr=1 shape=none" -o x
     refused 1 'none/x' -o none/x
-    refused 1 'end within a byte' -nchans 3 -nbits 2 -o x
+    refused 3 'end within a byte' -nchans 3 -nbits 2 -o x
     run -1 bash -c 'fakebin -q -tobs 0.1 >/dev/full'
     [[ $output == *"No space left"* ]]
     run -1 bash -c 'set -o pipefail; fakebin -q -tobs 60 | head -c 10 >/dev/null'

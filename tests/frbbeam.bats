@@ -117,9 +117,9 @@ find_burst() {
     samples a_beam0001.fil | od -An -v -w1 -tu1 >/dev/null
     samples b_beam0001.fil | od -An -v -w1 -tu1 | awk -v want=8 '
         { sum += $1; n++ } END { mean = sum / n; exit !(mean > 60 && mean < 68) }'
-    refused 1 'a.scale: line 2: bits: 8 is above 4' -array s.array -beams s.beams -nbits 4 -scale a.scale -o x v.dada
+    refused 3 'a.scale: line 2: bits: 8 is above 4' -array s.array -beams s.beams -nbits 4 -scale a.scale -o x v.dada
     head -n 4 a.scale >short.scale
-    refused 1 'scales of 2 channels' -array s.array -beams s.beams -scale short.scale -o x v.dada
+    refused 3 'scales of 2 channels' -array s.array -beams s.beams -scale short.scale -o x v.dada
 }
 
 @test "beams that track move, others stay" {
@@ -181,21 +181,21 @@ double() {
     small v.dada
     set -- -array s.array -beams s.beams -o x
     rewrite v.dada '/^NCHAN/d' >bad.dada
-    refused 1 'bad.dada: NCHAN is missing' "$@" bad.dada
+    refused 3 'bad.dada: NCHAN is missing' "$@" bad.dada
     rewrite v.dada 's/^NBIT 4/NBIT 8/' >bad.dada
-    refused 1 'NBIT is 8, only 4' "$@" bad.dada
+    refused 3 'NBIT is 8, only 4' "$@" bad.dada
     rewrite v.dada 's/^OBS_OFFSET 0/NCHAN 5/' >bad.dada
-    refused 1 'NCHAN is 4, and it is 5' "$@" bad.dada
+    refused 3 'NCHAN is 4, and it is 5' "$@" bad.dada
     rewrite v.dada 's/^ENCODING .*/ENCODING GRAY/' >bad.dada
-    refused 1 'ENCODING is GRAY' "$@" bad.dada
+    refused 3 'ENCODING is GRAY' "$@" bad.dada
     head -c 4110 v.dada >bad.dada
-    refused 1 'bad.dada: no samples: 14 bytes follow the header, one takes 40' "$@" bad.dada
+    refused 3 'bad.dada: no samples: 14 bytes follow the header, one takes 40' "$@" bad.dada
     refused 1 'standard input: holds 0 samples' "$@" - <bad.dada
     head -c 100 v.dada >bad.dada
-    refused 1 'bad.dada: NCHAN is missing|ends within its header' "$@" bad.dada
+    refused 3 'bad.dada: NCHAN is missing|ends within its header' "$@" bad.dada
     refused 1 'No such file' "$@" none.dada
     refused 1 'fewer than the 2000 of -tds' "$@" -tds 2000 v.dada
-    refused 1 'NANT is 5, .* has 64 dishes' -array "$array" -beams s.beams -o x v.dada
+    refused 3 'NANT is 5, .* has 64 dishes' -array "$array" -beams s.beams -o x v.dada
 }
 
 # part FROM TO: samples FROM .. TO - 1 of v.dada as a file of their own.
@@ -246,10 +246,10 @@ levels() {
     frbbeam -q "$@" -o v v.dada
     paste v.scale g.scale | awk 'NR > 2 { d = $3 / $6 - 1; if (d < -0.2 || d > 0.2) bad = 1 } END { exit bad }'
     rewrite b.dada 's/^UTC_START 2024/UTC_START 2025/' >late.dada
-    refused 1 'late.dada begins 3\.1536e\+07 s after the end of a.dada \([0-9]* samples\), must be at most 60 s' \
+    refused 3 'late.dada begins 3\.1536e\+07 s after the end of a.dada \([0-9]* samples\), must be at most 60 s' \
         "$@" -o x a.dada late.dada
     part 390 1000 >b.dada
-    refused 1 'b.dada overlaps a.dada by 10 samples' "$@" -o x a.dada b.dada
+    refused 3 'b.dada overlaps a.dada by 10 samples' "$@" -o x a.dada b.dada
 }
 
 @test "sums of each channel's own length: -tds @FILE" {
@@ -284,16 +284,16 @@ levels() {
     levels q_beam0001.fil | awk 'NR % 4 == 1 { a += $4; b += $4 * $4; n++ }
         END { s = sqrt(b / n - a * a / n / n); exit !(s > 3.5 && s < 4.5) }'
     head -n 2 tds | tail -n 1 | sed 's/^0/698.6/' >bad
-    refused 1 'bad: no row for channel 2, at 698 MHz' -array s.array -beams s.beams -tds @bad -o x v.dada
+    refused 3 'bad: no row for channel 2, at 698 MHz' -array s.array -beams s.beams -tds @bad -o x v.dada
     printf '0 5\n699 3\n' >bad
-    refused 1 'bad: sums of 5 samples at 698 MHz, must be a multiple of the shortest, 3' \
+    refused 3 'bad: sums of 5 samples at 698 MHz, must be a multiple of the shortest, 3' \
         -array s.array -beams s.beams -tds @bad -o x v.dada
     printf '0 1048576\n699 1\n' >bad
     fakebin -q -array s.array -nchans 4 -fch1 700 -foff 1 -tsamp 1 -tobs 1.1 -o long.dada
     refused 1 'bad: sums end together after 1048576 samples, which with their rows are 92.3 MB; a quarter of 105 MB' \
         -array s.array -beams s.beams -tds @bad -mem 100M -o x long.dada
     printf '0 6\n699 3\n699 9\n' >bad
-    refused 1 'bad: line 3: a second row from 699 MHz' -array s.array -beams s.beams -tds @bad -o x v.dada
+    refused 3 'bad: line 3: a second row from 699 MHz' -array s.array -beams s.beams -tds @bad -o x v.dada
     refused 2 '-tds: .*0' -array s.array -beams s.beams -tds 0 -o x v.dada
     refused 2 '-tds: ' -array s.array -beams s.beams -tds many -o x v.dada
 }
@@ -322,25 +322,25 @@ levels() {
 @test "arrays, beams and gains that cannot be used are refused" {
     small v.dada
     { cat s.array; echo 'dish 1 2 1'; } >bad.array
-    refused 1 'bad.array: line 9: dish 1 is listed twice' -array bad.array -beams s.beams -o x v.dada
+    refused 3 'bad.array: line 9: dish 1 is listed twice' -array bad.array -beams s.beams -o x v.dada
     echo 'theta 300 0' >bad
     refused 1 'beam 0: .* outside the sky' -array s.array -beams bad -o x v.dada
     echo 'radec 0 -80' >bad
     refused 1 'below the horizon' -array s.array -beams bad -o x v.dada
     refused 1 'beams 0 to 2' -array s.array -beams s.beams -beam 3 -o x v.dada
     for what in "-array " "-beams " "-weights " "-scale " "-tds @"; do
-        refused 1 '/dev/zero: line 1: longer than 4096 bytes' -array s.array -beams s.beams $what/dev/zero -o x v.dada
+        refused 3 '/dev/zero: line 1: longer than 4096 bytes' -array s.array -beams s.beams $what/dev/zero -o x v.dada
     done
     echo '4 0 0 1 0' >bad
-    refused 1 'bad: line 1: channel: 4 is above 3' -array s.array -beams s.beams -weights bad -o x v.dada
+    refused 3 'bad: line 1: channel: 4 is above 3' -array s.array -beams s.beams -weights bad -o x v.dada
     echo '0 0 0 nan 0' >bad
-    refused 1 'not a number' -array s.array -beams s.beams -weights bad -o x v.dada
+    refused 3 'not a number' -array s.array -beams s.beams -weights bad -o x v.dada
     echo '0 0 0 1e12 -1e12' >most
     frbbeam -q -array s.array -beams s.beams -nbits 32 -weights most -o y v.dada
     echo '0 0 0 1e13 0' >bad
-    refused 1 'real part: 1e13 is above 1e\+12' -array s.array -beams s.beams -weights bad -o x v.dada
+    refused 3 'real part: 1e13 is above 1e\+12' -array s.array -beams s.beams -weights bad -o x v.dada
     printf '\x93NUMPY\x01\x00\x3f\x00%-62s\n' "{'descr': '<c8', 'fortran_order': False, 'shape': (4, 2, 6), }" >bad
-    refused 1 'must be \(4, 2, 5\)' -array s.array -beams s.beams -weights bad -o x v.dada
+    refused 3 'must be \(4, 2, 5\)' -array s.array -beams s.beams -weights bad -o x v.dada
 }
 
 @test "mistakes on the command line exit 2" {
@@ -436,8 +436,8 @@ levels() {
     head -c 4136 v.dada >one.dada
     refused 1 'one.dada: holds 1 samples, fewer than the 2 of -tds' -array s.array -beams s.beams -tds 2 -o x one.dada
     : >empty.dada
-    refused 1 'empty.dada: is empty' -array s.array -beams s.beams -o x empty.dada
-    refused 1 'standard input: is empty' -array s.array -beams s.beams -o x - </dev/null
+    refused 3 'empty.dada: is empty' -array s.array -beams s.beams -o x empty.dada
+    refused 3 'standard input: is empty' -array s.array -beams s.beams -o x - </dev/null
 }
 
 @test "thousands of beams with few descriptors" {

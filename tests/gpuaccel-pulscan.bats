@@ -233,7 +233,7 @@ listed() {
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 p.dat q.dat
     one_line '[pq].dat: its .inf has no epoch of observation, which counts as MJD 0'
     sed -i 's/^ Any breaks.*=  0/ Any breaks in the data? (1 yes, 0 no) = 1/' p.inf
-    refuses 1 "p.inf: line [0-9]+: breaks in the data, but no line 'On/Off bin pair'" \
+    refuses 3 "p.inf: line [0-9]+: breaks in the data, but no line 'On/Off bin pair'" \
         gpuaccel-pulscan -device cpu -zmax 20 p.dat
 }
 
@@ -280,7 +280,7 @@ listed() {
     [ -s x64.fft ]
     gpuaccel-pulscan -device cpu -zmax 20 -csv x64.fft | cut -d, -f2- >got
     gpuaccel-pulscan -device cpu -zmax 20 -csv x64.dat | cut -d, -f2- | diff - got
-    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -fftout -csv x120.dat
+    run -3 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -fftout -csv x120.dat
     one_line 'x120.dat: its spectrum reaches [0-9.e+]+, and a .fft file holds at most 3.4e\+38'
     leaves_no x120.fft
 }
@@ -362,9 +362,9 @@ listed() {
     [[ $output == *$'\na.dat,1,'* ]]
     run -1 --separate-stderr gpuaccel-pulscan -device cpu -files gone
     one_line 'gone: No such file'
-    refuses 1 '^gpuaccel-pulscan: a.dat: line 1: (a byte 0: this is no text|longer than)' \
+    refuses 3 '^gpuaccel-pulscan: a.dat: line 1: (a byte 0: this is no text|longer than)' \
         gpuaccel-pulscan -device cpu -files a.dat
-    refuses 1 '/dev/zero: line 1: longer than' gpuaccel-pulscan -device cpu -files /dev/zero
+    refuses 3 '/dev/zero: line 1: longer than' gpuaccel-pulscan -device cpu -files /dev/zero
     refuses 1 '^gpuaccel-pulscan: .: Is a directory' gpuaccel-pulscan -device cpu -files .
 }
 
@@ -588,5 +588,5 @@ lists() { awk -F, -v p="$2" 'NR > 1 && $13 > p * 0.9999 && $13 < p * 1.0001 { fo
     grep -q 'Number of bins in the time series      =  32768 ' tim_DM20.00.inf
     # A file that is cut within a sample is an error.
     { head -c "$(($(grep -obUa HEADER_END tim_DM20.00.tim | cut -d: -f1) + 10))" tim_DM20.00.tim; printf abc; } >cut.tim
-    refuses 1 'cut.tim: 3 bytes of samples, must be a multiple of 4' gpuaccel-pulscan -q cut.tim
+    refuses 3 'cut.tim: 3 bytes of samples, must be a multiple of 4' gpuaccel-pulscan -q cut.tim
 }

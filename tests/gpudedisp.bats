@@ -237,19 +237,19 @@ make_uwl() {
 
 @test "bad input is refused with one line" {
     : >empty.fil
-    refused 1 'empty.fil' -q -o t empty.fil
+    refused 3 'empty.fil' -q -o t empty.fil
     head -c 100 "$g8" >cut.fil
-    refused 1 'cut.fil.*header' -q -o t cut.fil
+    refused 3 'cut.fil.*header' -q -o t cut.fil
     head -c $(($(stat -c %s "$g8") - 29696 * 32)) "$g8" >header.fil
-    refused 1 'header.fil' -q -o t header.fil
+    refused 3 'header.fil' -q -o t header.fil
     head -c 5000 /dev/urandom >random.fil
-    refused 1 'random.fil' -q -o t random.fil
+    refused 3 'random.fil' -q -o t random.fil
     spoil nbits 0 03
-    refused 1 'bad.fil.*nbits.*3' -q -o t bad.fil
+    refused 3 'bad.fil.*nbits.*3' -q -o t bad.fil
     spoil nchans 0 00
-    refused 1 'bad.fil.*nchans.*0' -q -o t bad.fil
+    refused 3 'bad.fil.*nchans.*0' -q -o t bad.fil
     spoil tsamp 7 BF
-    refused 1 'bad.fil.*tsamp.*-' -q -o t bad.fil
+    refused 3 'bad.fil.*tsamp.*-' -q -o t bad.fil
     refused 1 'missing.fil.*No such file' -q -o t missing.fil
 }
 
@@ -262,7 +262,7 @@ make_uwl() {
     # The last byte that counts, and what it becomes.
     for change in 'nchans 0 10' 'nbits 0 10' 'tsamp 6 31' 'fch1 6 98' 'foff 6 11'; do
         spoil $change
-        refused 1 "(bad|g8).fil: ${change%% *} = .*, must be .* as in" -q -o t "$g8" bad.fil
+        refused 3 "(bad|g8).fil: ${change%% *} = .*, must be .* as in" -q -o t "$g8" bad.fil
     done
 }
 
@@ -276,7 +276,7 @@ make_uwl() {
 
 @test "an empty PSRFITS file is refused" {
     need_data empty.fits
-    refused 1 'empty.fits' -q -o t "$PSRKIT_TEST_DATA/empty.fits"
+    refused 3 'empty.fits' -q -o t "$PSRKIT_TEST_DATA/empty.fits"
 }
 
 @test "an output that cannot be written is a failure" {

@@ -112,7 +112,7 @@ data_bytes() {
     [ "$(data_bytes both.fil)" = $((2 * $(data_bytes one.fil))) ]
     cmp <(head -c $((25 * 32)) <(tail -c $((50 * 32)) both.fil)) <(tail -c $((25 * 32)) one.fil)
     cmp <(tail -c $((25 * 32)) both.fil) <(tail -c $((25 * 32)) one.fil)
-    refused 1 'overlaps' -F 8 -o x.fil one.dada one.dada
+    refused 3 'overlaps' -F 8 -o x.fil one.dada one.dada
 }
 
 @test "usage errors exit 2" {
@@ -134,7 +134,7 @@ data_bytes() {
     refused 1 'must be a multiple of the 2' -b 8 -F 9 -o x.fil "$dada"
     refused 1 'too few for a sum' -F 8 -t 1000 -o x.fil "$dada"
     refused 1 'too few for a sum' -S 1 -F 8 -o x.fil "$dada"
-    refused 1 'neither VDIF, DADA nor GUPPI' -F 8 -o x.fil "$srcdir/README.md"
+    refused 3 'neither VDIF, DADA nor GUPPI' -F 8 -o x.fil "$srcdir/README.md"
     refused 1 'must be the only input, as any pipe' -F 8 -o x.fil "$dada" -
     cp "$dada" y.dada
     refuses 1 'would be written over' gpudigifil -q -F 8 -o y.dada y.dada

@@ -254,8 +254,8 @@ same_numbers() {
     gpufold -q -compat presto -nosearch $options -o "$name" $input
     "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
     refuses 1 '-nsub 4: must be the 8 of the files' gpufold -q -topo -p 0.02 -nsub 4 -o t $input
-    refuses 1 '-mask, -ignorechan, -zerodm and -clean auto are of channels, not of sub-bands' gpufold -q -topo -p 0.02 -zerodm -o t $input
-    refuses 1 'is of the same set, which must be complete' gpufold -q -topo -p 0.02 -o t s_DM47.00.sub[0-3]
+    refuses 3 '-mask, -ignorechan, -zerodm and -clean auto are of channels, not of sub-bands' gpufold -q -topo -p 0.02 -zerodm -o t $input
+    refuses 3 'is of the same set, which must be complete' gpufold -q -topo -p 0.02 -o t s_DM47.00.sub[0-3]
     leaves_no 't_*'
 }
 
@@ -272,11 +272,11 @@ whole_of() { tail -c +130 "$1"; }
     wait || :
     gpufold $one -p 0.02 -dm 47 -length 5 -o d g8.fil
     "$builddir/tests/pfd_differ" -profiles c_*.pfd d_*.pfd 1e-15
-    refuses 1 '-length is needed' bash -c "cat g8.fil | gpufold $one -p 0.02 -o t -"
-    refuses 1 '-start needs a file' bash -c "cat g8.fil | gpufold $one -p 0.02 -length 5 -start 0.5 -o t -"
+    refuses 3 '-length is needed' bash -c "cat g8.fil | gpufold $one -p 0.02 -o t -"
+    refuses 3 '-start needs a file' bash -c "cat g8.fil | gpufold $one -p 0.02 -length 5 -start 0.5 -o t -"
     refuses 2 'standard input needs -o' gpufold $one -p 0.02 -length 5 -
     refuses 2 '-resume needs a file' gpufold $one -p 0.02 -length 5 -resume -o t -
-    refuses 1 'ended after' bash -c "cat g8.fil | gpufold $one -p 0.02 -length 9 -o t -"
+    refuses 3 'ended after' bash -c "cat g8.fil | gpufold $one -p 0.02 -length 9 -o t -"
     leaves_no 't_*'
 }
 
@@ -481,7 +481,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
 
 @test "what an ephemeris does not cover is one line, and it needs the barycentre" {
     printf 'F0 10\nBINARY DDGR\nPB 1\nA1 1\nT0 1\n' >ddk.par
-    refuses 1 'ddk.par: line 2: BINARY: DDGR is not covered' gpufold -q -par ddk.par -o t g8.fil
+    refuses 3 'ddk.par: line 2: BINARY: DDGR is not covered' gpufold -q -par ddk.par -o t g8.fil
     printf 'PSR X\nF0 10\nGLEP_1 50000.00005\nGLF0_1 1e-6\n' >glitch.par
     run -1 --separate-stderr gpufold -q -par glitch.par -o t g8.fil
     [[ $stderr = *'PSR_X: glitch at MJD 50000.00005: in the observation: not covered'* ]]
@@ -572,9 +572,9 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     run -1 --separate-stderr gpufold -q -topo -nosearch -p 1e-4 -o t g8.fil
     [[ $stderr = *'must be 2 or more'*'g8.fil: no candidate can be folded' ]]
     : >empty
-    refuses 1 'empty: no candidate' gpufold $one -cands empty -o t g8.fil
+    refuses 3 'empty: no candidate' gpufold $one -cands empty -o t g8.fil
     echo '# DM f pd' >bad
-    refuses 1 'bad: line 1: columns must be DM and' gpufold $one -cands bad -o t g8.fil
+    refuses 3 'bad: line 1: columns must be DM and' gpufold $one -cands bad -o t g8.fil
     printf '# DM f epoch\n1 50 60000\n' >late
     run -1 --separate-stderr gpufold $one -cands late -o t g8.fil
     [[ $stderr = *'50.00Hz_Cand: epoch = 60000.000000000: must be in the input, 50000.'*'g8.fil: no candidate can be folded' ]]
@@ -657,4 +657,23 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
         awk -v p=$p -F'P_topo \\(ms\\) *= *' 'NF > 1 { split($2, a, " "); n++; exit !(a[1] >= 400 * p && a[1] <= 2000.001 * p) }' b_*.bestprof
         rm b_*
     done
+}
+
+@test "a search of any size ends soon after a signal, and bins are bounded by memory" {
+    fakebin -q -seed 3 -tobs 16 -tsamp 256 -nchans 16 -nbits 8 -period 2 -dm 10 -o s.fil
+    for bins in "-n 4000" "-n 64 -searchpdd -npfact 10"; do
+        gpufold -q -device cpu -topo -p 2 -dm 10 -nsub 8 $bins -mem 16G -o s s.fil 3>&- &
+        first=$!
+        sleep 2
+        at_ms=$(($(date +%s%N) / 1000000))
+        { kill -TERM $first; } 2>/dev/null || true
+        code=0
+        wait $first || code=$?
+        # 1 s, and more for a machine that is busy
+        [ "$(($(date +%s%N) / 1000000 - at_ms))" -lt "${PSRKIT_STOP_MS:-4000}" ]
+        [ "$code" -eq 143 ] || [ "$code" -eq 0 ]
+        leaves_no '*.part*'
+    done
+    run -1 --separate-stderr gpufold -q -topo -p 2 -dm 10 -n 100000 -mem 4G -o s s.fil
+    [[ $stderr == *'100000 bins make 400001 trials '*' allow at most 5792 bins'* ]]
 }

@@ -264,9 +264,9 @@ make_burst() {
 @test "bad plans are refused before anything is written" {
     refused 1 'missing.*No such file' -q -plan missing -o t "$g8"
     : >empty
-    refused 1 'empty: no line of trials' -q -plan empty -o t "$g8"
+    refused 3 'empty: no line of trials' -q -plan empty -o t "$g8"
     echo '0 1 x' >bad
-    refused 1 "bad: line 1: ndms.*'x'" -q -plan bad -o t "$g8"
+    refused 3 "bad: line 1: ndms.*'x'" -q -plan bad -o t "$g8"
     printf '%s\n' '0 1 10 1' '9 1 10 2' >clash
     refused 1 'DMs 9 and 9 would both be t_DM9.00' -q -plan clash -o t "$g8"
     refused 1 'DMs 9 and 9 would both be t_DM9.00' -q -singlepulse -nowrite -plan clash -o t "$g8"

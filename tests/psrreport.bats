@@ -87,7 +87,7 @@ check() {
     check
     [ "$(count 'width="1000" height="680"')" -eq "$((n - 1))" ]
     echo '{"time_s"' >>d/obs.bursts.json
-    run -1 --separate-stderr psrreport d
+    run -3 --separate-stderr psrreport d
     one_line '^psrreport: d/obs.bursts.json: line [0-9]*: byte '
     refuses 2 'views.*singlepulse' gpudedisp -q -nowrite -v -views 3 -o x obs.fil
 }
@@ -159,23 +159,23 @@ check() {
     psrreport d
     rows=$(count '<tr>')
     head -c 1000 "$(ls d/*.pfd | head -n 1)" >d/bad.pfd
-    run -1 --separate-stderr psrreport d
+    run -3 --separate-stderr psrreport d
     one_line '^psrreport: d/bad.pfd: '
     check
     [ "$(count '<li>d/bad.pfd: ')" -eq 1 ]
     [ "$(count '<tr>')" -eq "$rows" ]
     rm d/bad.pfd
     echo '{"step": ' >>d/obs.steps.json
-    run -1 --separate-stderr psrreport d
+    run -3 --separate-stderr psrreport d
     one_line '^psrreport: d/obs.steps.json: line 2: byte '
     [ "$(count '>9.9<')" -eq 1 ]
     sed -i 2d d/obs.steps.json
     printf 'x y z\n' >d/obs_DM99.00.singlepulse
-    run -1 --separate-stderr psrreport d
+    run -3 --separate-stderr psrreport d
     one_line "^psrreport: d/obs_DM99.00.singlepulse: line 1: DM: 'x' is not a number"
     rm d/obs_DM99.00.singlepulse
     echo 'no picture' >d/other.png
-    run -1 --separate-stderr psrreport d
+    run -3 --separate-stderr psrreport d
     one_line '^psrreport: d/other.png: no PNG, or one that is cut off'
     check
 }
@@ -187,13 +187,25 @@ check() {
     printf '%s\n' '{"step": "</code><script>alert(2)</script>", "command": ["a", "<b>\u0000\ud800", "\n\t"], "seconds": 1}' >>d/obs.steps.json
     sed -i '2s/,[^,]*,[^,]*$/,"<script>alert(3)<\/script>","<script>"/' d/obs.csv
     rm d/obs.cands.json
-    run -1 --separate-stderr psrreport -title '<script>"' d
+    run -3 --separate-stderr psrreport -title '<script>"' d
     one_line '^psrreport: d/<script>'
     check
     [ "$(count '<script')" -eq 1 ]
     [ "$(count '&lt;script&gt;alert\(3\)')" -eq 1 ]
     [ "$(count '&lt;script&gt;alert\(2\)')" -eq 1 ]
     [ "$(count '<title>&lt;script&gt;&quot;</title>')" -eq 1 ]
+}
+
+@test "pipes are passed over, and a name that begins a formula is text" {
+    for name in '=1+1' '+1' '-1' '@x'; do
+        rm -rf d
+        make_folder "$name"
+        mkfifo d/x.cand d/x.png d/x_DM1.00_ACCEL_0 d/x.steps.json
+        timeout 60 psrreport d
+        fails grep -q ",$name," d/candidates.csv
+        fails grep -q "\"$name" d/candidates.csv
+        grep -qF ",'$name," d/candidates.csv
+    done
 }
 
 @test "the policy lets the page's own script run, and no other" {

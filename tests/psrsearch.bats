@@ -273,8 +273,9 @@ tools_here() {
 
 @test "a step that fails is named with its code and its messages" {
     tools_here
+    # Bad data are told from other faults by the exit status.
     printf '#!/bin/sh\necho no such luck >&2\nexit 3\n' >bin/accelsift
-    run -1 --separate-stderr $run -q x.fil
+    run -3 --separate-stderr $run -q x.fil
     one_line '^psrsearch: step sift failed with exit code 3: no such luck; its messages are in d/x_sift.log$'
     [[ $(head -n 1 d/x_sift.log) == '# accelsift '* ]]
     printf '#!/bin/sh\nhead -c 100000 /dev/zero >&2; printf "\\na \\033[31mred\\n\\n" >&2; exit 1\n' >bin/accelsift
@@ -322,7 +323,7 @@ tools_here() {
     cp x.fil e/x_DM.inf
     printf '' >e/x.steps.json
     cp x.fil e/x.fil
-    refuses 1 'x_DM.inf' $run -q -o e e/x.fil e/x_DM.inf
+    refuses 3 'x_DM.inf' $run -q -o e e/x.fil e/x_DM.inf
     [ -s e/x_DM.inf ]
 }
 

@@ -65,10 +65,10 @@ setup() {
     run -1 --separate-stderr spcoincidence b1.cand none.cand
     [[ $stderr == *"none.cand"* ]]
     printf '5\t6\n' >short
-    run -1 --separate-stderr spcoincidence b1.cand short
+    run -3 --separate-stderr spcoincidence b1.cand short
     [[ $stderr == *"short: line 1: 2 columns"* ]]
     printf '5\tx\t1\t1\t1\t1\t1\t1\t1\n' >word
-    run -1 --separate-stderr spcoincidence b1.cand word
+    run -3 --separate-stderr spcoincidence b1.cand word
     [[ $stderr == *"word: line 1: sample: 'x' is not a number"* ]]
     run -1 --separate-stderr spcoincidence -o b1.cand b1.cand b2.cand
     [[ $stderr == *"b1.cand"* ]]

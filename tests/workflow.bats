@@ -27,22 +27,22 @@ make_files() {
     cp f3.fil good
     head -c 2000 good >f3.fil
     printf 'HEAD' >header.fil
-    printf 'header\theader.fil\nnone\tnone.fil\n' >>table.tsv
+    printf 'header\theader.fil\n' >>table.tsv
     run -0 $go
-    [[ $output == *"$((n - 1)) of $((n + 2)) observations searched: results/report.html; 3 cannot be: results/failed.tsv"* ]]
+    [[ $output == *"$((n - 1)) of $((n + 1)) observations searched: results/report.html; 2 cannot be: results/failed.tsv"* ]]
     for i in $(seq "$n"); do
         [ "$i" = 3 ] || "$builddir/tests/page_check" "results/f$i/report.html" >page
         [ "$i" = 3 ] || grep -q '"bursts": [1-9]' "results/f$i/search.json"
         [ -s "results/f$i/benchmark.tsv" ]
     done
     "$builddir/tests/page_check" results/report.html
-    grep -q "$((n - 1)) folders are complete, 3 are not" results/report.html
+    grep -q "$((n - 1)) folders are complete, 2 are not" results/report.html
     grep -q '<a href="./f1/report.html">f1</a>' results/report.html
-    grep -q '<td>f3</td>.*no report: .*psrsearch: step mask failed with exit code 1: gpurfifind: ' results/report.html
+    grep -q '<td>f3</td>.*no report: .*psrsearch: step mask failed with exit code 3: gpurfifind: ' results/report.html
     grep -q '<td>header</td>.*no report: psrsearch: header.fil: no SIGPROC header' results/report.html
-    [ "$(cut -f1 results/failed.tsv | tr '\n' ' ')" = 'name f3 header none ' ]
-    [ "$(wc -l <results/searches.json)" -eq $((n + 2)) ]
-    grep -q '^{"name": "none", "failed": "psrsearch: none.fil: No such file or directory"}$' results/searches.json
+    [ "$(cut -f1 results/failed.tsv | tr '\n' ' ')" = 'name f3 header ' ]
+    [ "$(wc -l <results/searches.json)" -eq $((n + 1)) ]
+    grep -q '^{"name": "header", "failed": "psrsearch: header.fil: no SIGPROC header' results/searches.json
     # The lists of every DM are in one file.
     tar -tzf results/f1/lists.tar.gz | grep -qx 'f1_DM0.00.inf'
     fails ls results/f1/*_DM0.00.inf
@@ -51,8 +51,34 @@ make_files() {
     cp good f3.fil
     cp good header.fil
     run -0 $go -R inspect
-    grep -q "$((n + 1)) folders are complete, 1 are not" results/report.html
+    grep -q "$((n + 1)) folders are complete, 0 are not" results/report.html
+    # Bytes that are no UTF-8 stop nothing.
+    printf '{"failed": "\\377 of f1"}\n' >results/f1/search.json
+    run -0 $go -R overview
+    grep -q 'of f1' results/failed.tsv
     [ "$(grep -c '^rule search' <<<"$output")" -eq 1 ] || [ "$(grep -c 'rule search:' <<<"$output")" -eq 2 ]
+}
+
+@test "faults of whoever asks are none of the data, and found before anything runs" {
+    make_files 1
+    for options in '-hidmm 60' '-budget slow' '-par no.par' "-hidm '60" '-hidm 60 $(touch ran)' '-hidm 60; touch ran'; do
+        printf 'table: table.tsv\noptions: "%s"\n' "$options" >c.yaml
+        run -1 $go -n
+        run -1 $go
+        [ ! -e ran ]
+        [ ! -e results/failed.tsv ]
+    done
+    printf 'table: table.tsv\noptions: "-hidmm 60"\n' >c.yaml
+    run -1 $go -n
+    [[ $output == *"unknown option '-hidmm'"* ]]
+    printf 'table: table.tsv\n' >c.yaml
+    printf 'none\tnone.fil\n' >>table.tsv
+    run -1 $go -n
+    [[ $output == *'1 files are missing, the first is none.fil'* ]]
+    for name in report.html inspect.tsv; do
+        printf 'name\tfile\n%s\tf1.fil\n' $name >table.tsv
+        run -1 $go -n
+    done
 }
 
 @test "the configuration and the table are checked; lint" {

@@ -1,7 +1,8 @@
 # The tools: each a folder, beside the command line that they share.
 
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
-tools_shared = tools/common/cli.c tools/common/cli.h tools/common/cli_table.c tools/common/run.c tools/common/run.h
+tools_shared = tools/common/cli.c tools/common/cli.h tools/common/cli_nearest.c \
+	tools/common/cli_table.c tools/common/run.c tools/common/run.h
 tools_observation = tools/common/observation_options.c
 tools_canvas = \
 	tools/common/canvas.c \

@@ -1,8 +1,11 @@
 # Configuration and table, and what a row asks for.
 import csv
 import os
+import shlex
+import subprocess
 
 import snakemake
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version, validate
 
 min_version("7.19")
@@ -24,7 +27,26 @@ def read_table(path):
     return files
 
 
+def check_inputs(files, options):
+    """A missing file and a wrong option are faults of whoever asks, and found before anything runs."""
+    missing = [file for rows in files.values() for file in rows if not os.path.exists(file)]
+    if missing:
+        raise WorkflowError(f"{config['table']}: {len(missing)} files are missing, the first is {missing[0]}")
+    command = ["psrsearch", "-n", "-q", *options, "--", *next(iter(files.values()))]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    except OSError:
+        return  # it is on the nodes only, or in the image
+    if done.returncode not in (0, 3):
+        raise WorkflowError((done.stderr.strip().splitlines() or ["psrsearch failed"])[-1])
+
+
 FILES = read_table(config["table"])
+if getattr(workflow, "is_main_process", True):
+    try:
+        check_inputs(FILES, shlex.split(config["options"]))
+    except ValueError as error:
+        raise WorkflowError(f"options: {error}")
 
 
 def read_inspected():

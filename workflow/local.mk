@@ -9,5 +9,5 @@ nobase_dist_pkgdata_DATA = \
 	workflow/profiles/slurm/config.yaml \
 	workflow/scripts/inspect.py \
 	workflow/scripts/overview.py \
-	workflow/scripts/search.sh \
+	workflow/scripts/search.py \
 	workflow/table.schema.yaml

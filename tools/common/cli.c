@@ -15,10 +15,11 @@ void cli_usage_error(const struct cli *tool, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    fprintf(stderr, "%s: ", tool->name);
-    vfprintf(stderr, fmt, ap);
-    fprintf(stderr, " (see %s --help)\n", tool->name);
+    char text[8192];
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    psr_make_printable(text);
+    fprintf(stderr, "%s: %s (see %s --help)\n", tool->name, text, tool->name);
     exit(CLI_EXIT_USAGE);
 }
 
@@ -32,7 +33,8 @@ int cli_report(const struct cli *tool, const psr_err *err)
 {
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", tool->name, err->msg);
-    return CLI_EXIT_FAILURE;
+    return err->code == PSR_EFORMAT || err->code == PSR_EUNSUPPORTED ? CLI_EXIT_DATA
+                                                                     : CLI_EXIT_FAILURE;
 }
 
 int cli_worse(int a, int b)
@@ -50,6 +52,13 @@ void cli_note_left_out(const struct cli *tool, const psr_err *why)
 {
     if (!run_stop_signal())
         fprintf(stderr, "%s: %s\n", tool->name, why->msg);
+}
+
+const char *cli_printable(char *to, size_t room, const char *name)
+{
+    snprintf(to, room, "%s", name);
+    psr_make_printable(to);
+    return to;
 }
 
 void cli_put_json(void *ctx, const char *bytes, size_t n)
@@ -203,6 +212,15 @@ static void take_value(const struct cli *tool, const struct cli_option *o, const
         cli_usage_error(tool, "%s", err.msg);
 }
 
+static _Noreturn void fail_unknown(const struct cli *tool, const char *given, const char *word)
+{
+    size_t n = 0;
+    const char *nearest = cli_nearest_option(tool, word, &n);
+    if (nearest)
+        cli_usage_error(tool, "unknown option '%s': is it -%.*s?", given, (int)n, nearest);
+    cli_usage_error(tool, "unknown option '%s'", given);
+}
+
 /* Takes the option in argv[i]; returns the index of the last word it used. */
 static int take_option(const struct cli *tool, int argc, char **argv, int i)
 {
@@ -217,7 +235,7 @@ static int take_option(const struct cli *tool, int argc, char **argv, int i)
     }
     const struct cli_option *o = find_option(tool, word);
     if (!o)
-        cli_usage_error(tool, "unknown option '%s'", argv[i]);
+        fail_unknown(tool, argv[i], word);
     const char *equals = strchr(word, '=');
     if (o->type == CLI_FLAG) {
         if (equals)

@@ -100,6 +100,10 @@ bool cli_is_run_as(const char *program, const char *name);
 /* Whether -clean is auto, not none; anything else is a usage error. */
 bool cli_parse_clean(const struct cli *tool, const char *how);
 
+/* The name of the option that is nearest to a word without dashes that names none, [*n] letters in
+ * the table; NULL: none is near. */
+const char *cli_nearest_option(const struct cli *tool, const char *word, size_t *n);
+
 /* One line "TOOL: message" on standard error and exit code 2. */
 _Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -117,6 +121,10 @@ void cli_note(void *ctx, const char *msg);
 
 /* Says why a picture, or another file that a run can do without, is left out; nothing once a signal ends the run. */
 void cli_note_left_out(const struct cli *tool, const psr_err *why);
+
+/* A name as it can be printed: without control characters and bytes that are no UTF-8, cut to room.
+ * Returned: to */
+const char *cli_printable(char *to, size_t room, const char *name);
 
 /* The put of a struct psr_json that goes to a stream; ctx is the FILE. */
 void cli_put_json(void *ctx, const char *bytes, size_t n);

@@ -28,7 +28,7 @@ bool gnuplot_has_suffix(const char *path);
 /* Makes sure that there will be a plot before the work that it shows is done: runs gnuplot with the
  * terminal that the suffix asks for, and begins the file.
  * Given:  path   ends in one of gnuplot_suffixes
- * Status: PSR_EINVAL for another suffix; PSR_EUNSUPPORTED where there is no gnuplot in PATH; PSR_EIO
+ * Status: PSR_EINVAL for another suffix; PSR_EIO where there is no gnuplot in PATH, or
  *         where it fails; those of psr_outfile_create.  On error g is not open. */
 PSR_MUST_CHECK psr_status gnuplot_open(struct gnuplot *g, const char *path, psr_err *err);
 

@@ -117,7 +117,7 @@ psr_status gnuplot_run(const char *path, FILE *script, FILE *drawn, psr_err *err
     if (!errno)
         st = wait_for(child, path, messages, err);
     else if (errno == ENOENT)
-        st = psr_fail(err, PSR_EUNSUPPORTED, "%s: plots need gnuplot, which is not in PATH", path);
+        st = psr_fail(err, PSR_EIO, "%s: plots need gnuplot, which is not in PATH", path);
     else
         st = psr_fail_errno(err, "%s: cannot run gnuplot", path);
     fclose(messages);

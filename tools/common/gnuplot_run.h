@@ -12,7 +12,7 @@ FILE *gnuplot_memory(const char *name);
  * Given:    path   of the plot, for messages
  *           script   read from its beginning
  * Returned: drawn   receives gnuplot's output
- * Status:   PSR_EUNSUPPORTED if gnuplot is not in PATH; PSR_EIO if it cannot be run or fails (with
+ * Status:   PSR_EIO if gnuplot is not in PATH, or if it cannot be run or fails (with
  *           its last line), or if a signal is caught meanwhile */
 PSR_MUST_CHECK psr_status gnuplot_run(const char *path, FILE *script, FILE *drawn, psr_err *err);
 

@@ -90,6 +90,16 @@ static psr_status make_plan(const struct ddplan_options *o, psr_err *err)
     return st ? st : put_out(o, &plan, err);
 }
 
+/* Whether a field of a description comes from the header of an observation. */
+static bool is_of_header(const char *field)
+{
+    static const char *const fields[] = {"tsamp_s", "fctr_mhz", "bw_mhz", "nchan"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!strcmp(field, fields[i]))
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct ddplan_options o;
@@ -103,6 +113,8 @@ int main(int argc, char **argv)
         st = make_plan(&o, &err);
     free(o.plot);
     free(o.command);
+    if (st == PSR_EINVAL && o.files.n && is_of_header(err.field))
+        err.code = st = PSR_EUNSUPPORTED;
     if (st == PSR_EINVAL) /* what is out of its range came from the command line */
         cli_usage_error(&tool, "%s", err.msg);
     return cli_close_stdout(&tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&tool, &err));

@@ -66,7 +66,7 @@ PSR_MUST_CHECK psr_status gpufold_check_names(const struct gpufold_options *o,
 bool gpufold_can_draw(void);
 
 /* Draws the fold as PNG.
- * Status: PSR_EUNSUPPORTED in a build without cairo, PSR_ENOMEM, those of psr_outfile_write */
+ * Status: PSR_EINVAL in a build without cairo, PSR_ENOMEM, those of psr_outfile_write */
 PSR_MUST_CHECK psr_status gpufold_draw(psr_outfile *f, const struct psr_folder_fold *fold,
                                        psr_err *err);
 

@@ -9,6 +9,6 @@ bool gpufold_can_draw(void)
 psr_status gpufold_draw(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
 {
     (void)f;
-    return psr_fail(err, PSR_EUNSUPPORTED, "%s: no picture: built without cairo",
+    return psr_fail(err, PSR_EINVAL, "%s: no picture: built without cairo",
                     fold->pfd->candidate);
 }

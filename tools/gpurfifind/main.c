@@ -49,7 +49,7 @@ static psr_status open_plot(struct run *r)
     if (!path)
         return PSR_OK;
     if (!gpurfifind_can_draw())
-        return psr_fail(&r->err, PSR_EUNSUPPORTED, "%s: no picture: built without cairo", path);
+        return psr_fail(&r->err, PSR_EINVAL, "%s: no picture: built without cairo", path);
     return psr_outfile_create(&r->plot, path, &r->err);
 }
 

@@ -11,5 +11,5 @@ psr_status gpurfifind_draw(psr_outfile *f, const struct psr_rfi_run_report *r, c
 {
     (void)f;
     (void)r;
-    return psr_fail(err, PSR_EUNSUPPORTED, "%s: no picture: built without cairo", name);
+    return psr_fail(err, PSR_EINVAL, "%s: no picture: built without cairo", name);
 }

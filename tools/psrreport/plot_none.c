@@ -11,7 +11,7 @@ psr_status report_draw_pulses(const struct report *r, unsigned char **bytes, siz
 {
     (void)bytes;
     (void)n;
-    return psr_fail(err, PSR_EUNSUPPORTED, "%s: no plot: built without cairo", r->folder);
+    return psr_fail(err, PSR_EINVAL, "%s: no plot: built without cairo", r->folder);
 }
 
 psr_status report_draw_burst(const struct report *r, const struct report_burst *b,

@@ -210,7 +210,7 @@ bool report_can_draw(void);
 
 /* Draws single pulses: S/N against time, and DM against time.
  * Returned: *bytes [*n], a PNG, malloc'd, caller frees
- * Status:   PSR_EUNSUPPORTED in a build without cairo; PSR_ENOMEM */
+ * Status:   PSR_EINVAL in a build without cairo; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_draw_pulses(const struct report *r, unsigned char **bytes,
                                              size_t *n, psr_err *err);
 

@@ -6,14 +6,14 @@ import subprocess
 
 
 def read_results(results, inspected):
-    """Summaries by name, in the order of the table: of psrsearch, or what search.sh wrote, or what inspect.py found."""
+    """Summaries by name, in the order of the table: of psrsearch, or what search.py wrote, or what inspect.py found."""
     found = {}
-    with open(inspected, newline="") as table:
+    with open(inspected, newline="", encoding="utf-8", errors="replace") as table:
         for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE):
             if row["problem"]:
                 found[row["name"]] = {"failed": row["problem"]}
                 continue
-            with open(os.path.join(results, row["name"], "search.json")) as result:
+            with open(os.path.join(results, row["name"], "search.json"), encoding="utf-8", errors="replace") as result:
                 found[row["name"]] = json.load(result)
     return found
 
@@ -21,10 +21,10 @@ def read_results(results, inspected):
 def main():
     results = snakemake.params.results
     found = read_results(results, snakemake.input.inspected)
-    with open(snakemake.output.searches, "w") as to:
+    with open(snakemake.output.searches, "w", encoding="utf-8") as to:
         for name, result in found.items():
             print(json.dumps({"name": name, **result}), file=to)
-    with open(snakemake.output.failed, "w") as to:
+    with open(snakemake.output.failed, "w", encoding="utf-8") as to:
         print("name\tproblem", file=to)
         for name, result in found.items():
             if "failed" in result:
