@@ -50,13 +50,16 @@ static psr_status write_row(psr_outfile *f, const struct psr_sift_cand *c, int d
 {
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)c->number);
-    const int pad = NAME_WIDTH - (int)strlen(number) - 1 - (int)strnlen(c->file, NAME_WIDTH);
+    /* Readers take a line that begins so for a comment, or for a hit. */
+    const char *before = strchr("# \t", *c->file) && *c->file ? "./" : "";
+    const int pad = NAME_WIDTH - (int)strlen(number) - 1 - (int)strlen(before) -
+                    (int)strnlen(c->file, NAME_WIDTH);
     return psr_outfile_printf(f, err,
-                              "%s:%s%*s   %7.*f  %6.2f  %6.2f    %2d     %7.1f  %7.1f  %12.6f  "
+                              "%s%s:%s%*s   %7.*f  %6.2f  %6.2f    %2d     %7.1f  %7.1f  %12.6f  "
                               "%10.2f  %8.2f  (%zu)",
-                              c->file, number, pad > 0 ? pad : 0, "", decimals, c->dm, c->snr,
-                              c->sigma, c->nharm, c->power, c->coherent, c->period_s * 1000, c->r,
-                              c->z, c->nhit);
+                              before, c->file, number, pad > 0 ? pad : 0, "", decimals, c->dm,
+                              c->snr, c->sigma, c->nharm, c->power, c->coherent, c->period_s * 1000,
+                              c->r, c->z, c->nhit);
 }
 
 static psr_status write_hit(psr_outfile *f, const struct psr_sift_hit *hit, int decimals,
