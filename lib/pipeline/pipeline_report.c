@@ -22,6 +22,16 @@ static void describe_line(const struct psr_pipeline *p, size_t line, struct psr_
     psr_stage_barycentre_count(p->barycentre, line, &out->added, &out->removed);
 }
 
+/* Parts of the band that are not all of it, for longer boxcars: those come last. */
+static void count_parts(const struct psr_trial_list *t, struct psr_pipeline_report *r)
+{
+    for (const struct psr_line *l = t->line; l < t->line + t->nline; l++)
+        if (l->part && !l->least_width) {
+            r->npart = l->part;
+            r->npart_series += l->ndm;
+        }
+}
+
 void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
 {
     const psr_clean *clean = p->clean ? psr_stage_clean_plan(p->clean) : NULL;
@@ -55,9 +65,8 @@ void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
         .dedisperse_s = p->dedisperse_s,
         .write_s = p->commit_s + (p->sinks ? psr_sinks_write_s(p->sinks) : 0),
         .search_s = p->sinks ? psr_sinks_search_s(p->sinks) : 0,
-        .npart = p->trials.npart,
-        .npart_series = p->trials.ndm - ndm,
     };
+    count_parts(&p->trials, r);
     if (p->shared) {
         r->nsharing = psr_shared_beams_count(p->shared);
         r->shared_bytes = psr_shared_beams_bytes(p->shared);
