@@ -92,10 +92,15 @@ higher_uses() {
 }
 
 @test "each floor rests only on those under it" {
-    found=$(cd "$srcdir/lib" && for source in */*.c; do
-        object=$builddir/lib/${source%/*}/.libs/libpsrkit_objects_la-$(basename "$source" .c).o
-        [ ! -f "$object" ] || echo "${source%/*} $object"
-    done | higher_uses)
+    # Every source, in folders of folders too, belongs to the floor of its first one.
+    list_objects() {
+        (cd "$srcdir/lib" && find . -name '*.c' | sed 's|^\./||' | while read -r source; do
+            object=$builddir/lib/${source%/*}/.libs/libpsrkit_objects_la-$(basename "$source" .c).o
+            [ ! -f "$object" ] || echo "${source%%/*} $object"
+        done)
+    }
+    [ "$(list_objects | grep -c '/search/.*/')" -gt 100 ]
+    found=$(list_objects | higher_uses)
     [ -z "$found" ] || { echo "$found"; return 1; }
     cd "$BATS_TEST_TMPDIR"
     echo 'void psr_low(void); void psr_low(void) { }' >low.c
@@ -189,4 +194,16 @@ saw_pulse='^DM  50: 256 at sample 1000 of '
     # A band may have a table instead. Who makes a band sets it.
     found=$(grep -rn 'foff_mhz' lib --include='*.[ch]' | grep -vE '^lib/(formats|psrkit)/|foff_mhz = ') || true
     [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+@test "psrkit.pc belongs to the tree that it is in" {
+    command -v pkg-config >/dev/null || skip "no pkg-config"
+    grep -q '^libdir=${exec_prefix}/lib$' "$builddir/lib/psrkit.pc" || skip "configured with folders of its own"
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p "moved/lib/pkgconfig"
+    cp "$builddir/lib/psrkit.pc" moved/lib/pkgconfig/
+    export PKG_CONFIG_PATH=$PWD/moved/lib/pkgconfig
+    [ "$(cd "$(pkg-config --variable=libdir psrkit)" && pwd)" = "$PWD/moved/lib" ]
+    mkdir moved/include
+    [ "$(cd "$(pkg-config --variable=includedir psrkit)" && pwd)" = "$PWD/moved/include" ]
 }

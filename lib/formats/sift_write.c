@@ -15,6 +15,17 @@ static const char titles[] =
     "#                           file:candnum                               DM     SNR    sigma   "
     "numharm    ipow     cpow      P(ms)          r         z     numhits ";
 
+const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks)
+{
+    static const char *const name[] = {"line", "dm0", "dm?"};
+    text[0] = '\0';
+    for (unsigned k = 0; k < sizeof name / sizeof *name; k++)
+        if (marks & 1U << k)
+            snprintf(text + strlen(text), PSR_SIFT_MARKS - strlen(text), "%s%s", *text ? "," : "",
+                     name[k]);
+    return *text ? text : strcpy(text, "-");
+}
+
 static const char *const reasons[PSR_SIFT_NREASON] = {
     [PSR_SIFT_GOOD] = "good",
     [PSR_SIFT_LONG_PERIOD] = "period above long_period",

@@ -2,7 +2,6 @@
 #include "sift_state.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,17 +80,6 @@ void psr_sift_mark(const struct psr_sift *s, const struct psr_sift_entry *e,
         cand->marks |= PSR_SIFT_DM0;
     if (e->verdict == PSR_SIFT_UNDETERMINED)
         cand->marks |= PSR_SIFT_DM_UNKNOWN;
-}
-
-const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks)
-{
-    static const char *const name[] = {"line", "dm0", "dm?"};
-    text[0] = '\0';
-    for (unsigned k = 0; k < sizeof name / sizeof *name; k++)
-        if (marks & 1U << k)
-            snprintf(text + strlen(text), PSR_SIFT_MARKS - strlen(text), "%s%s", *text ? "," : "",
-                     name[k]);
-    return *text ? text : strcpy(text, "-");
 }
 
 bool psr_sift_marks_count(const char *marks)
