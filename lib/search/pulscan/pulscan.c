@@ -74,8 +74,8 @@ static psr_status create(psr_pulscan **out, const struct psr_pulscan_desc *desc,
     p->sigma = desc->sigma;
     p->rblock = desc->rblock;
     if ((st = psr_pulscan_resolve(&p->search, &p->significance, desc, err)) ||
-        (st = allocate(p, err)) ||
-        (st = psr_pulscan_lines_create(&p->lines, &p->search, err)) || (st = start_backend(p, desc->backend, err)))
+        (st = allocate(p, err)) || (st = psr_pulscan_lines_create(&p->lines, &p->search, err)) ||
+        (st = start_backend(p, desc->backend, err)))
         psr_pulscan_destroy(p);
     else
         *out = p;
@@ -233,6 +233,7 @@ psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const 
     p->found.most = most_peaks(p);
     for (size_t s = 0; s < nspec; s++)
         p->found.bad[s] = -1;
+    const struct psr_pulscan_reader reader = {p->ops, p->state};
     psr_status st = p->ops->execute(p->state, nspec, in, &p->found, err);
     if (st)
         return st;
@@ -241,7 +242,7 @@ psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const 
         qsort(p->found.peak, p->found.n, sizeof *p->found.peak, by_place);
     if (p->search.by_block)
         keep_best(p);
-    else if ((st = psr_pulscan_lines_find(p->lines, p, &p->found, err)) ||
+    else if ((st = psr_pulscan_lines_find(p->lines, &reader, &p->found, err)) ||
              (st = psr_pulscan_drop_lobes(&p->search, p->lines, &p->found, err)))
         return st;
     return make_hits(p, result, err);

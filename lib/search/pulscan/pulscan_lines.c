@@ -50,10 +50,17 @@ void psr_pulscan_lines_destroy(struct psr_pulscan_lines *lines)
 /* --- one line --------------------------------------------------------------------------------- */
 
 /* Bins first .. of a spectrum without the lines that are known; alternate [2 n] is of use. */
-static psr_status load(const struct psr_pulscan_lines *lines, psr_pulscan *plan, size_t spec,
-                       int64_t first, size_t n, float *alternate, struct psr_split x, psr_err *err)
+static psr_status load(const struct psr_pulscan_lines *lines, const struct psr_pulscan_reader *plan,
+                       size_t spec, int64_t first, size_t n, float *alternate, struct psr_split x,
+                       psr_err *err)
 {
-    psr_status st = psr_pulscan_amplitudes(plan, spec, first, n, alternate, err);
+    const int64_t from = first > 1 ? first : 1, nbin = (int64_t)lines->s->nbin;
+    const int64_t last = first + (int64_t)n, end = last < nbin ? last : nbin;
+    psr_status st = PSR_OK;
+    memset(alternate, 0, 2 * n * sizeof *alternate);
+    if (from < end)
+        st = plan->ops->amplitudes(plan->state, spec, from, (size_t)(end - from),
+                                   alternate + 2 * (from - first), err);
     for (size_t i = 0; i < n && !st; i++) {
         x.re[i] = alternate[2 * i];
         x.im[i] = alternate[2 * i + 1];
@@ -112,8 +119,8 @@ static void fill_adds(struct psr_pulscan_line *line, struct psr_split x)
 }
 
 /* Adds the line of a peak, or one without bins where there is none. */
-static psr_status add_line(struct psr_pulscan_lines *lines, psr_pulscan *plan, size_t spec,
-                           int64_t bin, float *room, psr_err *err)
+static psr_status add_line(struct psr_pulscan_lines *lines, const struct psr_pulscan_reader *plan,
+                           size_t spec, int64_t bin, float *room, psr_err *err)
 {
     const struct psr_split x = {room, room + ROOM};
     struct psr_pulscan_line line = {
@@ -203,7 +210,8 @@ static size_t take_bright(const struct psr_pulscan_search *s, const struct psr_p
     return n;
 }
 
-psr_status psr_pulscan_lines_find(struct psr_pulscan_lines *lines, psr_pulscan *plan,
+psr_status psr_pulscan_lines_find(struct psr_pulscan_lines *lines,
+                                  const struct psr_pulscan_reader *plan,
                                   const struct psr_pulscan_found *found, psr_err *err)
 {
     const size_t n = take_bright(lines->s, found, NULL);
@@ -260,19 +268,4 @@ bool psr_pulscan_lines_apart(const struct psr_pulscan_lines *lines, size_t spec,
     for (int h = 1; h <= box->nharm && lines->n; h++)
         *power -= sum_adds(lines, spec, h * box->first, (int64_t)h * (box->z + 1));
     return *power - noise >= 0.5 * ((double)box->power - noise);
-}
-
-bool psr_pulscan_beside_line(psr_pulscan *plan, size_t spec, const struct psr_pulscan_hit *better,
-                             const struct psr_pulscan_hit *h, float power)
-{
-    const struct psr_pulscan_lines *lines = psr_pulscan_lines_of(plan);
-    struct psr_pulscan_hit box = *h;
-    double left;
-    box.power = power;
-    if (psr_pulscan_lines_in(lines, spec, (double)better->first,
-                             (double)(better->first + better->z)) < 0 ||
-        !psr_pulscan_lines_apart(lines, spec, &box, &left))
-        return false;
-    psr_pulscan_weigh_hit(plan, &box, (float)left);
-    return box.sigma > psr_pulscan_least_sigma(plan);
 }

@@ -33,10 +33,17 @@ PSR_MUST_CHECK psr_status psr_pulscan_lines_create(struct psr_pulscan_lines **ou
                                                    psr_err *err);
 void psr_pulscan_lines_destroy(struct psr_pulscan_lines *lines); /* NULL is allowed */
 
-/* Finds the lines of all spectra of the plan's last execute.
+/* Where bins of the last execute are read. */
+struct psr_pulscan_reader {
+    const struct psr_pulscan_ops *ops;
+    void *state;
+};
+
+/* Finds the lines of all spectra of the last execute.
  * Given:  found   by spectrum, H, width and start
- * Status: PSR_ENOMEM, and those of psr_pulscan_amplitudes */
-PSR_MUST_CHECK psr_status psr_pulscan_lines_find(struct psr_pulscan_lines *lines, psr_pulscan *plan,
+ * Status: PSR_ENOMEM, and those of amplitudes */
+PSR_MUST_CHECK psr_status psr_pulscan_lines_find(struct psr_pulscan_lines *lines,
+                                                 const struct psr_pulscan_reader *plan,
                                                  const struct psr_pulscan_found *found,
                                                  psr_err *err);
 
@@ -50,10 +57,6 @@ struct psr_span psr_pulscan_lines_bins(const struct psr_pulscan_line *line);
 /* Whether a box has at least half of its excess without lines; *power is its power without them. */
 bool psr_pulscan_lines_apart(const struct psr_pulscan_lines *lines, size_t spec,
                              const struct psr_pulscan_hit *box, double *power);
-
-/* Whether box h is near a line that a better box holds, and significant without it. */
-bool psr_pulscan_beside_line(psr_pulscan *plan, size_t spec, const struct psr_pulscan_hit *better,
-                             const struct psr_pulscan_hit *h, float power);
 
 /* Those of a plan. */
 const struct psr_pulscan_lines *psr_pulscan_lines_of(const psr_pulscan *plan);

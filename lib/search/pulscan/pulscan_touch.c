@@ -29,10 +29,26 @@ static bool is_bridged(struct psr_residual *r, const struct psr_pulscan_hit *bes
            psr_chi2_logp(between, 2 * (double)n).ln_sf < ln_p;
 }
 
+/* Whether box h is near a line that a better box holds, and significant without it. */
+static bool is_beside_line(psr_pulscan *plan, size_t spec, const struct psr_pulscan_hit *better,
+                           const struct psr_pulscan_hit *h, float power)
+{
+    const struct psr_pulscan_lines *lines = psr_pulscan_lines_of(plan);
+    struct psr_pulscan_hit box = *h;
+    double left;
+    box.power = power;
+    if (psr_pulscan_lines_in(lines, spec, (double)better->first,
+                             (double)(better->first + better->z)) < 0 ||
+        !psr_pulscan_lines_apart(lines, spec, &box, &left))
+        return false;
+    psr_pulscan_weigh_hit(plan, &box, (float)left);
+    return box.sigma > psr_pulscan_least_sigma(plan);
+}
+
 bool psr_pulscan_touches(const struct psr_pulscan_hit *best, int64_t c,
                          const struct psr_pulscan_hit *h, const struct psr_pulscan_place *p)
 {
     if (!are_adjacent(best, h) && !(p && is_bridged(p->residual, best, c, h)))
         return false;
-    return !p || !psr_pulscan_beside_line(p->plan, p->spec, best, h, p->whole);
+    return !p || !is_beside_line(p->plan, p->spec, best, h, p->whole);
 }
