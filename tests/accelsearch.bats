@@ -207,7 +207,7 @@ found_near() { rows "$1" | awk -v r="$2" '{ sub(/\(.*/, "", $3); d = $3 - r; if 
     cmp s_ACCEL_20.cand w_ACCEL_20.cand
     head -c 1001 s.sdat >short.sdat
     cp s.inf short.inf
-    refuses 1 "short.sdat: 1001 bytes, but the 131072 samples of its .inf make 262144" \
+    refuses 3 "short.sdat: 1001 bytes, but the 131072 samples of its .inf make 262144" \
         gpuaccel-pulscan -search matched short.sdat
 }
 

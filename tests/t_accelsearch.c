@@ -464,7 +464,7 @@ static void test_series(uint64_t *random)
                                          .rlo = 20,
                                          .sigma = 1,
                                          .norm = (enum psr_accelsearch_norm)norm,
-                                         .redden = {start, 200, NBIN, false},
+                                         .redden = {start, 200, NBIN, false, false},
                                          .backend = "cpu"};
         memcpy(z, x, bytes);
         const double photons = whiten(z, &d.redden);

@@ -48,7 +48,7 @@ static void test_pulscan(void)
     compat.zap = none;
     zapped.nzap = 1;
     zapped.zap = none;
-    redden.redden = (struct psr_redden){6, 100, 1000, false};
+    redden.redden = (struct psr_redden){6, 100, 1000, false, false};
     LIMIT(psr_pulscan_check, good, nbin, 16, 15);
     LIMIT(psr_pulscan_check, good, nbin, (size_t)1 << 40, ((size_t)1 << 40) + 1);
     LIMIT(psr_pulscan_check, good, batch, 1 << 16, (1 << 16) + 1);

@@ -125,7 +125,7 @@ static psr_status use_matched(psr_err *err)
 static psr_status use_matched_series(psr_err *err)
 {
     return search_matched(
-        (struct psr_accelsearch_desc){.series = true, .redden = {6, 200, NBIN, false}}, err);
+        (struct psr_accelsearch_desc){.series = true, .redden = {6, 200, NBIN, false, false}}, err);
 }
 
 static psr_status use_compatible(psr_err *err)
@@ -173,7 +173,7 @@ static psr_status use_boxes(psr_err *err)
 
 static psr_status use_box_series(psr_err *err)
 {
-    const struct psr_redden redden = {6, 100, 1000, false};
+    const struct psr_redden redden = {6, 100, 1000, false, false};
     return search_boxes((struct psr_pulscan_desc){.series = true, .redden = redden}, err);
 }
 

@@ -14,7 +14,7 @@ static const int sums[] = {1, 2, 3, 4};
 
 /* The blocks of realfft -rednoise, and longer ones. */
 static const struct psr_redden reddens[] = {
-    {0}, {6, 100, 0x1p40, false}, {50, 1000, 0x1p40, false}};
+    {0}, {6, 100, 0x1p40, false, false}, {50, 1000, 0x1p40, false, false}};
 enum { NREDDEN = sizeof reddens / sizeof *reddens };
 
 struct setting {

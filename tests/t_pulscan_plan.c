@@ -118,7 +118,7 @@ static void test_series(uint64_t *seed, bool redden)
     struct psr_pulscan_desc d = plain;
     d.nbin = 3001;
     if (redden)
-        d.redden = (struct psr_redden){6, 50, 1000, false};
+        d.redden = (struct psr_redden){6, 50, 1000, false, false};
     float *series[3], *spectrum[3];
     psr_rfft *rfft;
     psr_err err;
