@@ -46,6 +46,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/psrkit.h \
 	lib/psrkit/pulscan.h \
 	lib/psrkit/series.h \
+	lib/psrkit/candidate.h \
 	lib/psrkit/sift.h \
 	lib/psrkit/signif.h \
 	lib/psrkit/singlepulse.h \
@@ -204,6 +205,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beamformer/beamformer_loop.c \
 	lib/beamformer/beamformer_setup.c \
 	lib/beamformer/beamformer_state.h \
+	lib/candidate/measure.c \
+	lib/candidate/rank.c \
+	lib/candidate/score.c \
+	lib/candidate/score.h \
+	lib/candidate/score_table.c \
+	lib/candidate/score_table.h \
 	lib/filterbank/filterbank.c \
 	lib/filterbank/filterbank_check.c \
 	lib/filterbank/filterbank_cpu.c \

@@ -53,6 +53,7 @@ UNIT_TESTS = \
 	tests/t_clean_bursts \
 	tests/t_clean_files \
 	tests/t_clean_series \
+	tests/t_candidate \
 	tests/t_cluster \
 	tests/t_cluster_stream \
 	tests/t_compat \

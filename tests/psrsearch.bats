@@ -57,13 +57,18 @@ same_search() {
     [ "$(value folded summary)" -eq "$(ls d/*.pfd | wc -l)" ]
     grep -q '^psrsearch: best candidate: x_DM' said
     [[ $(begun) == "mask plan search sift fold "* ]]
+    # The list has the numbers of the folds, and is in order of rank, of which the first row is the best.
+    head -n 1 d/x.sift.csv | grep -q ',note,marks,alpha,beta,gamma,share_bands,share_parts,halves_band,halves_time,accel_ok,covered,probability,reasons$'
+    near "$(value probability <(head -n 1 d/x.sift.json))" "$(value probability <(grep -o '"best": {[^}]*}' summary))" 1e-9
+    near "$(value probability <(head -n 1 d/x.sift.json))" 0.95 0.05
+    grep -o '"marks": "-".*"probability": [0-9.e-]*' d/x.sift.json | sed 's/.*"probability": //' | sort -c -g -r
     # No series on disk, and a record of every file but messages and records.
     fails ls d/*.dat
     grep -oE '"name": "[^"]*", "bytes": [0-9]+' d/x.steps.json | sed 's/"//g; s/,//g' |
         while read -r _ name _ bytes; do [ "$(stat -c %s "d/$name")" -eq "$bytes" ]; done
     diff <(grep -oE '"name": "[^"]*", "bytes"' d/x.steps.json | cut -d'"' -f4 | sort) \
         <(ls d | grep -vE '\.log$|steps\.json$' | sort)
-    for step in mask plan search sift fold; do
+    for step in mask plan search sift fold score; do
         grep -q "^{\"step\": \"$step\", \"command\": \[\"" d/x.steps.json
         [ -s d/x_$step.log ]
     done
@@ -105,9 +110,13 @@ same_search() {
     $run x.fil 2>said
     [[ $(begun) == "fold "* ]]
     same_search before d
+    rm d/x.sift.rejects
+    $run x.fil 2>said
+    [[ $(begun) == "sift fold score "* ]]
     rm d/x.sift.csv
     $run x.fil 2>said
-    [[ $(begun) == "sift fold "* ]]
+    [[ $(begun) == "score report" ]]
+    same_search before d
     echo more >>d/x.plan
     $run x.fil 2>said
     [[ $(begun) == "plan search sift fold "* ]]
@@ -185,7 +194,7 @@ same_search() {
     grep -q -- '-lines d/x_rfifind.zaplist' said
     [ "$(grep '"marks": "[a-z]' d/x.sift.json | grep -vc '"marks": "dm?"')" -eq "$(value marked_candidates summary)" ]
     near "$(value period_s summary)" 0.0391 1e-5
-    grep -q '"best": {.*"marks": "-"}, "best_burst": {.*"time_s": [56].*"marks": "-"}' summary
+    grep -q '"best": {.*"marks": "-", "probability": [0-9.e-]*}, "best_burst": {.*"time_s": [56].*"marks": "-"}' summary
     near "$(value snr <(grep -o '"best_burst": {[^}]*}' summary))" "$(sed -n 2p d/x.cand | cut -f1)" 0.006
     [ "$(value marked_bursts summary)" -eq "$(grep -v '^#' d/x.cand | cut -f10 | grep -vcx -e - -e 'dm?')" ]
     fails grep -q ' 0\.0520\|19\.19' <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)

@@ -33,6 +33,10 @@ bin_PROGRAMS += \
 bin_accelsift_CPPFLAGS = $(tools_cppflags)
 bin_accelsift_SOURCES = \
 	$(tools_shared) \
+	tools/common/json_read.c \
+	tools/common/json_read.h \
+	tools/accelsift/folds.c \
+	tools/accelsift/folds.h \
 	tools/accelsift/main.c \
 	tools/accelsift/options.c \
 	tools/accelsift/options.h

@@ -1,5 +1,5 @@
 /* Writes sifted candidates: sifting.py's layout, comma-separated values, JSON, rejects. */
-#include <psrkit/sift.h>
+#include <psrkit/candidate.h>
 
 #include "row_output.h"
 
@@ -17,7 +17,7 @@ static const char titles[] =
 
 const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks)
 {
-    static const char *const name[] = {"line", "dm0", "dm?"};
+    static const char *const name[] = {"line", "dm0", "dm?", "narrow"};
     text[0] = '\0';
     for (unsigned k = 0; k < sizeof name / sizeof *name; k++)
         if (marks & 1U << k)
@@ -149,13 +149,28 @@ static void list_values(const struct psr_sift_cand *c, double v[NFIELD])
     memcpy(v, all, sizeof all);
 }
 
+/* The last columns; nan for what is not folded. */
+static psr_status write_score(psr_outfile *f, const struct psr_cand_score *s, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (int k = 0; k < PSR_CAND_SNR && !st; k++)
+        st = psr_outfile_printf(f, err, ",%.4g", s ? s->number[k] : NAN);
+    return st ? st
+              : psr_outfile_printf(f, err, ",%.4g,\"%s\"\n", s ? s->probability : NAN,
+                                   s ? s->reasons : "");
+}
+
 static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
 {
     psr_status st = psr_outfile_printf(f, err, "file");
     for (size_t k = 0; k < NFIELD && !st; k++)
         st = psr_outfile_printf(f, err, ",%s", fields[k]);
     if (!st)
-        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,note,marks\n");
+        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,note,marks");
+    for (int k = 0; k < PSR_CAND_SNR && !st; k++)
+        st = psr_outfile_printf(f, err, ",%s", psr_cand_number_name((enum psr_cand_number)k));
+    if (!st)
+        st = psr_outfile_printf(f, err, ",probability,reasons\n");
     for (size_t i = 0; i < result->ncand && !st; i++) {
         const struct psr_sift_cand *c = &result->cand[i];
         char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
@@ -169,7 +184,9 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
         if (!st)
             st = psr_csv_write_text(f, name_known(known, c), err);
         if (!st)
-            st = psr_outfile_printf(f, err, ",\"%s\"\n", psr_sift_name_marks(marks, c->marks));
+            st = psr_outfile_printf(f, err, ",\"%s\"", psr_sift_name_marks(marks, c->marks));
+        if (!st)
+            st = write_score(f, c->score, err);
     }
     return st;
 }
@@ -185,6 +202,12 @@ static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
         psr_json_double(j, fields[k], v[k]);
     psr_json_string(j, "note", name_known(known, c));
     psr_json_string(j, "marks", psr_sift_name_marks(marks, c->marks));
+    for (int k = 0; k < PSR_CAND_SNR && c->score; k++)
+        psr_json_double(j, psr_cand_number_name((enum psr_cand_number)k), c->score->number[k]);
+    if (c->score) {
+        psr_json_double(j, "probability", c->score->probability);
+        psr_json_string(j, "reasons", c->score->reasons);
+    }
     psr_json_begin(j, "hits", PSR_JSON_ARRAY);
     for (size_t k = 0; k < c->nhit; k++) {
         psr_json_begin(j, NULL, PSR_JSON_OBJECT);

@@ -122,12 +122,13 @@ enum psr_sift_reason {
 enum psr_sift_mark {
     PSR_SIFT_LINE =
         1, /* its fundamental or its strongest harmonic is at one of the lines, and no stronger */
-    PSR_SIFT_DM0 = 2,     /* DM 0 fits its hits, and no dispersed signal does */
+    PSR_SIFT_DM0 = 2,        /* DM 0 fits its hits, and no dispersed signal does */
     PSR_SIFT_DM_UNKNOWN = 4, /* DM 0 fits its hits, and so does its DM: counts nowhere as a mark */
+    PSR_SIFT_NARROW = 8, /* of a fold: its pulse is in an eighth of the band (psr_fold_is_narrow) */
 };
 
 /* The marks that tell against a candidate. */
-#define PSR_SIFT_AGAINST (PSR_SIFT_LINE | PSR_SIFT_DM0)
+#define PSR_SIFT_AGAINST (PSR_SIFT_LINE | PSR_SIFT_DM0 | PSR_SIFT_NARROW)
 
 struct psr_sift_bird {
     double value, error; /* candidates nearer than error are rejected */
@@ -176,6 +177,8 @@ struct psr_sift_hit {
     double dm, snr, sigma;
 };
 
+struct psr_cand_score;
+
 struct psr_sift_cand {
     const char *path, *file; /* of the list; file is path without its folder */
     int64_t number;          /* in the list */
@@ -195,9 +198,15 @@ struct psr_sift_cand {
     double known_chance; /* expected number of pulsars of the catalogue that agree as well or better
                             with a candidate of any other frequency */
     unsigned marks;      /* of enum psr_sift_mark; 0 for rejects, and with presto */
-    double dm0_chi2;     /* chi-squared by which DM 0 fits worse than dm: twice the loss of power; 0
+    size_t fundamental;  /* a result that it is a harmonic of, from 1; 0: none */
+    const struct psr_cand_score
+        *score;      /* of its fold (candidate.h), which a caller sets; else NULL */
+    double dm0_chi2; /* chi-squared by which DM 0 fits worse than dm: twice the loss of power; 0
                             for rejects, and with presto */
 };
+
+/* Whether a result has marks against it and is no known pulsar: such come after the others. */
+bool psr_sift_comes_later(const struct psr_sift_cand *cand);
 
 /* Owned by the psr_sift, and valid until the next call with it. */
 struct psr_sift_result {
@@ -303,7 +312,7 @@ enum psr_sift_format {
     PSR_SIFT_REJECTS, /* the layout's rows, each followed by the reason */
 };
 
-enum { PSR_SIFT_MARKS = 16 };
+enum { PSR_SIFT_MARKS = 32 };
 
 /* Names of marks, with commas between; "-" if there are none. */
 const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks);

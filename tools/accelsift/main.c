@@ -1,4 +1,5 @@
 /* accelsift: sifts the candidates of acceleration searches at many DMs. */
+#include "folds.h"
 #include "options.h"
 
 #include "tools/common/run.h"
@@ -15,6 +16,8 @@ struct run {
     struct psr_zaplist birds, lines;
     struct psr_catalogue catalogue;
     int code; /* exit code, if lists were refused */
+    struct accelsift_folds folds;
+    struct psr_sift_cand *ranked; /* by folds; NULL: without them */
     psr_err err;
 };
 
@@ -70,7 +73,8 @@ static psr_status name_lists(struct run *r, char *const *path, int n)
 static psr_status check_names(struct run *r)
 {
     struct psr_overwrite_check check = {0};
-    const char *const input[] = {r->opt.list, r->opt.birds, r->opt.lines, r->opt.catalogue};
+    const char *const input[] = {r->opt.list, r->opt.birds, r->opt.lines, r->opt.catalogue,
+                                 r->opt.folds};
     struct output to[NOUTPUT];
     psr_status st = PSR_OK;
     list_outputs(&r->opt, to);
@@ -92,6 +96,8 @@ static psr_status read_tables(struct run *r)
         st = psr_catalogue_read(&r->catalogue, o->catalogue, &r->err);
     if (!st && o->lines)
         st = psr_zaplist_read(&r->lines, o->lines, &r->err);
+    if (!st && o->folds)
+        st = accelsift_folds_read(&r->folds, o->folds, &r->err);
     o->run.birds = o->birds ? &r->birds : NULL;
     o->run.lines = o->lines ? &r->lines : NULL;
     o->run.catalogue = o->catalogue ? &r->catalogue : NULL;
@@ -145,6 +151,10 @@ static psr_status sift(struct run *r, psr_sift *s)
     psr_status st = psr_sift_read(s, (const char *const *)r->lists.name, r->lists.n, &r->err);
     if (!st)
         st = psr_sift_execute(s, &result, &r->err);
+    if (!st && r->opt.folds) {
+        st = accelsift_folds_rank(&r->folds, &result, &r->ranked, &r->err);
+        result.cand = r->ranked;
+    }
     for (size_t i = 0; i < NOUTPUT && !st; i++)
         if (to[i].path)
             st = write_output(r, &result, &to[i]);
@@ -186,6 +196,8 @@ int main(int argc, char **argv)
     psr_zaplist_clear(&r.birds);
     psr_zaplist_clear(&r.lines);
     psr_catalogue_clear(&r.catalogue);
+    accelsift_folds_clear(&r.folds);
+    free(r.ranked);
     free((void *)r.opt.known_p.text);
     free((void *)r.opt.known_f.text);
     free((void *)r.opt.run.bird_p);

@@ -72,6 +72,11 @@ static void add_files(struct cli_table *list, struct accelsift_options *o)
          "Sift the lists that this file names, too, one per line (-: standard input).", 0, 0},
         {"globaccel", CLI_TEXT, &o->pattern, "PATTERN",
          "Sift the lists whose names match, too, as 'obs_DM*_ACCEL_200'; there may be none.", 0, 0},
+        {"folds", CLI_TEXT, &o->folds, "FILE",
+         "Order the candidates by the probability that their folds give: the lines of gpufold "
+         "-json, of candidates of the same lists. -csv and -json get its numbers. A file that does "
+         "not exist has no folds.",
+         0, 0},
         {"o", CLI_TEXT, &o->output, "FILE",
          "Write the candidates in sifting.py's layout (default: standard output, unless -csv or "
          "-json is given).",
@@ -120,9 +125,11 @@ static void check_combinations(const struct accelsift_options *o, const struct c
         cli_usage_error(tool, "no list given: name ROOT_ACCEL_Z files, -list or -globaccel");
     if (o->compat && strcmp(o->compat, "presto") != 0)
         cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
-    if (o->compat && (o->birds || o->catalogue))
+    if (o->compat && (o->birds || o->catalogue || o->folds))
         cli_usage_error(tool, "-compat presto: ACCEL_sift.py has no -%s",
-                        o->birds ? "birds" : "catalogue");
+                        o->birds       ? "birds"
+                        : o->catalogue ? "catalogue"
+                                       : "folds");
 }
 
 int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int argc, char **argv)

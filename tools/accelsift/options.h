@@ -16,6 +16,7 @@ struct accelsift_options {
 
     /* Options that are not part of it. */
     const char *output, *csv, *json, *rejects; /* files, or - */
+    const char *folds;                         /* gpufold's lines of JSON; NULL: none */
     const char *list;                          /* names of lists, one per line */
     const char *pattern;                       /* of their names */
     bool quiet, verbose;

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUFOLD_H
 
 #include "tools/common/cli.h"
+#include <psrkit/candidate.h>
 #include <psrkit/fold.h>
 #include <psrkit/outfile.h>
 
@@ -89,6 +90,7 @@ struct gpufold_numbers {
     struct psr_bestprof best; /* without the profile */
     int64_t ntrial, nsamp;
     bool narrow;
+    struct psr_cand_score score;
     struct psr_fold_ratio ratio; /* the period that is told over that of best */
 };
 

@@ -1,6 +1,7 @@
 /* A fold's numbers as a line of JSON. */
 #include "gpufold.h"
 
+#include <psrkit/candidate.h>
 #include <psrkit/tool.h>
 
 #include <math.h>
@@ -29,6 +30,14 @@ static void print_spin(struct psr_json *j, const char *clock,
     }
 }
 
+static void print_score(struct psr_json *j, const struct psr_cand_score *score)
+{
+    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
+        psr_json_double(j, psr_cand_number_name((enum psr_cand_number)k), score->number[k]);
+    psr_json_double(j, "probability", score->probability);
+    psr_json_string(j, "reasons", score->reasons);
+}
+
 static void print_json(FILE *to, const struct gpufold_numbers *n)
 {
     const struct psr_bestprof *best = &n->best;
@@ -52,6 +61,7 @@ static void print_json(FILE *to, const struct gpufold_numbers *n)
     psr_json_int(&j, "samples", n->nsamp);
     psr_json_int(&j, "samples_folded", (int64_t)best->ndata);
     psr_json_string(&j, "marks", n->narrow ? "narrow" : "-");
+    print_score(&j, &n->score);
     psr_json_end(&j, PSR_JSON_OBJECT);
     fputc('\n', to);
 }
@@ -65,7 +75,8 @@ psr_status gpufold_numbers_take(struct gpufold_numbers *n, const struct psr_fold
                                   .nsamp = fold->nsamp,
                                   .ratio = {1, 1}};
     n->best.profile = NULL;
-    return psr_fold_is_narrow(&n->narrow, fold->pfd, err);
+    psr_status st = psr_fold_is_narrow(&n->narrow, fold->pfd, err);
+    return st ? st : psr_cand_measure(&n->score, fold->pfd, err);
 }
 
 psr_status gpufold_make_json(char **line, const struct gpufold_numbers *numbers, psr_err *err)

@@ -48,6 +48,8 @@ static psr_status read_fold(struct report *r, const char *name, psr_err *err)
         st = psr_fold_bestprof(&f->best, &pfd, &why);
     if (!st)
         st = psr_fold_is_narrow(&f->narrow, &pfd, &why);
+    if (!st)
+        st = psr_cand_measure(&f->score, &pfd, &why);
     if (st) {
         report_refuse(r, &why);
     } else {
@@ -176,7 +178,7 @@ static void set_fold(struct report_cand *c, struct report_fold *f)
     const size_t n = c->marks[0] == '-' ? 0 : strlen(c->marks);
     c->fold = f;
     f->taken = true;
-    if (f->narrow)
+    if (f->narrow && !strstr(c->marks, "narrow"))
         snprintf(c->marks + n, sizeof c->marks - n, "%snarrow", n ? "," : "");
 }
 

@@ -8,6 +8,7 @@
 static const struct page_column columns[] = {
     {"Fold", PAGE_TEXT},
     {"Candidate", PAGE_TEXT},
+    {"Probability", PAGE_DOWN},
     {"S/N", PAGE_DOWN},
     {"Search sigma", PAGE_DOWN},
     {"DM (pc cm\xe2\x81\xbb\xc2\xb3)", PAGE_UP},
@@ -18,6 +19,7 @@ static const struct page_column columns[] = {
     {"DMs", PAGE_DOWN},
     {"Known", PAGE_TEXT},
     {"Marks", PAGE_TEXT},
+    {"Numbers of the fold", PAGE_TEXT},
 };
 enum { NCOLUMN = sizeof columns / sizeof *columns };
 
@@ -60,6 +62,24 @@ static psr_status put_fold(struct page *p, const struct report_cand *c, psr_err 
     return st;
 }
 
+/* The reasons, and the numbers that they are from. */
+static void put_score(struct html *h, const struct psr_cand_score *score)
+{
+    char text[64];
+    html_raw(h, "<td>");
+    html_text(h, score ? score->reasons : "");
+    for (int k = 0; k < PSR_CAND_SNR && score; k++) {
+        snprintf(text, sizeof text, "%s%s %.2g",
+                 k                 ? ", "
+                 : *score->reasons ? ": "
+                                   : "",
+                 psr_cand_number_name((enum psr_cand_number)k), score->number[k]);
+        if (isfinite(score->number[k]))
+            html_text(h, text);
+    }
+    html_raw(h, "</td>");
+}
+
 static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *err)
 {
     struct html *h = &p->html;
@@ -73,6 +93,7 @@ static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *
                                    : best->bary[1].value
                              : NAN;
     put_name(p, c);
+    html_cell(h, "%.3f", best ? c->fold->score.probability : NAN);
     html_cell(h, "%.1f", best ? best->sigma : NAN);
     html_cell(h, "%.1f", v[CAND_SIGMA]);
     html_cell(h, "%.2f", best && isfinite(best->dm) ? best->dm : v[CAND_DM]);
@@ -85,7 +106,9 @@ static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *
     html_text(h, c->note);
     html_raw(h, "</td><td>");
     html_text(h, c->marks[0] == '-' ? "" : c->marks);
-    html_raw(h, "</td></tr>\n");
+    html_raw(h, "</td>");
+    put_score(h, c->fold ? &c->fold->score : NULL);
+    html_raw(h, "</tr>\n");
     return st;
 }
 
@@ -116,7 +139,13 @@ static void describe(struct page *p, size_t nrow)
         html_raw(h, " candidates are shown (-rows). ");
     }
     html_raw(h,
-             "In order of rank: by sigma of the search, fundamentals before their harmonics. "
+             "In order of rank: by the probability that the fold gives, those not folded by sigma "
+             "of the search; fundamentals before their harmonics. "
+             "alpha: S/N at DM 0 over S/N. beta: change of the DM by the fold over the DM. gamma: "
+             "error of the DM over the DM. share_bands, share_parts: share of sub-bands and of "
+             "parts of the observation in which the pulse stands above 1 sigma. halves_band, "
+             "halves_time: correlation of the profiles of two halves. accel_ok: 0 if no binary "
+             "accelerates so. covered: share of the fold that has data. "
              "S/N is the significance of the fold. The mark dm? counts for nothing: DM 0 fits the "
              "signal, and so does its DM. Click on a picture to enlarge it"
              "<span id=\"hint\" hidden=\"hidden\">, on the head of a column to sort</span>.</p>\n");

@@ -4,6 +4,7 @@
 
 #include "tools/common/cli.h"
 #include "tools/common/json_read.h"
+#include <psrkit/candidate.h>
 #include <psrkit/fold.h>
 #include <psrkit/series.h>
 #include <psrkit/sift.h>
@@ -34,7 +35,8 @@ struct report_fold {
     double f_user, fd_user, dm_user; /* as it was folded, and the middle of the DMs searched */
     double dm_step;
     bool narrow; /* psr_fold_is_narrow */
-    bool taken;  /* belongs to a candidate of the list */
+    struct psr_cand_score score;
+    bool taken; /* belongs to a candidate of the list */
 };
 
 /* accelsift's marks, and that of a fold. */

@@ -50,8 +50,8 @@ static const struct {
     {".clean.mask", PSRSEARCH_SEARCH},
     {".clean.stats", PSRSEARCH_SEARCH},
     {".sift", PSRSEARCH_SIFT},
-    {".sift.csv", PSRSEARCH_SIFT},
-    {".sift.json", PSRSEARCH_SIFT},
+    {".sift.csv", PSRSEARCH_SCORE},
+    {".sift.json", PSRSEARCH_SCORE},
     {".sift.rejects", PSRSEARCH_SIFT},
     {".psrsearch.json", PSRSEARCH_NSTEP},
 };

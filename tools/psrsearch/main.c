@@ -54,8 +54,8 @@ static psr_status decide_fold(struct run *r, int k)
 {
     if (k != PSRSEARCH_FOLD || !r->plan.step[k].wanted)
         return PSR_OK;
-    psr_status st = psrsearch_results_read_sifted(&r->found, &r->plan, &r->err);
-    r->plan.step[k].wanted = !st && r->found.ncand > 0;
+    psr_status st = psrsearch_results_count_sifted(&r->found, &r->plan, &r->err);
+    r->plan.step[k].wanted = !st && r->found.nsifted > 0;
     return st;
 }
 
@@ -231,7 +231,6 @@ static psr_status search(struct run *r)
     if (!st)
         st = report(r);
     psrsearch_records_clear(&r->records);
-    psrsearch_results_clear(&r->found);
     psr_output_group_abort(r->claim);
     return st;
 }

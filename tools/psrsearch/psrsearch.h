@@ -52,6 +52,7 @@ enum psrsearch_kind {
     PSRSEARCH_SEARCH,
     PSRSEARCH_SIFT,
     PSRSEARCH_FOLD,
+    PSRSEARCH_SCORE,
     PSRSEARCH_PAR,
     PSRSEARCH_REPORT,
     PSRSEARCH_NSTEP,
@@ -227,30 +228,27 @@ bool psrsearch_is_log(const char *path);
 /* --- results ---------------------------------------------------------------------------------- */
 
 struct psrsearch_results {
-    bool sifted;             /* the sifted list has been read */
-    struct psr_names narrow; /* folds with the mark; names of candidates as gpufold gives them */
+    size_t nsifted; /* rows of the sifted list, before they are scored */
     size_t ncand, nknown, nfold, nburst;
     size_t nmarked, nburst_marked; /* of these, with marks of interference */
     struct {
         char name[PSR_TEXT_MAX], marks[32];
-        double period_s, dm, sigma, snr;
-    } best;
+        double period_s, dm, sigma, snr, probability;
+    } best; /* row 1 of the scored list */
     struct {
         double snr, time_s, dm;
         char marks[32];
-    } burst; /* the best without marks; if there is none, the best */
+    } burst; /* row 1 of the list */
 };
 
-/* Reads what sifting has left, if *found does not have it yet, and all that the steps have found:
- * the marks of folds, too, and so the best without marks.  The caller clears *found.
+/* Counts what sifting has left, and reads all that the steps have found.
  * Given:  found   zeros before the first call
  * Status: PSR_EIO, PSR_EFORMAT, PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psrsearch_results_read_sifted(struct psrsearch_results *found,
-                                                        const struct psrsearch_plan *p,
-                                                        psr_err *err);
+PSR_MUST_CHECK psr_status psrsearch_results_count_sifted(struct psrsearch_results *found,
+                                                         const struct psrsearch_plan *p,
+                                                         psr_err *err);
 PSR_MUST_CHECK psr_status psrsearch_results_read(struct psrsearch_results *found,
                                                  const struct psrsearch_plan *p, psr_err *err);
-void psrsearch_results_clear(struct psrsearch_results *found);
 
 /* Writes ROOT.psrsearch.json, and the same to standard output if -json is given. */
 PSR_MUST_CHECK psr_status psrsearch_summary_write(const struct psrsearch_results *found,

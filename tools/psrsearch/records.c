@@ -48,7 +48,8 @@ static psr_status put_output(struct psr_json *j, const struct psrsearch_plan *p,
 static void put_inputs(struct psr_json *j, const struct psrsearch_options *o,
                        enum psrsearch_kind step)
 {
-    const bool reads = step != PSRSEARCH_SIFT && step != PSRSEARCH_REPORT;
+    const bool reads =
+        step != PSRSEARCH_SIFT && step != PSRSEARCH_SCORE && step != PSRSEARCH_REPORT;
     psr_json_begin(j, "input", PSR_JSON_ARRAY);
     for (size_t i = 0; i < o->ninput && reads; i++)
         put_input(j, o->input[i]);
@@ -58,7 +59,7 @@ static void put_inputs(struct psr_json *j, const struct psrsearch_options *o,
         put_input(j, o->zaplist);
         put_input(j, o->plan);
     }
-    if (step == PSRSEARCH_SIFT)
+    if (step == PSRSEARCH_SIFT || step == PSRSEARCH_SCORE)
         put_input(j, o->catalogue);
     if (step == PSRSEARCH_PAR)
         put_input(j, o->par);

@@ -138,8 +138,8 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
     free(search);
 }
 
-static void make_sift(struct words *w, const struct psrsearch_plan *p,
-                      const struct psrsearch_options *o)
+static void add_sift(struct words *w, const struct psrsearch_plan *p,
+                     const struct psrsearch_options *o)
 {
     char *base = words_literally(p->base),
          *pattern = base ? psrsearch_join(base, "_DM*_ACCEL_*[0-9]", NULL) : NULL;
@@ -149,13 +149,28 @@ static void make_sift(struct words *w, const struct psrsearch_plan *p,
     words_add(w, pattern);
     words_add_text(w, "-catalogue", o->catalogue);
     words_add_name(w, "-lines", p, "_rfifind.zaplist");
-    words_add_name(w, "-o", p, ".sift");
-    words_add_name(w, "-csv", p, ".sift.csv");
-    words_add_name(w, "-json", p, ".sift.json");
-    words_add_name(w, "-rejects", p, ".sift.rejects");
     add_limits(w, o, false);
     free(base);
     free(pattern);
+}
+
+static void make_sift(struct words *w, const struct psrsearch_plan *p,
+                      const struct psrsearch_options *o)
+{
+    add_sift(w, p, o);
+    words_add_name(w, "-o", p, ".sift");
+    words_add_name(w, "-rejects", p, ".sift.rejects");
+}
+
+/* The same list by the scores of folds. */
+static void make_score(struct words *w, const struct psrsearch_plan *p,
+                       const struct psrsearch_options *o)
+{
+    add_sift(w, p, o);
+    if (o->ncands > 0)
+        words_add_name(w, "-folds", p, ".fold.json");
+    words_add_name(w, "-csv", p, ".sift.csv");
+    words_add_name(w, "-json", p, ".sift.json");
 }
 
 /* gpufold searches on one device: of several the first that CUDA names. */
@@ -238,6 +253,7 @@ psr_status psrsearch_commands_make(struct psrsearch_plan *p, const struct psrsea
         [PSRSEARCH_SEARCH] = {"search", NULL, make_search},
         [PSRSEARCH_SIFT] = {"sift", NULL, make_sift},
         [PSRSEARCH_FOLD] = {"fold", ".fold.json", make_fold},
+        [PSRSEARCH_SCORE] = {"score", NULL, make_score},
         [PSRSEARCH_PAR] = {"par", ".par.json", make_par},
         [PSRSEARCH_REPORT] = {"report", NULL, make_report},
     };

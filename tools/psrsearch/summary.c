@@ -16,6 +16,7 @@ static void put_best(struct psr_json *j, const struct psrsearch_results *found)
     psr_json_double(j, "sigma", found->best.sigma);
     psr_json_double(j, "snr", found->best.snr);
     psr_json_string(j, "marks", found->best.marks);
+    psr_json_double(j, "probability", found->best.probability);
     psr_json_end(j, PSR_JSON_OBJECT);
 }
 

@@ -108,6 +108,17 @@ void psr_fold_harmonics_clear(struct psr_fold_harmonics *h)
     memset(h, 0, sizeof *h);
 }
 
+void psr_fold_harmonics_best_turns(const struct psr_fold_harmonics *h, const struct psr_pfd *p,
+                                   double *part)
+{
+    const struct psr_fold_period *best = p->fold.flag == 1 ? &p->bary : &p->topo;
+    const double f = 1 / best->p, fd = -best->pd * p->fold.f * p->fold.f,
+                 fdd = best->pdd == 0 ? 0 : (2 * fd * fd / (f * f * f) - best->pdd) * f * f;
+    const struct psr_fold_drift drift =
+        psr_fold_drift_of(h, f - p->fold.f, fd - p->fold.fd, fdd - p->fold.fdd);
+    psr_fold_harmonics_turns(h, drift, part);
+}
+
 /* --- sums ------------------------------------------------------------------------------------- */
 
 void psr_fold_coefs_add(struct psr_fold_coefs *sum, const struct psr_fold_coefs *row, double turns)

@@ -54,6 +54,10 @@ struct psr_fold_drift psr_fold_drift_of(const struct psr_fold_harmonics *h, doub
 void psr_fold_harmonics_turns(const struct psr_fold_harmonics *h, struct psr_fold_drift drift,
                               double *part);
 
+/* Those for the best values that a .pfd states. */
+void psr_fold_harmonics_best_turns(const struct psr_fold_harmonics *h, const struct psr_pfd *p,
+                                   double *part);
+
 /* Z^2 of the first n harmonics of a sum over all parts and sub-bands: of noise 2 n are expected. */
 double psr_fold_harmonics_power(const struct psr_fold_harmonics *h,
                                 const struct psr_fold_coefs *sum, size_t n);

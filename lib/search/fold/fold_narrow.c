@@ -64,12 +64,7 @@ static bool rest_is_noise(const struct psr_fold_harmonics *h, const struct psr_f
 static void align(struct psr_fold_harmonics *h, const struct psr_pfd *p, double *part,
                   struct psr_fold_coefs *of_band)
 {
-    const struct psr_fold_period *best = p->fold.flag == 1 ? &p->bary : &p->topo;
-    const double f = 1 / best->p, fd = -best->pd * p->fold.f * p->fold.f,
-                 fdd = best->pdd == 0 ? 0 : (2 * fd * fd / (f * f * f) - best->pdd) * f * f;
-    const struct psr_fold_drift drift =
-        psr_fold_drift_of(h, f - p->fold.f, fd - p->fold.fd, fdd - p->fold.fdd);
-    psr_fold_harmonics_turns(h, drift, part);
+    psr_fold_harmonics_best_turns(h, p, part);
     psr_fold_harmonics_bands(h, part, of_band);
     for (size_t j = 0; j < h->nsub; j++) {
         struct psr_fold_coefs row = of_band[j];

@@ -11,7 +11,7 @@ enum { MOST_MULTIPLE = 64 };
 /* Share of frequencies at the harmonics of a fundamental, above which they share no marks by chance. */
 static const double CHANCE = 0.05;
 
-static bool comes_later(const struct psr_sift_cand *c)
+bool psr_sift_comes_later(const struct psr_sift_cand *c)
 {
     return (c->marks & PSR_SIFT_AGAINST) && !(c->known && c->known_chance <= PSR_SIFT_MOST_CHANCE);
 }
@@ -96,22 +96,22 @@ static void join_harmonics(struct ranking *r, size_t fund)
 }
 
 /* Fundamentals are lower in frequency, so that a chain of them ends. */
-static size_t append(const struct ranking *r, size_t at, bool later, unsigned char *done,
+static size_t append(const struct ranking *r, size_t at, bool later, size_t *rank,
                      struct psr_sift_cand *to, size_t n)
 {
     const struct psr_sift_cand *cand = r->s->cand;
-    while (!done[at]) {
+    while (!rank[at]) {
         size_t first = at;
-        while (r->fund[first] != PSR_SIFT_NONE && !done[r->fund[first]] &&
-               comes_later(&cand[r->fund[first]]) == later)
+        while (r->fund[first] != PSR_SIFT_NONE && !rank[r->fund[first]] &&
+               psr_sift_comes_later(&cand[r->fund[first]]) == later)
             first = r->fund[first];
         to[n++] = cand[first];
-        done[first] = 1;
+        rank[first] = n;
     }
     return n;
 }
 
-static void order(struct ranking *r, struct psr_sift_cand *to, unsigned char *done)
+static void order(struct ranking *r, struct psr_sift_cand *to, size_t *rank)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -124,8 +124,11 @@ static void order(struct ranking *r, struct psr_sift_cand *to, unsigned char *do
         join_harmonics(r, r->place[i].at);
     for (int later = 0; later < 2; later++)
         for (size_t i = 0; i < r->n; i++)
-            if (comes_later(&r->s->cand[i]) == (later == 1))
-                n = append(r, i, later == 1, done, to, n);
+            if (psr_sift_comes_later(&r->s->cand[i]) == (later == 1))
+                n = append(r, i, later == 1, rank, to, n);
+    for (size_t i = 0; i < r->n; i++)
+        if (r->fund[i] != PSR_SIFT_NONE)
+            to[rank[i] - 1].fundamental = rank[r->fund[i]];
     memcpy(r->s->cand, to, r->n * sizeof *to);
 }
 
@@ -137,13 +140,13 @@ psr_status psr_sift_rank(struct psr_sift *s, psr_err *err)
     r.place = malloc(r.n * sizeof *r.place);
     r.fund = malloc(r.n * sizeof *r.fund);
     struct psr_sift_cand *to = malloc(r.n * sizeof *to);
-    unsigned char *done = calloc(r.n, 1);
-    const bool made = r.place && r.fund && to && done;
+    size_t *rank = calloc(r.n, sizeof *rank); /* from 1 */
+    const bool made = r.place && r.fund && to && rank;
     if (made)
-        order(&r, to, done);
+        order(&r, to, rank);
     free(r.place);
     free(r.fund);
     free(to);
-    free(done);
+    free(rank);
     return made ? PSR_OK : psr_fail_nomem(err, "results", (double)s->norder * sizeof *to);
 }

@@ -1,0 +1,10 @@
+/* score.h: reasons of a score (private). */
+#ifndef PSR_CANDIDATE_SCORE_H
+#define PSR_CANDIDATE_SCORE_H
+
+#include <psrkit/candidate.h>
+
+/* Fills the reasons, from the numbers. */
+void psr_cand_explain(struct psr_cand_score *score);
+
+#endif
