@@ -46,7 +46,6 @@ psrinclude_HEADERS = \
 	lib/psrkit/psrkit.h \
 	lib/psrkit/pulscan.h \
 	lib/psrkit/series.h \
-	lib/psrkit/candidate.h \
 	lib/psrkit/sift.h \
 	lib/psrkit/signif.h \
 	lib/psrkit/singlepulse.h \

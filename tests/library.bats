@@ -79,7 +79,7 @@ higher_uses() {
     while read -r floor object; do
         nm -A -g "$object" | sed "s/^/$floor /"
     done | awk '
-        BEGIN { height["formats"] = 1; height["signal"] = 2; height["search"] = height["beam"] = 3; height["pipeline"] = height["beamformer"] = height["filterbank"] = 4 }
+        BEGIN { height["formats"] = 1; height["signal"] = 2; height["search"] = height["beam"] = 3; height["candidate"] = 3.5; height["pipeline"] = height["beamformer"] = height["filterbank"] = 4 }
         $(NF - 1) != "U" { home[$NF] = $1 }
         $(NF - 1) == "U" && $NF ~ /^psr_/ { n++; floor[n] = $1; object[n] = $2; name[n] = $NF }
         END {

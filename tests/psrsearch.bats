@@ -115,7 +115,7 @@ same_search() {
     [[ $(begun) == "sift fold score "* ]]
     rm d/x.sift.csv
     $run x.fil 2>said
-    [[ $(begun) == "score report" ]]
+    [[ $(begun) == "score report"* ]]
     same_search before d
     echo more >>d/x.plan
     $run x.fil 2>said

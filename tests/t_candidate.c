@@ -1,5 +1,5 @@
 /* Numbers, probability and rank of made folds: pulsars, interference, noise. */
-#include <psrkit/candidate.h>
+#include <psrkit/sift.h>
 #include <psrkit/ddplan.h>
 
 #include "tap.h"

@@ -1,5 +1,5 @@
 /* Orders results of a sift by probability. */
-#include <psrkit/candidate.h>
+#include <psrkit/sift.h>
 
 #include <math.h>
 #include <stdlib.h>

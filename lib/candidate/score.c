@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *psr_cand_number_name(enum psr_cand_number k)
-{
-    return psr_cand_weights[k].name;
-}
-
 double psr_cand_probability(const double number[PSR_CAND_NNUMBER])
 {
     double sum = psr_cand_offset;

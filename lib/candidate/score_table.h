@@ -2,12 +2,12 @@
 #ifndef PSR_CANDIDATE_SCORE_TABLE_H
 #define PSR_CANDIDATE_SCORE_TABLE_H
 
-#include <psrkit/candidate.h>
+#include <psrkit/sift.h>
 
 /* A number is limited, taken off the centre, divided by the scale, and multiplied by the weight; one that is not
  * known counts as the centre. */
 struct psr_cand_weight {
-    const char *name;
+    const char *name; /* as in lists, for readers of the table */
     double least, most, centre, scale, weight;
 };
 

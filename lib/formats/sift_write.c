@@ -1,5 +1,5 @@
 /* Writes sifted candidates: sifting.py's layout, comma-separated values, JSON, rejects. */
-#include <psrkit/candidate.h>
+#include <psrkit/sift.h>
 
 #include "row_output.h"
 
@@ -147,6 +147,24 @@ static void list_values(const struct psr_sift_cand *c, double v[NFIELD])
         (double)c->nhit,
     };
     memcpy(v, all, sizeof all);
+}
+
+const char *psr_cand_number_name(enum psr_cand_number k)
+{
+    static const char *const number[PSR_CAND_NNUMBER] = {
+        [PSR_CAND_ALPHA] = "alpha",
+        [PSR_CAND_BETA] = "beta",
+        [PSR_CAND_GAMMA] = "gamma",
+        [PSR_CAND_SHARE_BANDS] = "share_bands",
+        [PSR_CAND_SHARE_PARTS] = "share_parts",
+        [PSR_CAND_HALVES_BAND] = "halves_band",
+        [PSR_CAND_HALVES_TIME] = "halves_time",
+        [PSR_CAND_ACCEL_OK] = "accel_ok",
+        [PSR_CAND_COVERED] = "covered",
+        [PSR_CAND_SNR] = "snr",
+        [PSR_CAND_DM0_SIGMA] = "dm0_sigma",
+    };
+    return number[k];
 }
 
 /* The last columns; nan for what is not folded. */

@@ -2,7 +2,7 @@
 #ifndef PSR_TOOLS_ACCELSIFT_FOLDS_H
 #define PSR_TOOLS_ACCELSIFT_FOLDS_H
 
-#include <psrkit/candidate.h>
+#include <psrkit/sift.h>
 
 struct accelsift_fold {
     char *name; /* LIST_Cand_NUMBER; owned */

@@ -3,7 +3,7 @@
 #define PSR_TOOLS_GPUFOLD_H
 
 #include "tools/common/cli.h"
-#include <psrkit/candidate.h>
+#include <psrkit/sift.h>
 #include <psrkit/fold.h>
 #include <psrkit/outfile.h>
 

@@ -1,7 +1,7 @@
 /* A fold's numbers as a line of JSON. */
 #include "gpufold.h"
 
-#include <psrkit/candidate.h>
+#include <psrkit/sift.h>
 #include <psrkit/tool.h>
 
 #include <math.h>

@@ -4,7 +4,6 @@
 
 #include "tools/common/cli.h"
 #include "tools/common/json_read.h"
-#include <psrkit/candidate.h>
 #include <psrkit/fold.h>
 #include <psrkit/series.h>
 #include <psrkit/sift.h>
