@@ -67,6 +67,22 @@ static uint64_t suffix_number(const char *name)
     return r;
 }
 
+/* Whether a process writes no more: none of that number, or one that was killed and that nobody waits for. */
+static bool has_ended(pid_t pid)
+{
+    char path[32], text[256] = "";
+    if (kill(pid, 0) != 0)
+        return errno == ESRCH;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *f = fopen(path, "re");
+    const size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    const char *state = strrchr(text, ')'); /* of the name, which may hold anything */
+    return state && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
+}
+
 bool psr_outfile_is_leftover(const char *path)
 {
     struct stat is;
@@ -78,5 +94,5 @@ bool psr_outfile_is_leftover(const char *path)
     const pid_t pid = (pid_t)(number >> RANDOM_BITS & ((1u << PID_BITS) - 1));
     if (host != host_number()) /* nobody here knows that process */
         return time(NULL) - is.st_mtim.tv_sec > OLD_S;
-    return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+    return pid > 0 && has_ended(pid);
 }
