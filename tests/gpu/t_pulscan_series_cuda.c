@@ -2,6 +2,7 @@
  * against the boxes of these bins as the CPU sums them, to the bit. */
 #include "pulscan_run.h"
 #include "search/pulscan/pulscan_cpu.h"
+#include "search/pulscan/pulscan_lines.h"
 
 #include <complex.h>
 #include <psrkit/device.h>
@@ -179,9 +180,37 @@ static int by_place(const void *pa, const void *pb)
     return (a->first > b->first) - (a->first < b->first);
 }
 
+/* psr_pulscan_ops.amplitudes of bins x. */
+static psr_status give_bins(void *x, size_t slot, int64_t first, size_t n, float *out, psr_err *err)
+{
+    const double complex *bin = (const double complex *)x + first;
+    (void)slot;
+    (void)err;
+    for (size_t k = 0; k < n; k++) {
+        out[2 * k] = (float)creal(bin[k]);
+        out[2 * k + 1] = (float)cimag(bin[k]);
+    }
+    return PSR_OK;
+}
+
+/* Removes peaks that are side lobes of lines in these bins. */
+static void drop_lobes(const struct psr_pulscan_search *s, double complex *x,
+                       struct psr_pulscan_found *found)
+{
+    const struct psr_pulscan_ops ops = {.name = "bins", .amplitudes = give_bins};
+    const struct psr_pulscan_reader reader = {&ops, x};
+    struct psr_pulscan_lines *lines = NULL;
+    psr_err err;
+    if (psr_pulscan_lines_create(&lines, s, &err) ||
+        psr_pulscan_lines_find(lines, &reader, found, &err) ||
+        psr_pulscan_drop_lobes(s, lines, found, &err))
+        ok(false, "%s", err.msg);
+    psr_pulscan_lines_destroy(lines);
+}
+
 /* Hits that are not those of these bins, to the bit. */
-static size_t count_off(const psr_pulscan *p, const struct psr_pulscan_desc *d,
-                        const double complex *x, const struct psr_pulscan_result *got)
+static size_t count_off(const psr_pulscan *p, const struct psr_pulscan_desc *d, double complex *x,
+                        const struct psr_pulscan_result *got)
 {
     struct psr_pulscan_search s;
     struct psr_significance significance;
@@ -193,8 +222,7 @@ static size_t count_off(const psr_pulscan *p, const struct psr_pulscan_desc *d,
     find_peaks(&s, x, &found);
     if (found.n > 0)
         qsort(found.peak, found.n, sizeof *found.peak, by_place);
-    if (psr_pulscan_drop_lobes(&s, &found, &err))
-        ok(false, "%s", err.msg);
+    drop_lobes(&s, x, &found);
     for (size_t k = 0; k < found.n; k++) {
         const struct psr_pulscan_peak *want = &found.peak[k];
         const int harm = s.harm[want->harm], z = s.z[want->z];
