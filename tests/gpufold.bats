@@ -141,7 +141,7 @@ same_numbers() {
     grep -q '^{"candidate": "20.00ms_Cand", "input": "g8.fil", "nbin": 16, "redchi": [0-9.]*, "sigma": [0-9.]*, "sigma_trials": [0-9.]*, ' line
     p=$(sed -n 's/.*"p_s_topo": \([0-9.e-]*\),.*/\1/p' line)
     awk -v p="$p" '/P_topo/ { d = p * 1000 - $5; exit !(p > 0 && d < 1e-9 && d > -1e-9) }' t_*.bestprof
-    grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825, "independent_trials": [0-9]*, "samples": 29696, "samples_folded": 29696, "marks": "-"}$' line
+    grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825, "independent_trials": [0-9]*, "samples": 29696, "samples_folded": 29696, "marks": "-"[,}]' line
 }
 
 @test "-refine finds a slow pulsar's period and DM between the trials" {
@@ -198,8 +198,8 @@ same_numbers() {
     mkdir d
     gpufold -q -topo -p 0.0391 -dm 40 -noclip -json -noplot -o d/x x.fil >pulsar.json
     gpufold -q -topo -p 0.05 -dm 40 -noclip -fine -nodmsearch -refine -json -noplot -o d/x x.fil >tone.json
-    grep -q '"marks": "-"}$' pulsar.json
-    grep -q '"marks": "narrow"}$' tone.json
+    grep -q '"marks": "-"[,}]' pulsar.json
+    grep -q '"marks": "narrow"[,}]' tone.json
     psrreport -q d
     page=$(sed -n '/Likely interference/,$p' d/report.html)
     grep -q 'x_50.00ms_Cand.pfd' <<<"$page"

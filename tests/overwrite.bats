@@ -281,9 +281,9 @@ make_line() {
 
 # A tool reads more files than it is given: those with names that are derived from the input's.
 @test "what is read beside an input is an input" {
-    fakebin -q -seed 1 -tobs 1.048576 -tsamp 256 -nchans 8 -nbits 8 -period 0.05 -o s.fil
+    fakebin -q -seed 1 -tobs 4 -tsamp 256 -nchans 8 -nbits 8 -period 50 -dm 41 -snrpeak 3 -o s.fil
     gpudedisp -q -nobary -lodm 40 -dmstep 1 -numdms 3 -o s s.fil
-    gpuaccel-pulscan -q -sigma 1 s_DM4?.00.dat
+    gpuaccel-pulscan -q -zmax 0 s_DM4?.00.dat
     lists="s_DM40.00_ACCEL_0 s_DM41.00_ACCEL_0 s_DM42.00_ACCEL_0"
     ls $lists s_DM40.00_ACCEL_0.cand s_DM40.00.inf
     find . -type f | sort | xargs cksum >before
@@ -299,19 +299,18 @@ make_line() {
 }
 
 @test "what a killed run was writing goes when the file is made anew, and what is being written stays" {
-    make="fakebin -q -seed 1 -tsamp 64 -nchans 256 -nbits 8 -period 0.05 -o s.fil"
-    $make -tobs 10000 3>&- &
+    make="fakebin -q -seed 1 -tsamp 64 -nchans 256 -nbits 8 -period 50"
+    $make -tobs 10000 -o t.fil 3>&- &
     first=$!
-    for _ in $(seq 200); do [ -z "$(ls s.fil.part?????? 2>/dev/null)" ] || break; sleep 0.02; done
-    part=$(ls s.fil.part??????)
-    # Others' files with such names are no leftovers, nor is what is still written.
-    echo mine >s.fil.part000000
-    echo mine >s.fil.partial
-    $make -tobs 0.01
+    for _ in $(seq 200); do [ -z "$(ls t.fil.part?????? 2>/dev/null)" ] || break; sleep 0.02; done
+    part=$(ls t.fil.part??????)
+    part=s${part#t}
+    # Others' files with such names are no leftovers, nor is what a process that runs still writes.
+    for name in "$part" s.fil.part000000 s.fil.partial; do echo mine >"$name"; done
+    $make -tobs 0.01 -o s.fil
     [ "$(ls s.fil.part* | wc -l)" -eq 3 ]
     { kill -KILL $first && wait $first; } 2>/dev/null || true
-    [ -e "$part" ]
-    $make -tobs 0.02
+    $make -tobs 0.02 -o s.fil
     [ ! -e "$part" ]
     [ "$(cat s.fil.part000000 s.fil.partial)" = $'mine\nmine' ]
 }

@@ -234,7 +234,8 @@ psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *
     p->npfact = (int32_t)d->npfact;
     p->ndmfact = (int32_t)d->ndmfact;
     p->nperiod = p->npdot = d->nosearch && nbin > 100 ? 201 : 2 * p->npfact * p->nbin + 1;
-    limit_periods(p, frame->length_s);
+    if (!d->presto)
+        limit_periods(p, frame->length_s);
     p->ndm = frame->nsub > 1 ? 2 * p->ndmfact * p->nbin + 1 : 0;
     psr_status st = set_texts(p, frame, cand, err);
     if (!st)

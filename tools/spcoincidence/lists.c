@@ -47,8 +47,10 @@ static psr_status take_numbers(char *line, struct pulse *p, char **marks, const 
         *marks = cut_column(at);
         snprintf(what, sizeof what, "%.1100s: %s", where, name[k]);
         psr_status st = psr_parse_double(what, at, -1e18, 1e18, &value[k], err);
+        if (st == PSR_EINVAL) /* of a file, not of an option */
+            err->code = PSR_EFORMAT;
         if (st)
-            return st == PSR_EINVAL ? PSR_EFORMAT : st;
+            return err->code;
     }
     p->snr = value[SNR];
     p->sample = value[SAMPLE];
