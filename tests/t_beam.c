@@ -447,6 +447,7 @@ static void test_zeros(void)
        err.msg);
     d.tds = &tds;
     d.pattern = PSR_BEAM_POINTS;
+    d.nbeam = 1;
     ok(psr_beam_create(&p, &d, &err) == PSR_EINVAL && !p && !strcmp(err.field, "theta_ns"), "%s",
        err.msg);
     d.pattern = PSR_BEAM_GRID;

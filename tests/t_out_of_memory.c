@@ -315,14 +315,14 @@ static void count_passes(void *ctx, const char *msg)
 /* In more than one pass over the input, as the memory does not hold all candidates. */
 static psr_status use_folder(psr_err *err)
 {
-    enum { NCAND = 14 };
+    enum { NCAND = 40 };
     const char *const path[] = {fil_path};
     struct psr_folder_candidate cand[NCAND];
     int npass = 0;
     struct psr_folder_desc d;
     psr_folder *p = NULL;
     for (int k = 0; k < NCAND; k++)
-        cand[k] = (struct psr_folder_candidate){.name = "a", .f = 1, .dm = k, .nbin = 256};
+        cand[k] = (struct psr_folder_candidate){.name = "a", .f = 1, .dm = k, .nbin = 128};
     psr_folder_defaults(&d);
     d.path = path;
     d.npath = 1;
@@ -555,7 +555,7 @@ int main(void)
     try_all("cleaning", use_cleaning, 0);
     try_all("fold", use_fold, 0);
     try_all("folder", use_folder, 0);
-    try_all("rfifind", use_rfifind, 5);
+    try_all("rfifind", use_rfifind, 6); /* leftovers of killed runs may stay */
     try_all("pipeline", use_pipeline, 3 * NTRIAL + 1);
     try_all("lines of a plan", use_plan, 200); /* that are not made together, but one by one */
     try_all("sub-bands in files", use_subband_files, 5);

@@ -258,7 +258,8 @@ psr_status psr_beam_create(psr_beam **out, const struct psr_beam_desc *desc, psr
     if (!st && !(d.array && d.tds))
         st = psr_fail_field(err, PSR_EINVAL, d.array ? "tds" : "array", "beams: %s is NULL",
                             d.array ? "tds" : "array");
-    if (!st && d.pattern != PSR_BEAM_GRID && !(d.theta_ns && d.theta_ew))
+    const bool none = d.pattern == PSR_BEAM_POINTS && d.nbeam == 0; /* which create refuses */
+    if (!st && !none && d.pattern != PSR_BEAM_GRID && !(d.theta_ns && d.theta_ew))
         st = psr_fail_field(err, PSR_EINVAL, d.theta_ns ? "theta_ew" : "theta_ns",
                             "beams: directions are NULL");
     return st ? st : create(out, &d, err);

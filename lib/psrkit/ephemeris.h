@@ -73,6 +73,7 @@ struct psr_ephemeris_local {
     bool binary;
     struct psr_orbit orbit;    /* t0_s in seconds since that date, 0 or before */
     double omega_rate, x_rate; /* rad / s, light-seconds / s */
+    double gamma_s;            /* of the Einstein delay, which is not part of the orbit */
 };
 
 /* Status: PSR_EINVAL for an orbit that is none, or a frequency that is not above 0, at that date

@@ -52,9 +52,12 @@ static void add_glitches(double f[PSR_EPHEMERIS_NF], const struct psr_ephemeris 
     }
 }
 
-/* The Einstein delay goes with the sine of the eccentric anomaly, as a part of the orbit does. */
+/* The Einstein delay goes with the sine of the eccentric anomaly, as a part of the orbit does; the sum
+ * does not turn as the orbit does. */
 static void add_einstein(struct psr_orbit *o, double gamma_s)
 {
+    if (gamma_s == 0)
+        return;
     const double across = sqrt(1 - o->ecc * o->ecc);
     const double x = o->asini_s * sin(o->omega_rad),
                  y = o->asini_s * cos(o->omega_rad) + gamma_s / across;
@@ -74,8 +77,7 @@ static void set_orbit(struct psr_ephemeris_local *l, const struct psr_ephemeris 
     o->t0_s = -(orbits - floor(orbits)) * pb;
     l->omega_rate = e->omdot_rads;
     l->x_rate = e->xdot;
-    if (!e->laplace && e->gamma_s != 0)
-        add_einstein(o, e->gamma_s);
+    l->gamma_s = e->laplace ? 0 : e->gamma_s;
     if (!e->laplace)
         return;
     const double eps1 = e->eps1 + e->eps1dot * dt, eps2 = e->eps2 + e->eps2dot * dt;
@@ -97,7 +99,12 @@ psr_status psr_ephemeris_at(struct psr_ephemeris_local *l, const struct psr_ephe
     if (!l->binary)
         return PSR_OK;
     set_orbit(l, e, (mjd - e->t0_mjd) * day_s);
-    return psr_orbit_check(&l->orbit, err);
+    psr_status st = psr_orbit_check(&l->orbit, err);
+    struct psr_orbit sum = l->orbit;
+    if (st)
+        return st;
+    add_einstein(&sum, l->gamma_s);
+    return psr_orbit_check(&sum, err);
 }
 
 double psr_ephemeris_emission_s(const struct psr_ephemeris_local *l, double t_s)
@@ -108,6 +115,7 @@ double psr_ephemeris_emission_s(const struct psr_ephemeris_local *l, double t_s)
         struct psr_orbit o = l->orbit;
         o.omega_rad += l->omega_rate * u_s;
         o.asini_s += l->x_rate * u_s;
+        add_einstein(&o, l->gamma_s);
         u_s = psr_orbit_emission_s(&o, t_s);
     }
     return u_s;

@@ -245,6 +245,8 @@ static psr_status take_glitch(struct par_file *p, const struct psr_text_row *row
 static bool is_zero(const struct psr_text_row *row)
 {
     double value = 1;
+    if (row->n > 1)
+        convert_exponent(row->word[1]);
     return row->n > 1 && !psr_parse_double("value", row->word[1], -1e300, 1e300, &value, NULL) &&
            value == 0;
 }

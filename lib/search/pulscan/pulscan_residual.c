@@ -165,10 +165,9 @@ static void add_bin(const struct page *p, int64_t i, struct psr_residual_held *s
 {
     const bool held = p->owner[i] >= 0;
     const float most = held ? p->power[i] : p->lobe[i] + p->line[i];
-    if (!held && most <= 0)
-        return;
+    /* A line can take power from a bin, too. */
     sum->excess += (double)most - (held ? 2 : 0);
-    if (sum->owner < 0 || most > sum->most) {
+    if ((held || most > 0) && (sum->owner < 0 || most > sum->most)) {
         sum->owner = held ? p->owner[i] : p->from[i];
         sum->most = most;
     }
@@ -232,8 +231,9 @@ static void subtract_line(struct psr_residual *r, const struct psr_pulscan_line 
             continue;
         p->bin[k % PAGE][0] -= line->is.re[i];
         p->bin[k % PAGE][1] -= line->is.im[i];
-        p->power[k % PAGE] = fmaxf(0, p->power[k % PAGE] - line->adds[i]);
-        p->line[k % PAGE] += line->adds[i];
+        const float left = fmaxf(0, p->power[k % PAGE] - line->adds[i]);
+        p->line[k % PAGE] += p->power[k % PAGE] - left;
+        p->power[k % PAGE] = left;
         p->from[k % PAGE] = owner;
         p->held = true;
     }
