@@ -315,14 +315,14 @@ static void count_passes(void *ctx, const char *msg)
 /* In more than one pass over the input, as the memory does not hold all candidates. */
 static psr_status use_folder(psr_err *err)
 {
-    enum { NCAND = 40 };
+    enum { NCAND = 14 };
     const char *const path[] = {fil_path};
     struct psr_folder_candidate cand[NCAND];
     int npass = 0;
     struct psr_folder_desc d;
     psr_folder *p = NULL;
     for (int k = 0; k < NCAND; k++)
-        cand[k] = (struct psr_folder_candidate){.name = "a", .f = 1, .dm = k, .nbin = 128};
+        cand[k] = (struct psr_folder_candidate){.name = "a", .f = 1, .dm = k, .nbin = 256};
     psr_folder_defaults(&d);
     d.path = path;
     d.npath = 1;
@@ -333,6 +333,7 @@ static psr_status use_folder(psr_err *err)
     d.ncand = NCAND;
     d.ncpus = NTHREAD;
     d.mem_bytes = 4000000;
+    d.nosearch = true; /* whose memory is that of use_fold */
     d.take = take_fold;
     d.notes = (struct psr_notes){count_passes, &npass};
     psr_status st = psr_folder_create(&p, &d, err);
