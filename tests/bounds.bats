@@ -95,7 +95,7 @@ never_text() {
         yes ' Any breaks in the data? (1 yes, 0 no)  =  0' >pipe 2>/dev/null &
         writer=$!
         ln -sf $inf a.inf
-        run -1 --separate-stderr timeout 100 bash -c "$bound; exec gpuaccel-pulscan -q -device cpu -o x a.dat"
+        run -3 --separate-stderr timeout 100 bash -c "$bound; exec gpuaccel-pulscan -q -device cpu -o x a.dat"
         one_line 'a.inf: '
         leaves_no 'x[._]*'
         kill $writer || true
