@@ -242,6 +242,7 @@ EXTRA_DIST += \
 	tests/science/depth.py \
 	tests/science/depth.txt \
 	tests/science/false_alarms.txt \
+	tests/science/fit_score.py \
 	tests/science/fold.py \
 	tests/science/fold.txt \
 	tests/science/fold_cases.py \
@@ -269,6 +270,7 @@ EXTRA_DIST += \
 	tests/science/rfifind.txt \
 	tests/science/rfifind_files.sh \
 	tests/science/rfifind_files.txt \
+	tests/science/score.txt \
 	tests/science/seeds.txt \
 	tests/science/sensitivity.txt \
 	tests/science/tree_depth.txt
