@@ -173,6 +173,7 @@ static void test_rank(void)
     bool same = psr_cand_rank(cand, 6, &err) == PSR_OK;
     for (int i = 0; i < 6; i++)
         same &= cand[i].number == expected[i];
+    same &= cand[1].fundamental == 1 && !cand[0].fundamental;
     ok(same, "by probability, fundamentals first, those not folded, and marked ones last");
 }
 

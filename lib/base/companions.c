@@ -1,6 +1,8 @@
 /* Names that are derived from an input's: files that are read with it. */
 #include "companions.h"
 
+#include "path.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +36,7 @@ static psr_status pass_on_list(const char *path, psr_companion *take, void *ctx,
 {
     static const char mark[] = "_ACCEL_";
     const size_t n = strlen(path);
-    const char *slash = strrchr(path, '/'), *at = strstr(slash ? slash : path, mark);
+    const char *at = strstr(psr_path_file(path), mark);
     for (const char *next = at; next && (next = strstr(next + 1, mark));)
         at = next;
     psr_status st = pass_on(path, n, ".cand", take, ctx, err);
@@ -46,7 +48,7 @@ static psr_status pass_on_list(const char *path, psr_companion *take, void *ctx,
 psr_status psr_each_companion(const char *path, psr_companion *take, void *ctx, psr_err *err)
 {
     const size_t n = strlen(path);
-    const char *file = strrchr(path, '/'), *sub = strstr(file ? file : path, ".sub");
+    const char *sub = strstr(psr_path_file(path), ".sub");
     psr_status st = pass_on_list(path, take, ctx, err);
     for (int k = 0; k < RULES && !st; k++) {
         const size_t end = strlen(rule[k].end);

@@ -7,7 +7,6 @@
 /* A number is limited, taken off the centre, divided by the scale, and multiplied by the weight; one that is not
  * known counts as the centre. */
 struct psr_cand_weight {
-    const char *name; /* as in lists, for readers of the table */
     double least, most, centre, scale, weight;
 };
 

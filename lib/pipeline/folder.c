@@ -6,6 +6,7 @@
 #include "fold_digest.h"
 #include "fold_model.h"
 #include "folder_emit.h"
+#include "stage_barycentre.h"
 
 #include <psrkit/device.h>
 #include <psrkit/tool.h>
@@ -151,25 +152,13 @@ static bool is_barycentred(const psr_folder *f)
 {
     if ((f->in.is_series && !f->d.ephemeris) || f->d.topo || f->in.obs.barycentric)
         return false;
-    const double first_mjd = 36934, end_mjd = 88069; /* 1960; 2100, where the Earth's orbit ends */
-    const double mjd = f->frame.epoch_mjd;
-    if (f->d.presto && !f->in.obs.has_position)
+    if (!f->d.presto)
+        return psr_can_barycentre(&f->in.obs, f->frame.epoch_mjd, false, f->in.name, &f->d.notes);
+    if (!f->in.obs.has_position)
         psr_note(&f->d.notes,
                  "%s: the header has no position: barycentred towards 0, 0, as prepfold does",
                  f->in.name);
-    if (f->d.presto)
-        return true;
-    if (!(mjd >= first_mjd && mjd < end_mjd))
-        psr_note(&f->d.notes, "%s: MJD %.9g is no date: no barycentring, times are topocentric",
-                 f->in.name, mjd);
-    else if (!f->in.obs.has_position)
-        psr_note(&f->d.notes,
-                 "%s: the header has no position: no barycentring, times are topocentric "
-                 "(-position RA,DEC gives one)",
-                 f->in.name);
-    else
-        return true;
-    return false;
+    return true;
 }
 
 /* The geocentre where the header does not name a telescope, as prepsubband. */

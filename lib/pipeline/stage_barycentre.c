@@ -29,26 +29,32 @@ struct psr_stage_barycentre {
 };
 
 /* If the header has no position PRESTO barycentres to 0, 0; a note is better. */
-static bool is_wanted(const psr_stage_barycentre *b)
+bool psr_can_barycentre(const struct psr_obs *obs, double mjd, bool anywhere, const char *input,
+                        const struct psr_notes *notes)
 {
-    const int64_t first_day = 36934, end_day = 88069; /* 1960; 2100, where the orbit ends */
-    const struct psr_obs *obs = &b->obs;
-    const struct psr_notes *notes = &b->d.notes;
-    const char *input = b->d.input;
-    if (b->d.off)
-        return false;
-    if (obs->barycentric)
-        psr_note(notes, "%s: is barycentric already", input);
-    else if (obs->tstart.day < first_day || obs->tstart.day >= end_day)
+    const double first_mjd = 36934, end_mjd = 88069; /* 1960; 2100, where the Earth's orbit ends */
+    if (!(mjd >= first_mjd && mjd < end_mjd))
         psr_note(notes, "%s: MJD %.9g is no date: no barycentring, times are topocentric", input,
-                 (double)obs->tstart.day + obs->tstart.frac);
-    else if (!obs->has_position && !b->d.presto)
+                 mjd);
+    else if (!obs->has_position && !anywhere)
         psr_note(notes,
                  "%s: the header has no position: no barycentring, times are topocentric "
                  "(-position RA,DEC gives one)",
                  input);
     else
         return true;
+    return false;
+}
+
+static bool is_wanted(const psr_stage_barycentre *b)
+{
+    const struct psr_obs *obs = &b->obs;
+    if (b->d.off)
+        return false;
+    if (!obs->barycentric)
+        return psr_can_barycentre(obs, (double)obs->tstart.day + obs->tstart.frac, b->d.presto,
+                                  b->d.input, &b->d.notes);
+    psr_note(&b->d.notes, "%s: is barycentric already", b->d.input);
     return false;
 }
 

@@ -20,6 +20,12 @@ struct psr_stage_barycentre_desc {
     struct psr_notes notes;
 };
 
+/* Whether times can be moved to the barycentre; if not, a note says why.
+ * Given:  mjd        of the first sample
+ *         anywhere   towards 0, 0 if the position is not known */
+bool psr_can_barycentre(const struct psr_obs *obs, double mjd, bool anywhere, const char *input,
+                        const struct psr_notes *notes);
+
 /* Decides whether to barycentre, and sends a note.  *out is NULL on error.
  * Status: PSR_EINVAL (a position, a site), PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_stage_barycentre_create(psr_stage_barycentre **out,

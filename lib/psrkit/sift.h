@@ -355,10 +355,9 @@ enum { PSR_CAND_REASONS = 256 };
 
 struct psr_cand_score {
     double number[PSR_CAND_NNUMBER];
-    double
-        probability; /* that it is dispersed, periodic and of the whole band; not a number: not folded */
-    char
-        reasons[PSR_CAND_REASONS]; /* what speaks for and against it, in words, with "; " between */
+    double probability; /* that it is dispersed, periodic and of the whole band; not a number: not
+                           folded */
+    char reasons[PSR_CAND_REASONS]; /* for and against it, in words, with "; " between */
 };
 
 /* Name of a number in lists: alpha, beta, gamma, share_bands, .. */

@@ -116,7 +116,7 @@ def fit(path):
         use &= ~wrong
     print('const double psr_cand_offset = %.3f;\n' % w[0])
     for k, name in enumerate(NUMBERS):
-        print('    [PSR_CAND_%s] = {"%s", %g, %g, %.4g, %.4g, %.3f},' % (name.upper(), name, *LIMITS[name], centre[k], scale[k], w[k + 1]))
+        print('    [PSR_CAND_%s] = {%g, %g, %.4g, %.4g, %.3f},' % (name.upper(), *LIMITS[name], centre[k], scale[k], w[k + 1]))
     p = 1 / (1 + np.exp(-a @ w))
     for which, name in ((~odd, 'fitted'), (odd, 'not fitted')):
         none, clear, open_ = p[which & (kind == 0)], p[which & (kind == 1)], p[which & (kind == 2)]

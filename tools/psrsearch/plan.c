@@ -32,8 +32,7 @@ static psr_status make_names(struct psrsearch_plan *p, const struct psrsearch_op
 
 /* --- the clock -------------------------------------------------------------------------------- */
 
-/* Whether gpudedisp will barycentre: gpufold must do the same, and would go to 0, 0 where the
- * position is not known. */
+/* Whether gpudedisp will barycentre: gpufold must do the same. */
 static bool is_barycentred(const struct psr_obs *obs, const struct psrsearch_options *o)
 {
     const int64_t first_day = 36934, end_day = 88069; /* of the Earth's orbit: 1960, 2100 */

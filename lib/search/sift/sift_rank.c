@@ -35,7 +35,6 @@ struct ranking {
     struct place *place; /* [n] by frequency */
     size_t n;
     double shortest_s; /* of the results' series */
-    size_t *fund;      /* [n] the fundamental of each result; PSR_SIFT_NONE: none */
 };
 
 static const struct psr_sift_entry *entry_of(const struct ranking *r, size_t at)
@@ -68,8 +67,8 @@ static void join(struct ranking *r, size_t fund, size_t at, int n)
     if (at == fund || !(fabs(n * a->f - b->f) < error) || !share_dms(from, to) ||
         !is_fundamental(r->s, a, n))
         return;
-    if (r->fund[at] == PSR_SIFT_NONE)
-        r->fund[at] = fund;
+    if (!to->fundamental)
+        to->fundamental = fund + 1;
     if ((from->marks & PSR_SIFT_AGAINST) && !psr_sift_is_off_dm0(b) &&
         2 * r->s->d.r_err <= CHANCE * a->f * ta)
         to->marks = (to->marks | (from->marks & PSR_SIFT_AGAINST)) & ~(unsigned)PSR_SIFT_DM_UNKNOWN;
@@ -96,28 +95,45 @@ static void join_harmonics(struct ranking *r, size_t fund)
 }
 
 /* Fundamentals are lower in frequency, so that a chain of them ends. */
-static size_t append(const struct ranking *r, size_t at, bool later, size_t *rank,
+static size_t append(const struct psr_sift_cand *cand, size_t at, size_t *rank,
                      struct psr_sift_cand *to, size_t n)
 {
-    const struct psr_sift_cand *cand = r->s->cand;
+    const bool later = psr_sift_comes_later(&cand[at]);
     while (!rank[at]) {
         size_t first = at;
-        while (r->fund[first] != PSR_SIFT_NONE && !rank[r->fund[first]] &&
-               psr_sift_comes_later(&cand[r->fund[first]]) == later)
-            first = r->fund[first];
+        for (size_t of; (of = cand[first].fundamental) && !rank[of - 1] &&
+                        psr_sift_comes_later(&cand[of - 1]) == later;)
+            first = of - 1;
         to[n++] = cand[first];
         rank[first] = n;
     }
     return n;
 }
 
-static void order(struct ranking *r, struct psr_sift_cand *to, size_t *rank)
+psr_status psr_sift_arrange(struct psr_sift_cand *cand, size_t n, const size_t *order, psr_err *err)
 {
-    size_t n = 0;
+    struct psr_sift_cand *to = malloc((n + 1) * sizeof *to);
+    size_t *rank = calloc(n + 1, sizeof *rank), m = 0; /* from 1 */
+    const bool made = to && rank;
+    for (size_t i = 0; i < n && made; i++)
+        m = append(cand, order[i], rank, to, m);
+    for (size_t i = 0; i < m; i++)
+        if (to[i].fundamental)
+            to[i].fundamental = rank[to[i].fundamental - 1];
+    if (made)
+        memcpy(cand, to, n * sizeof *to);
+    free(to);
+    free(rank);
+    return made ? PSR_OK : psr_fail_nomem(err, "results", (double)n * sizeof *to);
+}
+
+/* Returned: order [n], those that come later last */
+static void rank_all(struct ranking *r, size_t *order)
+{
+    size_t m = 0;
     for (size_t i = 0; i < r->n; i++) {
         r->place[i] = (struct place){entry_of(r, i)->f, i};
         r->shortest_s = fmin(r->shortest_s, r->s->cand[i].tobs_s);
-        r->fund[i] = PSR_SIFT_NONE;
     }
     qsort(r->place, r->n, sizeof *r->place, by_frequency);
     for (size_t i = 0; i < r->n; i++)
@@ -125,11 +141,7 @@ static void order(struct ranking *r, struct psr_sift_cand *to, size_t *rank)
     for (int later = 0; later < 2; later++)
         for (size_t i = 0; i < r->n; i++)
             if (psr_sift_comes_later(&r->s->cand[i]) == (later == 1))
-                n = append(r, i, later == 1, rank, to, n);
-    for (size_t i = 0; i < r->n; i++)
-        if (r->fund[i] != PSR_SIFT_NONE)
-            to[rank[i] - 1].fundamental = rank[r->fund[i]];
-    memcpy(r->s->cand, to, r->n * sizeof *to);
+                order[m++] = i;
 }
 
 psr_status psr_sift_rank(struct psr_sift *s, psr_err *err)
@@ -138,15 +150,15 @@ psr_status psr_sift_rank(struct psr_sift *s, psr_err *err)
     if (s->d.presto || !s->norder)
         return PSR_OK;
     r.place = malloc(r.n * sizeof *r.place);
-    r.fund = malloc(r.n * sizeof *r.fund);
-    struct psr_sift_cand *to = malloc(r.n * sizeof *to);
-    size_t *rank = calloc(r.n, sizeof *rank); /* from 1 */
-    const bool made = r.place && r.fund && to && rank;
-    if (made)
-        order(&r, to, rank);
+    size_t *order = malloc(r.n * sizeof *order);
+    psr_status st = r.place && order
+                        ? PSR_OK
+                        : psr_fail_nomem(err, "results", (double)r.n * (double)sizeof *r.place);
+    if (!st)
+        rank_all(&r, order);
+    if (!st)
+        st = psr_sift_arrange(s->cand, r.n, order, err);
     free(r.place);
-    free(r.fund);
-    free(to);
-    free(rank);
-    return made ? PSR_OK : psr_fail_nomem(err, "results", (double)s->norder * sizeof *to);
+    free(order);
+    return st;
 }

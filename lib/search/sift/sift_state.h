@@ -45,8 +45,7 @@ struct psr_sift_entry {
     size_t harm; /* its harmonics' powers [nharm] in the list of all */
     enum psr_sift_verdict verdict;
     double dm0_chi2; /* by which DM 0 fits worse than its own DM */
-    bool
-        flat_fits; /* noise explains the difference if the signal is in a part of the band, at DM 0 */
+    bool flat_fits;  /* at DM 0 in a part of the band: the difference is then noise */
     enum psr_sift_reason reason;
     int ratio[2];
     size_t of;               /* the better candidate */
@@ -166,6 +165,13 @@ static inline bool psr_sift_is_off_dm0(const struct psr_sift_entry *e)
 /* Orders results: those with marks that are no known pulsars behind the others, and fundamentals before their
  * harmonics, which get their marks.  s->order and s->cand are parallel.  Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_sift_rank(struct psr_sift *s, psr_err *err);
+
+/* Puts results in an order, but fundamentals that are not there yet before their harmonics, unless they come
+ * later; the numbers of fundamentals follow.
+ * Given:  order [n]   places in cand
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sift_arrange(struct psr_sift_cand *cand, size_t n,
+                                           const size_t *order, psr_err *err);
 
 /* Finds the known pulsar of each result. */
 void psr_sift_identify(const struct psr_sift *s, const struct psr_sift_list *list,
