@@ -564,6 +564,7 @@ static void test_guppi_ends(void)
         const psr_status st = read_all(&a, &d, 1100, &err);
         ok(!st && a.n == 192 && count_wrong(&a, &m, TWOS, 1, 0) == 0 && strstr(noted, "zeros"),
            "%zu zeros after the last block: %zu samples, %s%s", zeros[i], a.n, noted, err.msg);
+        clear(&a);
     }
     free(m.level);
 }
