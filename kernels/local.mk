@@ -79,7 +79,7 @@ CUDA_INCLUDES = \
 	kernels/singlepulse_rows.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
-NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
+NVCCFLAGS = -O3 -std=c++17 $(NVCC_SIZE_FLAGS) $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
 
 if HAVE_CUDA
 KERNEL_OBJECTS = $(CUDA_FILES:.cu=.lo)

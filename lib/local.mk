@@ -1,22 +1,24 @@
 # libpsrkit and its headers, floor by floor.
 
-# All objects, compiled once and position independent.  Tools and tests link these; libpsrkit.so shows of
-# them what public headers declare, and libpsrkit.a has them all.
+# All objects, compiled once and position independent.  Tests link these; libpsrkit.so shows of them what public
+# headers declare, and libpsrkit.a (--enable-static) has them all.
 noinst_LTLIBRARIES += lib/libpsrkit_objects.la
 
 # current:revision:age as libtool's manual has it; to be changed with a release that changes public headers.
 lib_LTLIBRARIES += lib/libpsrkit.la
 lib_libpsrkit_la_SOURCES =
-lib_libpsrkit_la_LIBADD = lib/libpsrkit_objects.la $(PSR_LIBS)
-# What of CUDA is linked statically stays inside.
-lib_libpsrkit_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,--exclude-libs,libcudart_static.a
+lib_libpsrkit_la_LIBADD = lib/libpsrkit_objects.la $(PSR_LIBS:-lstdc++=)
+lib_libpsrkit_la_DEPENDENCIES = lib/libpsrkit_objects.la lib/psrkit.map
+# What of CUDA is linked statically, and what OpenMP names, stays inside.
+lib_libpsrkit_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,--exclude-libs,libcudart_static.a \
+	-Wl,--version-script=$(srcdir)/lib/psrkit.map $(CUDA_STDCXX)
+EXTRA_DIST += lib/psrkit.map
 
-# The static library for those who want one.
-static_library = lib/.libs/libpsrkit_objects.a
-install-exec-hook:
-	$(INSTALL_DATA) $(static_library) '$(DESTDIR)$(libdir)/libpsrkit.a'
-uninstall-hook:
-	rm -f '$(DESTDIR)$(libdir)/libpsrkit.a'
+# Where programs in the build look for it.
+shared_library = lib/libpsrkit.so.0
+$(shared_library): lib/libpsrkit.la
+	@cd lib && rm -f libpsrkit.so.0 && $(LN_S) .libs/libpsrkit.so.0 libpsrkit.so.0
+CLEANFILES += $(shared_library)
 
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = lib/psrkit.pc
@@ -295,6 +297,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/udp_wire.h \
 	lib/formats/multi_file.c \
 	lib/formats/multi_file.h \
+	lib/formats/cfitsio.c \
+	lib/formats/cfitsio.h \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
 	lib/formats/psrfits_bytes.c \

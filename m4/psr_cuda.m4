@@ -3,7 +3,7 @@
 #   --with-cuda       find one, or fail
 #   --without-cuda    build without
 #   (neither)         find one; build without where there is none, saying why
-# Sets NVCC, NVCC_ARCH_FLAGS, NVCC_WARN_FLAGS, CUDA_CPPFLAGS, CUDA_LIBS, the conditional HAVE_CUDA and
+# Sets NVCC, NVCC_ARCH_FLAGS, NVCC_SIZE_FLAGS, NVCC_WARN_FLAGS, CUDA_CPPFLAGS, CUDA_LIBS, CUDA_STDCXX, the conditional HAVE_CUDA and
 # the macro HAVE_CUDA; CUBLAS_LIBS and the conditional HAVE_CUBLAS, for comparisons only.  The runtime
 # is linked statically, so that what is built runs on machines that have neither toolkit nor driver.
 AC_DEFUN([PSR_CUDA], [
@@ -18,6 +18,9 @@ AC_DEFUN([PSR_CUDA], [
             [GPU architectures, such as sm_80,sm_90, or native for the GPUs of this machine
              (default: sm_70 to the newest that nvcc knows, and PTX for later ones)])],
         [], [with_cuda_arch=all])
+    AC_ARG_ENABLE([lineinfo],
+        [AS_HELP_STRING([--enable-lineinfo],
+            [tell profilers the lines of kernels (triples their size)])])
     AC_ARG_VAR([NVCC], [CUDA compiler])
 
     psr_cuda_dir=
@@ -45,14 +48,17 @@ AC_DEFUN([PSR_CUDA], [
          NVCC_ARCH_FLAGS=
          CUDA_CPPFLAGS=
          CUDA_LIBS=
+         CUDA_STDCXX=
          CUBLAS_LIBS=])
     AM_CONDITIONAL([HAVE_CUDA], [test $psr_cuda = yes])
     AM_CONDITIONAL([HAVE_CUBLAS], [test -n "$CUBLAS_LIBS"])
     AC_SUBST([CUBLAS_LIBS])
     AC_SUBST([NVCC_ARCH_FLAGS])
+    AC_SUBST([NVCC_SIZE_FLAGS])
     AC_SUBST([NVCC_WARN_FLAGS])
     AC_SUBST([CUDA_CPPFLAGS])
     AC_SUBST([CUDA_LIBS])
+    AC_SUBST([CUDA_STDCXX])
 ])
 
 # Tries NVCC and psr_cuda_dir.  Sets psr_cuda=yes and the variables, or psr_cuda_why.
@@ -87,6 +93,9 @@ AC_DEFUN([PSR_CUDA_RUNTIME], [
     AS_IF([test -f "$psr_cuda_dir/include/cuda_runtime_api.h"],
         [CUDA_CPPFLAGS="-isystem $psr_cuda_dir/include"])
     CUDA_LIBS="-L$psr_cuda_lib -lcudart_static -lstdc++ -lpthread -ldl -lrt"
+    # In the library for itself, or a program waits for it at its start.
+    CUDA_STDCXX=-lstdc++
+    AS_IF([test -f "$($CC -print-file-name=libstdc++.a)"], [CUDA_STDCXX=-Wl,-l:libstdc++.a])
     CUBLAS_LIBS=
     AS_IF([test -f "$psr_cuda_lib/libcublas.so" && test -f "$psr_cuda_dir/include/cublas_v2.h"],
         [CUBLAS_LIBS="-L$psr_cuda_lib -Wl,-rpath,$psr_cuda_lib -lcublas"])
@@ -127,5 +136,9 @@ AC_DEFUN([PSR_CUDA_ARCH], [
         done
         AS_IF([test -n "$psr_archs"],
             [NVCC_ARCH_FLAGS="$NVCC_ARCH_FLAGS -gencode arch=compute_$psr_number,code=compute_$psr_number"])])
+    AS_IF([test "x$enable_lineinfo" = xyes], [NVCC_SIZE_FLAGS=-lineinfo])
+    # nvcc 12.8 on; drivers unpack it from 550 on.
+    AS_IF(["$NVCC" --help 2>/dev/null | grep -q -e --compress-mode],
+        [NVCC_SIZE_FLAGS="$NVCC_SIZE_FLAGS --compress-mode=size"])
     AS_IF([test "x$enable_werror" = xyes], [NVCC_WARN_FLAGS="-Werror all-warnings"])
 ])

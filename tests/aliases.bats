@@ -13,7 +13,7 @@ run_make() {
     run_make install-aliases
     cd "$BATS_TEST_TMPDIR"
     [ "$(readlink to/bin/prepsubband)" = gpudedisp ]
-    cp "$(command -v gpudedisp)" to/bin/gpudedisp
+    copy_tools to/bin gpudedisp
     options="-q -nobary -nsub 8 -lodm 47 -numdms 1"
     to/bin/prepsubband $options -o a "$srcdir/tests/golden/g8.fil"
     gpudedisp $options -o b "$srcdir/tests/golden/g8.fil"

@@ -115,3 +115,12 @@ await_receiver() {
     done
     return 1
 }
+
+# copy_tools DIR TOOL...: copies programs, and the library that they look for beside their folder.
+copy_tools() {
+    local dir=$1 tool
+    shift
+    mkdir -p "$dir" "$dir/../lib"
+    cp -L "$builddir/lib/libpsrkit.so.0" "$dir/../lib/"
+    for tool; do cp "$builddir/bin/$tool" "$dir/"; done
+}

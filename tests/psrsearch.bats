@@ -276,8 +276,7 @@ same_search() {
 
 # tools_here: bin/ has a psrsearch whose tools may be replaced.
 tools_here() {
-    mkdir bin
-    for tool in $tools; do cp "$builddir/bin/$tool" bin/; done
+    copy_tools bin $tools
     run="bin/$run"
 }
 
@@ -298,7 +297,7 @@ tools_here() {
     printf '#!/bin/sh\nkill -SEGV $$\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
     one_line 'step sift failed with signal 11'
-    cp "$builddir/bin/accelsift" bin/
+    copy_tools bin accelsift
     $run x.fil 2>said
     [[ $(begun) == "sift fold "* ]]
     # A full disk.
@@ -442,7 +441,7 @@ waits_for() {
     mkdir bin
     for tool in "$builddir"/bin/*; do ln -s "$tool" bin/; done
     rm -f bin/psrsearch bin/psrreport
-    cp "$(readlink -f "$builddir/bin/psrsearch")" bin/psrsearch
+    copy_tools bin psrsearch
     printf '#!/bin/sh\necho "psrreport: no ink" >&2\nexit 1\n' >bin/psrreport
     chmod +x bin/psrreport
     run -0 --separate-stderr bin/$run -json x.fil

@@ -156,7 +156,7 @@ END
     [[ $output == *lock* ]]
     kill -KILL -- -"$first"
     wait $first 2>/dev/null || true
-    cp "$builddir/bin/gpudedisp" bin/
+    copy_tools bin gpudedisp
     $go --unlock
     run -0 $go
     [[ $output == *'1 of 1 observations searched: results/report.html'* ]]

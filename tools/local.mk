@@ -1,19 +1,48 @@
 # The tools: each a folder, beside the command line that they share.
 
+# The library as an object, not as libtool's: a program in the build is no script, and finds it as an installed one does.
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
-tools_shared = tools/common/cli.c tools/common/cli.h tools/common/cli_nearest.c \
-	tools/common/cli_table.c tools/common/run.c tools/common/run.h
-tools_observation = tools/common/observation_options.c
-tools_canvas = \
+tools_ldadd = tools/libcommon.la $(shared_library)
+tools_ldflags = $(AM_LDFLAGS) -Wl,-rpath,$(TOOLS_RPATH)
+
+noinst_LTLIBRARIES += tools/libcommon.la
+tools_libcommon_la_CPPFLAGS = $(tools_cppflags) $(CAIRO_CFLAGS)
+tools_libcommon_la_SOURCES = \
+	tools/common/cli.c \
+	tools/common/cli.h \
+	tools/common/cli_nearest.c \
+	tools/common/cli_table.c \
+	tools/common/folder.c \
+	tools/common/folder.h \
+	tools/common/fourier_options.c \
+	tools/common/fourier_options.h \
+	tools/common/fourier_table.c \
+	tools/common/gnuplot.c \
+	tools/common/gnuplot.h \
+	tools/common/gnuplot_run.c \
+	tools/common/gnuplot_run.h \
+	tools/common/json_read.c \
+	tools/common/json_read.h \
+	tools/common/observation_options.c \
+	tools/common/planeplot.c \
+	tools/common/planeplot.h \
+	tools/common/pulseplot.c \
+	tools/common/pulseplot.h \
+	tools/common/quote.c \
+	tools/common/quote.h \
+	tools/common/run.c \
+	tools/common/run.h
+common_pictures = \
 	tools/common/canvas.c \
 	tools/common/canvas.h \
 	tools/common/canvas_column.c \
 	tools/common/canvas_column.h \
 	tools/common/png.c \
 	tools/common/png.h
-tools_fourier = tools/common/fourier_options.c tools/common/fourier_options.h tools/common/fourier_table.c
-tools_json_read = tools/common/json_read.c tools/common/json_read.h
-tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h tools/common/gnuplot_run.c tools/common/gnuplot_run.h
+if HAVE_CAIRO
+tools_libcommon_la_SOURCES += $(common_pictures)
+endif
+EXTRA_DIST += $(common_pictures)
 
 bin_PROGRAMS += \
 	bin/accelsift \
@@ -31,10 +60,9 @@ bin_PROGRAMS += \
 	bin/spcoincidence
 
 bin_accelsift_CPPFLAGS = $(tools_cppflags)
+bin_accelsift_LDADD = $(tools_ldadd)
+bin_accelsift_LDFLAGS = $(tools_ldflags)
 bin_accelsift_SOURCES = \
-	$(tools_shared) \
-	tools/common/json_read.c \
-	tools/common/json_read.h \
 	tools/accelsift/folds.c \
 	tools/accelsift/folds.h \
 	tools/accelsift/main.c \
@@ -42,15 +70,17 @@ bin_accelsift_SOURCES = \
 	tools/accelsift/options.h
 
 bin_spcoincidence_CPPFLAGS = $(tools_cppflags)
+bin_spcoincidence_LDADD = $(tools_ldadd)
+bin_spcoincidence_LDFLAGS = $(tools_ldflags)
 bin_spcoincidence_SOURCES = \
-	$(tools_shared) \
 	tools/spcoincidence/lists.c \
 	tools/spcoincidence/lists.h \
 	tools/spcoincidence/main.c
 
 bin_chi2sig_CPPFLAGS = $(tools_cppflags)
+bin_chi2sig_LDADD = $(tools_ldadd)
+bin_chi2sig_LDFLAGS = $(tools_ldflags)
 bin_chi2sig_SOURCES = \
-	$(tools_shared) \
 	tools/chi2sig/candidates.c \
 	tools/chi2sig/chi2sig.h \
 	tools/chi2sig/main.c \
@@ -60,11 +90,9 @@ bin_chi2sig_SOURCES = \
 	tools/chi2sig/rows.c
 
 bin_ddplan_CPPFLAGS = $(tools_cppflags)
+bin_ddplan_LDADD = $(tools_ldadd)
+bin_ddplan_LDFLAGS = $(tools_ldflags)
 bin_ddplan_SOURCES = \
-	$(tools_gnuplot) \
-	$(tools_shared) \
-	tools/common/quote.c \
-	tools/common/quote.h \
 	tools/ddplan/cost.c \
 	tools/ddplan/ddplan.h \
 	tools/ddplan/json.c \
@@ -76,10 +104,9 @@ bin_ddplan_SOURCES = \
 	tools/ddplan/text.c
 
 bin_fakebin_CPPFLAGS = $(tools_cppflags)
+bin_fakebin_LDADD = $(tools_ldadd)
+bin_fakebin_LDFLAGS = $(tools_ldflags)
 bin_fakebin_SOURCES = \
-	$(tools_shared) \
-	tools/common/quote.c \
-	tools/common/quote.h \
 	tools/fakebin/add.c \
 	tools/fakebin/fakebin.h \
 	tools/fakebin/main.c \
@@ -93,8 +120,9 @@ bin_fakebin_SOURCES = \
 	tools/fakebin/volt.c
 
 bin_frbbeam_CPPFLAGS = $(tools_cppflags)
+bin_frbbeam_LDADD = $(tools_ldadd)
+bin_frbbeam_LDFLAGS = $(tools_ldflags)
 bin_frbbeam_SOURCES = \
-	$(tools_shared) \
 	tools/frbbeam/main.c \
 	tools/frbbeam/options.c \
 	tools/frbbeam/options.h \
@@ -102,12 +130,9 @@ bin_frbbeam_SOURCES = \
 	tools/frbbeam/report.h
 
 bin_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
+bin_gpuaccel_pulscan_LDADD = $(tools_ldadd)
+bin_gpuaccel_pulscan_LDFLAGS = $(tools_ldflags)
 bin_gpuaccel_pulscan_SOURCES = \
-	$(tools_fourier) \
-	$(tools_gnuplot) \
-	$(tools_shared) \
-	tools/common/planeplot.c \
-	tools/common/planeplot.h \
 	tools/gpuaccel-pulscan/batch.c \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
 	tools/gpuaccel-pulscan/load.c \
@@ -120,13 +145,9 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan/table.c
 
 bin_gpudedisp_CPPFLAGS = $(tools_cppflags)
+bin_gpudedisp_LDADD = $(tools_ldadd)
+bin_gpudedisp_LDFLAGS = $(tools_ldflags)
 bin_gpudedisp_SOURCES = \
-	$(tools_fourier) \
-	$(tools_gnuplot) \
-	$(tools_observation) \
-	$(tools_shared) \
-	tools/common/pulseplot.c \
-	tools/common/pulseplot.h \
 	tools/gpudedisp/beams.c \
 	tools/gpudedisp/beams.h \
 	tools/gpudedisp/line_output.c \
@@ -141,8 +162,9 @@ bin_gpudedisp_SOURCES = \
 	tools/gpudedisp/table.c
 
 bin_gpudigifil_CPPFLAGS = $(tools_cppflags)
+bin_gpudigifil_LDADD = $(tools_ldadd)
+bin_gpudigifil_LDFLAGS = $(tools_ldflags)
 bin_gpudigifil_SOURCES = \
-	$(tools_shared) \
 	tools/gpudigifil/main.c \
 	tools/gpudigifil/options.c \
 	tools/gpudigifil/options.h \
@@ -150,9 +172,9 @@ bin_gpudigifil_SOURCES = \
 	tools/gpudigifil/report.h
 
 bin_gpufold_CPPFLAGS = $(tools_cppflags)
+bin_gpufold_LDADD = $(tools_ldadd)
+bin_gpufold_LDFLAGS = $(tools_ldflags)
 bin_gpufold_SOURCES = \
-	$(tools_observation) \
-	$(tools_shared) \
 	tools/gpufold/candidates.c \
 	tools/gpufold/gpufold.h \
 	tools/gpufold/harmonics.c \
@@ -161,47 +183,42 @@ bin_gpufold_SOURCES = \
 	tools/gpufold/options.c \
 	tools/gpufold/output.c \
 	tools/gpufold/table.c
-pictures_yes = $(tools_canvas) tools/gpufold/picture.c tools/gpufold/picture_text.c
+pictures_yes = tools/gpufold/picture.c tools/gpufold/picture_text.c
 pictures_no = tools/gpufold/picture_none.c
 if HAVE_CAIRO
 bin_gpufold_SOURCES += $(pictures_yes)
 bin_gpufold_CPPFLAGS += $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
-bin_gpufold_LDADD = $(LDADD) $(CAIRO_LIBS) $(ZLIB_LIBS)
+bin_gpufold_LDADD += $(CAIRO_LIBS) $(ZLIB_LIBS)
 else
 bin_gpufold_SOURCES += $(pictures_no)
 endif
 EXTRA_DIST += $(pictures_yes) $(pictures_no)
 
 bin_gpurfifind_CPPFLAGS = $(tools_cppflags)
+bin_gpurfifind_LDADD = $(tools_ldadd)
+bin_gpurfifind_LDFLAGS = $(tools_ldflags)
 bin_gpurfifind_SOURCES = \
-	$(tools_observation) \
-	$(tools_shared) \
 	tools/gpurfifind/main.c \
 	tools/gpurfifind/options.c \
 	tools/gpurfifind/options.h \
 	tools/gpurfifind/picture.h \
 	tools/gpurfifind/report.c \
 	tools/gpurfifind/report.h
-rfi_pictures_yes = $(tools_canvas) tools/gpurfifind/picture.c tools/gpurfifind/picture_text.c
+rfi_pictures_yes = tools/gpurfifind/picture.c tools/gpurfifind/picture_text.c
 rfi_pictures_no = tools/gpurfifind/picture_none.c
 if HAVE_CAIRO
 bin_gpurfifind_SOURCES += $(rfi_pictures_yes)
 bin_gpurfifind_CPPFLAGS += $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
-bin_gpurfifind_LDADD = $(LDADD) $(CAIRO_LIBS) $(ZLIB_LIBS)
+bin_gpurfifind_LDADD += $(CAIRO_LIBS) $(ZLIB_LIBS)
 else
 bin_gpurfifind_SOURCES += $(rfi_pictures_no)
 endif
 EXTRA_DIST += $(rfi_pictures_yes) $(rfi_pictures_no)
 
 bin_psrreport_CPPFLAGS = $(tools_cppflags)
-bin_psrreport_LDADD = $(LDADD) $(ERFA_LIBS)
+bin_psrreport_LDADD = $(tools_ldadd) $(ERFA_LIBS)
+bin_psrreport_LDFLAGS = $(tools_ldflags)
 bin_psrreport_SOURCES = \
-	$(tools_json_read) \
-	$(tools_shared) \
-	tools/common/folder.c \
-	tools/common/folder.h \
-	tools/common/quote.c \
-	tools/common/quote.h \
 	tools/psrreport/candidates.c \
 	tools/psrreport/candyjar.c \
 	tools/psrreport/folder.c \
@@ -224,7 +241,7 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/sift.c \
 	tools/psrreport/steps.c \
 	tools/psrreport/views.c
-report_plots_yes = $(tools_canvas) tools/psrreport/plot.c tools/psrreport/plot_burst.c
+report_plots_yes = tools/psrreport/plot.c tools/psrreport/plot_burst.c
 report_plots_no = tools/psrreport/plot_none.c
 if HAVE_CAIRO
 bin_psrreport_SOURCES += $(report_plots_yes)
@@ -236,14 +253,9 @@ endif
 EXTRA_DIST += $(report_plots_yes) $(report_plots_no)
 
 bin_psrsearch_CPPFLAGS = $(tools_cppflags)
+bin_psrsearch_LDADD = $(tools_ldadd)
+bin_psrsearch_LDFLAGS = $(tools_ldflags)
 bin_psrsearch_SOURCES = \
-	$(tools_json_read) \
-	$(tools_observation) \
-	$(tools_shared) \
-	tools/common/folder.c \
-	tools/common/folder.h \
-	tools/common/quote.c \
-	tools/common/quote.h \
 	tools/psrsearch/files.c \
 	tools/psrsearch/log.c \
 	tools/psrsearch/main.c \

@@ -12,9 +12,9 @@
 #ifndef PSR_FORMATS_PSRFITS_H
 #define PSR_FORMATS_PSRFITS_H
 
+#include "cfitsio.h"
 #include "polarisation.h"
 
-#include <fitsio.h>
 #include <psrkit/source.h>
 
 struct psr_fits_column {
@@ -27,6 +27,7 @@ struct psr_fits_column {
 
 /* A file open at its SUBINT table, and how a row of it is laid out. */
 struct psr_fits {
+    struct psr_cfitsio lib;
     fitsfile *fptr;
     char *path;      /* owned */
     int fd;          /* of the file, -1 where it is compressed */

@@ -22,8 +22,8 @@ psr_status psr_fits_open_bytes(struct psr_fits *f, int64_t *bytes, psr_err *err)
     LONGLONG header, data, end;
     struct stat st;
     int status = 0;
-    fits_url_type(f->fptr, type, &status);
-    fits_get_hduaddrll(f->fptr, &header, &data, &end, &status);
+    f->lib.url_type(f->fptr, type, &status);
+    f->lib.get_hduaddrll(f->fptr, &header, &data, &end, &status);
     if (status)
         return psr_fits_fail(f, status, "place of SUBINT", err);
     *bytes = INT64_MAX;
@@ -57,7 +57,7 @@ static psr_status read_row(const struct psr_fits *f, int64_t row, int64_t first,
     int status = 0;
     if (f->fd >= 0)
         return read_file(f, row, first, n, to, err);
-    fits_read_tblbytes(f->fptr, row, first + 1, (LONGLONG)n, to, &status);
+    f->lib.read_tblbytes(f->fptr, row, first + 1, (LONGLONG)n, to, &status);
     if (!status)
         return PSR_OK;
     snprintf(what, sizeof what, "row %lld, byte %lld", (long long)row, (long long)first);

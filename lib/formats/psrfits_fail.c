@@ -18,9 +18,9 @@ static psr_status status_code(int status)
 psr_status psr_fits_fail(const struct psr_fits *f, int status, const char *what, psr_err *err)
 {
     char text[FLEN_STATUS], detail[FLEN_ERRMSG] = "";
-    fits_get_errstatus(status, text);
-    fits_read_errmsg(detail);
-    fits_clear_errmsg();
+    f->lib.get_errstatus(status, text);
+    f->lib.read_errmsg(detail);
+    f->lib.clear_errmsg();
     return psr_fail(err, status_code(status), "%s: %s: %s (cfitsio %d)%s%s", f->path, what, text,
                     status, *detail ? ": " : "", detail);
 }

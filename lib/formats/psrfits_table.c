@@ -62,12 +62,14 @@ psr_status psr_fits_open(struct psr_fits *f, const char *path, psr_err *err)
     int status = 0;
     psr_status code = check_file(path, err);
     f->fd = -1;
+    if (!code)
+        code = psr_cfitsio_load(&f->lib, path, err);
     if (code)
         return code;
     f->path = strdup(path);
     if (!f->path)
         return psr_fail_nomem(err, "a file name", (double)strlen(path));
-    if (fits_open_diskfile(&f->fptr, path, READONLY, &status))
+    if (f->lib.open_diskfile(&f->fptr, path, READONLY, &status))
         return psr_fits_fail(f, status, "no FITS file", err);
     return check_kind(f, err);
 }
@@ -76,9 +78,9 @@ void psr_fits_shut(struct psr_fits *f)
 {
     int status = 0;
     if (f->fptr)
-        fits_close_file(f->fptr, &status);
+        f->lib.close_file(f->fptr, &status);
     if (status)
-        fits_clear_errmsg();
+        f->lib.clear_errmsg();
     if (f->fd >= 0)
         close(f->fd);
     free(f->path);
@@ -90,9 +92,9 @@ psr_status psr_fits_enter(struct psr_fits *f, psr_err *err)
     int status = 0;
     LONGLONG nrow;
     char name[] = "SUBINT";
-    if (fits_movnam_hdu(f->fptr, BINARY_TBL, name, 0, &status))
+    if (f->lib.movnam_hdu(f->fptr, BINARY_TBL, name, 0, &status))
         return psr_fits_fail(f, status, "no SUBINT table", err);
-    if (fits_get_num_rowsll(f->fptr, &nrow, &status))
+    if (f->lib.get_num_rowsll(f->fptr, &nrow, &status))
         return psr_fits_fail(f, status, "NAXIS2 of SUBINT", err);
     psr_status code = psr_fits_count(f, "NAXIS1", 1, INT64_MAX / 2, &f->row_bytes, err);
     if (code)
@@ -112,9 +114,9 @@ psr_status psr_fits_enter(struct psr_fits *f, psr_err *err)
 static bool read_key(const struct psr_fits *f, int type, const char *key, void *value)
 {
     int status = 0;
-    fits_write_errmark();
-    fits_read_key(f->fptr, type, key, value, NULL, &status);
-    fits_clear_errmark();
+    f->lib.write_errmark();
+    f->lib.read_key(f->fptr, type, key, value, NULL, &status);
+    f->lib.clear_errmark();
     return !status;
 }
 
@@ -200,11 +202,11 @@ static bool read_card(const struct psr_fits *f, int i, char name[FLEN_KEYWORD],
     char card[FLEN_CARD], comment[FLEN_COMMENT];
     int status = 0, n;
     *value = '\0';
-    fits_write_errmark();
-    fits_read_record(f->fptr, i, card, &status);
-    fits_get_keyname(card, name, &n, &status);
-    fits_parse_value(card, value, comment, &status);
-    fits_clear_errmark();
+    f->lib.write_errmark();
+    f->lib.read_record(f->fptr, i, card, &status);
+    f->lib.get_keyname(card, name, &n, &status);
+    f->lib.parse_value(card, value, comment, &status);
+    f->lib.clear_errmark();
     strip_quotes(value);
     return !status && *value;
 }
@@ -218,7 +220,7 @@ psr_status psr_fits_check_twice(const struct psr_fits *f, psr_err *err)
     enum { NUSED = sizeof used / sizeof *used };
     char value[NUSED][FLEN_VALUE] = {{0}}, name[FLEN_KEYWORD], again[FLEN_VALUE];
     int n = 0, room, status = 0;
-    if (fits_get_hdrspace(f->fptr, &n, &room, &status))
+    if (f->lib.get_hdrspace(f->fptr, &n, &room, &status))
         return psr_fits_fail(f, status, "its header", err);
     for (int i = 1; i <= n; i++) {
         int k = 0;
@@ -294,9 +296,9 @@ psr_status psr_fits_find(const struct psr_fits *f, const char *name, struct psr_
     int number = 0, status = 0;
     *column = (struct psr_fits_column){0};
     snprintf(wanted, sizeof wanted, "%s", name);
-    fits_write_errmark();
-    fits_get_colnum(f->fptr, CASEINSEN, wanted, &number, &status);
-    fits_clear_errmark();
+    f->lib.write_errmark();
+    f->lib.get_colnum(f->fptr, CASEINSEN, wanted, &number, &status);
+    f->lib.clear_errmark();
     if (status == COL_NOT_UNIQUE)
         return psr_fail(err, PSR_EFORMAT, "%s: SUBINT has more than one column %s", f->path, name);
     if (status)
