@@ -54,7 +54,7 @@ circles() {
         objects=()
         while read -r source; do
             object=$builddir/$(dirname "$source")/bin_${tool//-/_}-$(basename "$source" .c).o
-            [[ $source != tools/common/* ]] || object=$builddir/tools/common/.libs/tools_libcommon_la-$(basename "$source" .c).o
+            [[ $source != tools/common/* ]] || object=$builddir/tools/common/.libs/libcommon_la-$(basename "$source" .c).o
             [ ! -f "$object" ] || objects+=("$object")
         done < <(cd "$srcdir" && find "tools/$tool" tools/common -name '*.c')
         [ ${#objects[@]} -gt 2 ]
