@@ -88,6 +88,31 @@ static double find_nearest(const struct scene *s, double sweep, double v, double
     return fmax(at, s->d.dispersed_from);
 }
 
+/* The same for the greatest one, in steps of so much. */
+static double find_furthest(double sweep, double v, double snr, double step)
+{
+    double at = sweep;
+    for (; at < 1e5; at += step) {
+        const double c = share_of(at - sweep, v);
+        if ((1 - c) / (1 + c) > 9 / (snr * snr))
+            break;
+    }
+    return at;
+}
+
+/* Whether the best DM is below those of pulses, and so are most that fit.  Adds to *close if it is too close to say. */
+static bool judge_below(const struct scene *s, const struct psr_event *e, bool *close)
+{
+    const double sweep = (double)(s->sweep[e->trial] * s->scale[e->trial]),
+                 v = (double)length_of(s, e);
+    const double least = s->d.dispersed_from, step = v / 100;
+    const double furthest = find_furthest(sweep, v, e->snr, step);
+    if (sweep >= least)
+        return false;
+    *close |= fabs(furthest - 10 * least) < 2 * step;
+    return furthest < 10 * least;
+}
+
 /* Adds to *may, 1: undispersed, 2: undispersed and dispersed; returned: whether it is too close to say. */
 static bool compare_with(const struct scene *s, const struct psr_event *e,
                          const struct psr_event *flat, unsigned *may)
@@ -120,7 +145,8 @@ static int judge_dm(struct scene *s, const struct psr_event *e)
             from < begin_of(s, e) + length_of(s, e) + sweep)
             close |= compare_with(s, e, f, &may);
     }
-    return close ? -1 : may & 1 ? PSR_PULSE_DM0 : may || unseen ? PSR_PULSE_DM_UNKNOWN : 0;
+    const bool below = (may || unseen) && judge_below(s, e, &close);
+    return close ? -1 : may & 1 || below ? PSR_PULSE_DM0 : may || unseen ? PSR_PULSE_DM_UNKNOWN : 0;
 }
 
 static bool judge_edge(const struct scene *s, const struct psr_event *e)
@@ -195,10 +221,23 @@ static void test_examples(void)
         {"a spark of S/N 30 at DM 0", PSR_PULSE_DM0, {30, 1000, 20, 0}, {30, 1000, 20, 0}},
         {"its flank", PSR_PULSE_DM0, {11, 985, 40, 2}, {30, 1000, 20, 0}},
         {"a pulse that crosses it", 0, {15, 700, 20, 20}, {30, 1000, 20, 0}},
-        {"a pulse at DM 0 that is longer than any sweep",
-         PSR_PULSE_DM_UNKNOWN,
+        {"a spark longer than the least sweep",
+         PSR_PULSE_DM0,
          {30, 1000, 300, 0},
          {30, 1000, 300, 0}},
+        {"a short and weak spark", PSR_PULSE_DM0, {7, 1000, 60, 0}, {7, 1000, 60, 0}},
+        {"a pulse at DM 0 that high DMs fit, too",
+         PSR_PULSE_DM_UNKNOWN,
+         {9, 1000, 300, 0},
+         {9, 1000, 300, 0}},
+        {"the same, longer and bright",
+         PSR_PULSE_DM_UNKNOWN,
+         {30, 1000, 900, 0},
+         {30, 1000, 900, 0}},
+        {"a long one whose best DM is that of a pulse",
+         PSR_PULSE_DM_UNKNOWN,
+         {9, 1000, 80, 1},
+         {9, 1015, 80, 0}},
         {"a pulse of S/N 17 with a sweep of twice its width",
          0,
          {17, 1000, 60, 4},

@@ -294,8 +294,10 @@ struct psr_marks_desc {
  *    psr_dispersed_share(D, v): it is no better than at DM 0, and what is there shines through.
  *  - It may be dispersed if r <= c(d) s + 3 sqrt(1 - c(d)^2), with d the sweep nearest to 0 whose S/N differs from s
  *    by no more than noise, (1 - c(D - d)) / (1 + c(D - d)) <= 9 / s^2, and d >= dispersed_from.
- *  - PSR_PULSE_DM0 if for one of the events it may be undispersed, and not dispersed; else PSR_PULSE_DM_UNKNOWN if it may
- *    be undispersed.
+ *  - It is below pulses if D < dispersed_from, and the greatest sweep whose S/N differs from s by no more than noise is at
+ *    most 10 times dispersed_from.
+ *  - PSR_PULSE_DM0 if for one of the events it may be undispersed, and not dispersed, or if it may be undispersed and is
+ *    below pulses; else PSR_PULSE_DM_UNKNOWN if it may be undispersed.
  *  - PSR_PULSE_EDGE if at most v samples are between it and samples of its series that a gap takes.
  * Other marks stay.
  * Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM */

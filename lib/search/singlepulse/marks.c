@@ -10,6 +10,9 @@
  * and how much more of what is not dispersed shines through where it does not fill the band evenly. */
 static const double DISPERSED_SIGMA = 3, FLAT_SIGMA = 2, UNEVEN = 2;
 
+/* Sweeps of the least DM of pulses below which few pulses have theirs. */
+static const double NEARBY = 10;
+
 /* A boxcar on the common clock: [first, end). */
 struct box {
     int64_t first, end;
@@ -101,16 +104,26 @@ struct trial_dm {
                                        standard deviation; that of an S/N at its DM if it is not */
 };
 
-/* Of the DMs that fit a pulse as well as the best one does, in its noise, the nearest to DM 0 at which there are
- * dispersed pulses. */
-static double nearest_delay(const struct marker *m, const struct trial_dm *p)
+/* Delays from the best one on that fit a pulse as well as that does, in its noise. */
+static double fitting_range(const struct trial_dm *p)
 {
     const double noise = DISPERSED_SIGMA / p->box.snr, width = (double)(p->box.end - p->box.first);
     const double share = (1 - noise * noise) / (1 + noise * noise);
-    double range = INFINITY;
-    if (share > 0)
-        range = width * sqrt((pow(share, -4) - 1) / 0.462);
-    return fmax(m->d->dispersed_from, p->sweep - range);
+    return share > 0 ? width * sqrt((pow(share, -4) - 1) / 0.462) : INFINITY;
+}
+
+/* Of the DMs that fit a pulse, the nearest to DM 0 at which there are dispersed pulses. */
+static double nearest_delay(const struct marker *m, const struct trial_dm *p)
+{
+    return fmax(m->d->dispersed_from, p->sweep - fitting_range(p));
+}
+
+/* Whether a pulse that may be at DM 0 is no dispersed one by its best DM: few of those lie below the least DM by their
+ * noise, unless they are so long or so weak that any DM fits. */
+static bool is_below_pulses(const struct marker *m, const struct trial_dm *p)
+{
+    const double least = m->d->dispersed_from;
+    return p->sweep < least && p->sweep + fitting_range(p) <= NEARBY * least;
 }
 
 static double scatter_of(double share)
@@ -173,7 +186,7 @@ static unsigned mark_dm(const struct marker *m, const struct psr_event *event)
             return PSR_PULSE_DM0;
         mark = PSR_PULSE_DM_UNKNOWN;
     }
-    return mark;
+    return mark && is_below_pulses(m, &p) ? PSR_PULSE_DM0 : mark;
 }
 
 /* --- edges ------------------------------------------------------------------------------------ */
