@@ -168,6 +168,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/read_file.c \
 	lib/base/read_file.h \
 	lib/base/status.c \
+	lib/base/stop.h \
 	lib/base/text_lines.c \
 	lib/base/threads.c \
 	lib/base/threads.h \

@@ -47,6 +47,24 @@ setup() {
     done
 }
 
+@test "a signal is heeded within a second by searches of any size" {
+    fakebin -q -dat -period 20 -dm 10 -tobs 20 -tsamp 64 -seed 1 -o a
+    fakebin -q -period 0 -nchans 128 -nbits 8 -tsamp 64 -tobs 30 -fch1 1500 -foff 2 -seed 1 -o a.fil
+    long() {
+        "$@" 2>err &
+        sleep 1.5
+        ends_soon $! 1 >told || { cat told; false; }
+        grep -qx 'exit code 143' told || { cat told err; false; }
+        [ ! -s err ]
+    }
+    long gpuaccel-pulscan -q -search matched -zmax 20 -wmax 1000 -numharm 2 a_DM10.00.dat
+    long gpuaccel-pulscan -q -compat presto -zmax 20 -wmax 1000 -numharm 2 a_DM10.00.dat
+    long gpuaccel-pulscan -q -zmax 60000 a_DM10.00.dat
+    long gpudedisp -q -nobary -singlepulse -nowrite -halve 4 -lodm 0 -dmstep 1 -numdms 400 -o x a.fil
+    leaves_no '*ACCEL*'
+    leaves_no 'x[._]*'
+}
+
 # wide.fil: 6000 spectra of 16384 channels, a hole but for the header.
 make_wide() {
     fakebin -q -period 0 -nchans 16384 -nbits 8 -tsamp 1000 -tobs 0.001 -fch1 1500 -foff 0.01 -seed 1 -o wide.fil

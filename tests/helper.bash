@@ -124,3 +124,13 @@ copy_tools() {
     cp -L "$builddir/lib/libpsrkit.so.0" "$dir/../lib/"
     for tool; do cp "$builddir/bin/$tool" "$dir/"; done
 }
+
+# ends_soon PID SECONDS: it ends within so long after SIGTERM.
+ends_soon() {
+    local since=${EPOCHREALTIME/./}
+    kill -TERM "$1"
+    wait "$1" || echo "exit code $?"
+    local took=$((${EPOCHREALTIME/./} - since))
+    echo "took $took us"
+    [ "$took" -lt "$(($2 * 1000000))" ]
+}

@@ -334,16 +334,6 @@ chain() {
     cmp b.fil c.fil
 }
 
-# ends_soon PID SECONDS: it ends within so long after SIGTERM.
-ends_soon() {
-    local since=${EPOCHREALTIME/./}
-    kill -TERM "$1"
-    wait "$1" || echo "exit code $?"
-    local took=$((${EPOCHREALTIME/./} - since))
-    echo "took $took us"
-    [ "$took" -lt "$(($2 * 1000000))" ]
-}
-
 @test "SIGTERM ends the wait for a sender that is silent, before and after it began" {
     [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
     mkfifo pipe

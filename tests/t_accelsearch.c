@@ -539,6 +539,65 @@ static void refuse(struct psr_accelsearch_desc d, psr_status want, const char *f
     ok(st == want && !plan && !strcmp(err.field, field), "%s", err.msg);
 }
 
+/* Asked so often, "limit" times, the caller wants an end; 0: never. */
+struct patience {
+    long asked, limit;
+};
+
+static bool is_tired(void *ctx)
+{
+    struct patience *p = ctx;
+    long asked;
+#pragma omp atomic capture
+    asked = ++p->asked;
+    return p->limit && asked >= p->limit;
+}
+
+static psr_status search_patiently(const struct psr_accelsearch_desc *d, const float *x,
+                                   struct patience *p, psr_err *err)
+{
+    struct psr_accelsearch_desc mine = *d;
+    struct psr_accelsearch_result found;
+    const struct psr_accelsearch_input in = {.x = x};
+    psr_accelsearch *plan;
+    mine.should_stop = is_tired;
+    mine.ctx = p;
+    psr_status st = psr_accelsearch_create(&plan, &mine, err);
+    if (!st)
+        st = psr_accelsearch_execute(plan, &in, &found, err);
+    psr_accelsearch_destroy(plan);
+    return st;
+}
+
+/* Templates, bounds, sums and measurements all end when asked to. */
+static void test_stop(uint64_t *random)
+{
+    float *x = make_noise(random);
+    for (int compat = 0; compat < 2; compat++) {
+        const struct psr_accelsearch_desc d = {.size = sizeof d,
+                                               .nbin = NBIN,
+                                               .zmax = 8,
+                                               .wmax = 40,
+                                               .numharm = 2,
+                                               .sigma = 1,
+                                               .rlo = 20,
+                                               .compat = compat,
+                                               .compat_jerk = compat,
+                                               .backend = "cpu"};
+        struct patience whole = {0, 0};
+        psr_err err = {.msg = ""};
+        psr_status st = search_patiently(&d, x, &whole, &err);
+        ok(!st && whole.asked > 50, "compat %d: asked %ld times: %s", compat, whole.asked, err.msg);
+        int wrong = 0;
+        for (int k = 0; k < 12; k++) {
+            struct patience p = {0, 1 + (whole.asked - 1) * k / 11};
+            wrong += search_patiently(&d, x, &p, &err) != PSR_ESTOPPED;
+        }
+        ok(wrong == 0, "compat %d: stops wherever it is asked to: %d do not", compat, wrong);
+    }
+    free(x);
+}
+
 static void test_statuses(void)
 {
     const struct psr_span span = {5, -1};
@@ -585,6 +644,7 @@ int main(void)
     test_series(&random);
     test_longest();
     test_harmonics(&random);
+    test_stop(&random);
     test_statuses();
     return done_testing();
 }

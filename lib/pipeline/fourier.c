@@ -125,6 +125,8 @@ static psr_status describe_boxes(const struct psr_fourier *f, struct psr_pulscan
     b->compat = d->pulscan;
     b->nthread = (int)d->ncpus;
     b->mem_bytes = d->mem_bytes;
+    b->should_stop = d->should_stop;
+    b->ctx = d->ctx;
     return PSR_OK;
 }
 
@@ -164,6 +166,8 @@ static psr_status describe_matched(const struct psr_fourier *f, struct psr_accel
         .nthread = (int)d->ncpus,
         .mem_bytes = d->mem_bytes,
         .batch = d->boxes ? 1 : f->batch,
+        .should_stop = d->should_stop,
+        .ctx = d->ctx,
         .backend = d->presto || !strcmp(backend, "hybrid") ? "cpu" : backend,
         .device = device,
     };

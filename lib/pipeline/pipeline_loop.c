@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static psr_status check_stop(const struct psr_pipeline *p, psr_err *err)
+{
+    if (!p->d.should_stop || p->d.live.on || !p->d.should_stop(p->d.ctx))
+        return PSR_OK;
+    return psr_fail(err, PSR_ESTOPPED, "%s: stopped after %lld spectra", p->input.name,
+                    (long long)p->nread);
+}
+
 /* Announces gaps of the input to sinks, before the samples that depend on them. */
 static psr_status announce_gaps(struct psr_pipeline *p, size_t line,
                                 const struct psr_block *spectra, psr_err *err)
@@ -51,7 +59,7 @@ static psr_status run_lines(struct psr_pipeline *p, const struct psr_block *spec
     psr_status st = psr_lines_push(p->lines, spectra, err);
     psr_charge(&p->dedisperse_s, &since_s);
     for (size_t k = 0; k < p->trials.nline && !st; k++)
-        if (!psr_lines_is_full(p->lines, k))
+        if (!psr_lines_is_full(p->lines, k) && !(st = check_stop(p, err)))
             st = run_line(p, k, spectra, err);
     return st;
 }
@@ -144,14 +152,6 @@ psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *
     if (!st && p->d.progress)
         p->d.progress(p->d.ctx, p->nread);
     return st;
-}
-
-static psr_status check_stop(const struct psr_pipeline *p, psr_err *err)
-{
-    if (!p->d.should_stop || p->d.live.on || !p->d.should_stop(p->d.ctx))
-        return PSR_OK;
-    return psr_fail(err, PSR_ESTOPPED, "%s: stopped after %lld spectra", p->input.name,
-                    (long long)p->nread);
 }
 
 psr_status psr_pipeline_turn(struct psr_pipeline *p, bool *last, psr_err *err)

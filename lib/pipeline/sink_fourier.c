@@ -97,6 +97,8 @@ static psr_status create_search(struct fourier *s, psr_err *err)
 {
     psr_status st = psr_copy_desc(&s->what, sizeof s->what, s->d.search, "Fourier search", err);
     s->what.zaplist = &s->zaplist;
+    s->what.should_stop = s->stream.should_stop;
+    s->what.ctx = s->stream.ctx;
     if (s->what.baryv == 0)
         s->what.baryv = s->stream.voverc;
     if (!st && s->d.zaplist)

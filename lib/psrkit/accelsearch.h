@@ -93,6 +93,9 @@ struct psr_accelsearch_desc {
     int64_t mem_bytes;   /* limit on the plan's memory; 0: a quarter of the machine's */
     const char *backend; /* "auto" "cuda" "cpu"; NULL is "auto"; with compat only "cpu" */
     int device;
+
+    bool (*should_stop)(void *ctx); /* polled by any thread, often; NULL: never */
+    void *ctx;
 };
 
 /* A spectrum [nbin][2], or a series [2 nbin].  A GPU copies memory of psr_device_pin fastest. */
@@ -113,12 +116,12 @@ struct psr_accelsearch_result {
 };
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM; PSR_EDEVICE if the requested
- *         backend is not available */
+ *         backend is not available; PSR_ESTOPPED */
 PSR_MUST_CHECK psr_status psr_accelsearch_create(psr_accelsearch **out,
                                                  const struct psr_accelsearch_desc *desc,
                                                  psr_err *err);
 
-/* Status: PSR_ENOMEM; PSR_EDEVICE */
+/* Status: PSR_ENOMEM; PSR_EDEVICE; PSR_ESTOPPED if should_stop returned true */
 PSR_MUST_CHECK psr_status psr_accelsearch_execute(psr_accelsearch *p,
                                                   const struct psr_accelsearch_input *in,
                                                   struct psr_accelsearch_result *result,

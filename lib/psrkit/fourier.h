@@ -68,6 +68,9 @@ struct psr_fourier_desc {
     int64_t mem_bytes;  /* 0: chosen */
     int64_t batch;      /* inputs searched at once; 0: chosen */
     int64_t max_batch;  /* limit of what is chosen; 0: none */
+
+    bool (*should_stop)(void *ctx); /* polled by any thread, often; NULL: never */
+    void *ctx;
 };
 
 void psr_fourier_defaults(struct psr_fourier_desc *d);
@@ -127,7 +130,7 @@ PSR_MUST_CHECK psr_status psr_fourier_whiten(const psr_fourier *f, struct psr_fo
                                              psr_err *err);
 
 /* Searches n inputs of a slot; they must stay valid until their lists are made.
- * Status: PSR_ENOMEM, PSR_EDEVICE */
+ * Status: PSR_ENOMEM, PSR_EDEVICE, PSR_ESTOPPED if should_stop returned true */
 PSR_MUST_CHECK psr_status psr_fourier_execute(psr_fourier *f, size_t slot, size_t n,
                                               struct psr_fourier_input *in, psr_err *err);
 
@@ -147,7 +150,7 @@ struct psr_fourier_result {
 };
 
 /* Merges and measures what was found in input i of the last execute of a slot.
- * Status: PSR_EFORMAT (a sample or bin that is not finite), PSR_ENOMEM, PSR_EDEVICE */
+ * Status: PSR_EFORMAT (a sample or bin that is not finite), PSR_ENOMEM, PSR_EDEVICE, PSR_ESTOPPED */
 PSR_MUST_CHECK psr_status psr_fourier_list(psr_fourier *f, size_t slot, size_t i,
                                            struct psr_fourier_result *result, psr_err *err);
 void psr_fourier_result_clear(struct psr_fourier_result *result);

@@ -100,7 +100,7 @@ struct psr_pipeline_desc {
     bool resume; /* skip trials that an earlier run with the same input and description completed */
     const char *program; /* program name in headers; default "psrkit" */
     struct psr_notes notes;
-    bool (*should_stop)(void *ctx);             /* polled between blocks; NULL: never */
+    bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
     bool clean_auto; /* as psr_clean_auto, with clip_sigma, noclip and zerodm; excludes mask, presto

@@ -100,6 +100,9 @@ struct psr_pulscan_desc {
     int64_t mem_bytes;   /* limit on the plan's memory; 0: a quarter of the machine's */
     const char *backend; /* "auto" "cpu" "cuda" "hybrid"; NULL is "auto" */
     int device;
+
+    bool (*should_stop)(void *ctx); /* polled by any thread, often, on the CPU; NULL: never */
+    void *ctx;
 };
 
 struct psr_pulscan_hit {
@@ -132,7 +135,8 @@ float *psr_pulscan_input(psr_pulscan *p, size_t s);
 
 /* Given:    in [nspec], each [nbin][2], re and im, or [2 nbin] samples; nspec <= batch
  * Returned: result [nspec]
- * Status:   PSR_EINVAL (nspec), PSR_ENOMEM (of hits too: none is dropped), PSR_EDEVICE */
+ * Status:   PSR_EINVAL (nspec), PSR_ENOMEM (of hits too: none is dropped), PSR_EDEVICE,
+ *           PSR_ESTOPPED if should_stop returned true */
 PSR_MUST_CHECK psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const *in,
                                               struct psr_pulscan_result *result, psr_err *err);
 

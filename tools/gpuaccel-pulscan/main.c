@@ -63,6 +63,7 @@ static psr_status prepare(struct accel_job *j)
     j->nthread = psr_count_threads((int)o->fourier.search.ncpus);
     o->fourier.search.zaplist = &j->zaplist;
     o->fourier.search.max_batch = limit_batch();
+    o->fourier.search.should_stop = run_should_stop;
     if (psr_monitor_init(&j->monitor, &j->err) != PSR_OK)
         return j->err.code;
     psr_read_ring_init(&j->ring, &j->monitor, 1);

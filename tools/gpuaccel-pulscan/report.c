@@ -6,6 +6,8 @@
 void accel_report(struct accel_job *j, const char *path, const psr_err *err)
 {
     psr_err named = *err;
+    if (err->code == PSR_ESTOPPED) /* the signal ends the tool */
+        return;
     if (path && !strstr(err->msg, path))
         psr_fail(&named, err->code, "%s: %s", path, err->msg);
     j->code = cli_worse(j->code, cli_report(&j->tool, &named));

@@ -161,7 +161,7 @@ static void search_batches(struct psr_fold_search *s)
     for (size_t i = 0; i < nbatch; i++) {
         const size_t first = s->first_dm + choose_batch(i, nbatch) * per;
         const size_t end = first + per < s->end_dm ? first + per : s->end_dm;
-        if (psr_fold_is_stopped(&s->trials.stop))
+        if (psr_is_stopped(&s->trials.stop))
             continue;
         search_dms(s, &s->worker[psr_thread_number()], first, end);
     }
@@ -176,7 +176,7 @@ static psr_status search_on_cpu(struct psr_fold_search *s, const struct psr_fold
         st = psr_fold_state_make_workers(s, s->nthread, err);
     if (!st)
         search_batches(s);
-    if (!st && psr_fold_is_stopped(&s->trials.stop))
+    if (!st && psr_is_stopped(&s->trials.stop))
         st = psr_fail(err, PSR_ESTOPPED, "stopped");
     for (int i = 0; i < s->nworker && !st; i++)
         merge_found(found, &s->worker[i].found);
@@ -191,7 +191,7 @@ static psr_status search_range(struct psr_fold_search *s, const struct psr_fold_
 {
     struct psr_fold_found new;
     bool done = false;
-    if (psr_fold_is_stopped(&s->trials.stop))
+    if (psr_is_stopped(&s->trials.stop))
         return psr_fail(err, PSR_ESTOPPED, "stopped");
     psr_status st = on_device ? psr_fold_search_device_find(s, range, &new, &done, err) : PSR_OK;
     if (st || !done)

@@ -37,7 +37,7 @@ psr_status psr_fold_state_begin(struct psr_fold_search *s, const struct psr_pfd 
     psr_status st = psr_fold_trials_init(&s->trials, fold, times, err);
     if (st)
         return st;
-    s->trials.stop = (struct psr_fold_stop){s->d.should_stop, s->d.ctx};
+    s->trials.stop = (struct psr_stop){s->d.should_stop, s->d.ctx};
     s->part_stats = calloc(s->trials.npart, sizeof *s->part_stats);
     if (!s->part_stats)
         return psr_fail_nomem(err, "a fold search",
@@ -175,7 +175,7 @@ static void make_parts(const struct psr_fold_search *s, struct psr_fold_worker *
     const size_t size = t->npart * t->nbin;
     memset(w->part, 0, (end - first) * size * sizeof *w->part);
     for (size_t i = 0; i < t->npart; i++)
-        for (size_t dm = first; dm < end && !psr_fold_is_stopped(&t->stop); dm++) {
+        for (size_t dm = first; dm < end && !psr_is_stopped(&t->stop); dm++) {
             const size_t *offset = w->offset + (dm - first) * t->nsub;
             psr_fold_trials_add_bands(t, i, offset, w->part + (dm - first) * size + i * t->nbin);
         }

@@ -121,7 +121,7 @@ static psr_status split_level(struct psr_fold_sums *s, size_t level, const struc
     for (size_t i = 0; i < whole->n; i++)
         for (size_t half = 0; half < 2; half++) {
             size_t first, row;
-            if (i % 1024 == 0 && psr_fold_is_stopped(&s->stop))
+            if (i % 1024 == 0 && psr_is_stopped(&s->stop))
                 return psr_fail(err, PSR_ESTOPPED, "stopped");
             const struct pattern p = take_half(whole->pattern[i], half, level, s->nbin, &first);
             psr_status st = PSR_OK;
@@ -184,7 +184,7 @@ static psr_status add_trials(struct psr_fold_sums *s, const struct psr_fold_tria
     s->ntrial = 0;
     for (size_t tile = r->first_period; tile < r->end_period; tile += TILE)
         for (size_t ipd = r->first_pdot; ipd < r->end_pdot && !is_too_large(s, top); ipd++) {
-            if (psr_fold_is_stopped(&t->stop))
+            if (psr_is_stopped(&t->stop))
                 return psr_fail(err, PSR_ESTOPPED, "stopped");
             psr_fold_trials_delays(t, r->pddot, ipd, delay);
             for (size_t ip = tile; ip < tile + TILE && ip < r->end_period && !st; ip++) {

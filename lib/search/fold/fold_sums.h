@@ -43,7 +43,7 @@ struct psr_fold_sums {
     uint32_t *place; /* [ntrial] (pdot - first pdot) nperiod + period */
     size_t ntrial;
     double table_bytes; /* limit */
-    struct psr_fold_stop stop;
+    struct psr_stop stop;
 };
 
 /* Ranges of trials: those from "first" on and before "end". */

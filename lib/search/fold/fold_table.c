@@ -117,7 +117,7 @@ static void add_level(struct psr_fold_table *t, const struct psr_fold_sums *s, s
                       const struct psr_fold_loops *loops)
 {
     const float *below = t->level[level - 1];
-    for (size_t i = 0; i < s->level[level].n && !psr_fold_is_stopped(&s->stop); i++) {
+    for (size_t i = 0; i < s->level[level].n && !psr_is_stopped(&s->stop); i++) {
         const struct psr_fold_terms *term = &s->level[level].sum[i];
         float *row = t->level[level] + i * s->stride;
         loops->add(row, below + term->left, below + term->right, s->padded);
@@ -131,7 +131,7 @@ static void round_groups(struct psr_fold_table *t, const struct psr_fold_sums *s
 {
     const float *below = t->level[s->ntop ? s->ntop - 1 : 0];
     const float scale = (float)(s->ntop ? t->scale : t->scale / 2);
-    for (size_t i = 0; i < count_rows(s, s->ntop) && !psr_fold_is_stopped(&s->stop); i++) {
+    for (size_t i = 0; i < count_rows(s, s->ntop) && !psr_is_stopped(&s->stop); i++) {
         const uint32_t part = (uint32_t)(i * s->stride);
         const struct psr_fold_terms term =
             s->ntop ? s->level[s->ntop].sum[i] : (struct psr_fold_terms){part, part};
@@ -173,7 +173,7 @@ size_t psr_fold_table_find(const struct psr_fold_table *t, const struct psr_fold
     set_used(s, used);
     const double square = fmin(floor(least * least), INT32_MAX);
     const size_t step = count_at_once(s);
-    while (from < s->ntrial && !psr_fold_is_stopped(&s->stop)) {
+    while (from < s->ntrial && !psr_is_stopped(&s->stop)) {
         const size_t end = from + step < s->ntrial ? from + step : s->ntrial;
         from = psr_fold_loops_choose()->find(t->group, s->trial, s->ngroup, s->padded, used, from,
                                              end, (int32_t)square);

@@ -3,18 +3,9 @@
 #ifndef PSR_SEARCH_FOLD_TRIALS_H
 #define PSR_SEARCH_FOLD_TRIALS_H
 
+#include "base/stop.h"
+
 #include <psrkit/fold.h>
-
-/* Whether the caller asks to stop; ask NULL: never. */
-struct psr_fold_stop {
-    bool (*ask)(void *ctx);
-    void *ctx;
-};
-
-static inline bool psr_fold_is_stopped(const struct psr_fold_stop *stop)
-{
-    return stop->ask && stop->ask(stop->ctx);
-}
 
 /* What the trials of a fold are made of; owns part_s, fdot and fdotdot. */
 struct psr_fold_trials {
@@ -23,7 +14,7 @@ struct psr_fold_trials {
     double *part_s;         /* [npart] when parts begin */
     double *fdot, *fdotdot; /* [npdot] differences from the folded values, Hz/s and Hz/s^2 */
     double high_mhz;        /* centre of the highest channel */
-    struct psr_fold_stop stop;
+    struct psr_stop stop;
 };
 
 /* One trial: its numbers in the lists of the .pfd; pddot as pdot, the middle if none is searched. */

@@ -174,7 +174,7 @@ static psr_status set_plane(struct psr_fold_search *s, const struct psr_fold_tim
     psr_status st = PSR_OK;
     for (r.first_pdot = 0; r.first_pdot < v->npdot && !st; r.first_pdot = r.end_pdot) {
         r.end_pdot = r.first_pdot + rows < v->npdot ? r.first_pdot + rows : v->npdot;
-        if (psr_fold_is_stopped(&s->trials.stop))
+        if (psr_is_stopped(&s->trials.stop))
             st = psr_fail(err, PSR_ESTOPPED, "stopped");
         else if (!(st = psr_fold_state_list(s, times, &r, err)) &&
                  !(st = psr_fold_state_make_workers(s, 1, err))) {

@@ -34,7 +34,7 @@ static psr_status fill(struct cpu *c, const struct psr_accel_search *s, psr_err 
             "%.0f MB",
             2 * s->jmax, 20 * s->lmax, bytes / 1e6, (double)s->mem_bytes / 1e6);
     st = psr_template_bank_create(&c->bank, c->correlator, s->jmax, s->lmax, false, true,
-                                  s->nthread, err);
+                                  s->nthread, &s->stop, err);
     if (st)
         return st;
     return psr_sieve_create(&c->sieve, s, c->correlator, c->bank, bytes, err);

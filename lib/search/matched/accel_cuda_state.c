@@ -75,7 +75,7 @@ static psr_status make_responses(struct psr_accel_cuda *c, psr_err *err)
     psr_status st = psr_correlator_create(&c->correlator, reach, ACCEL_BLOCK, err);
     if (!st)
         st = psr_template_bank_create(&c->bank, c->correlator, s->jmax, s->lmax, false, true,
-                                      s->nthread, err);
+                                      s->nthread, &s->stop, err);
     if (st)
         return st;
     cudaError_t e = send_responses(c);

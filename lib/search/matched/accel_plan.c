@@ -98,6 +98,7 @@ psr_status psr_accel_search_resolve(struct psr_accel_search *s,
         .nthread = psr_count_threads(d->nthread),
         .mem_bytes = psr_count_memory(d->mem_bytes),
         .device = d->device,
+        .stop = {d->should_stop, d->ctx},
     };
     set_bins(s, d);
     set_cuts(s, d);

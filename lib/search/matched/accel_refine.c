@@ -234,7 +234,8 @@ psr_status psr_accel_refine(struct psr_accel_measured *out, const struct psr_acc
         struct psr_accel_cand *cand = &out->cand[k];
         struct psr_accel_harm *harm = out->harm + (cand->harm - out->harm);
         const struct place p = {s, norm, lines, &peaks->peak[k], {NULL}, 0, 0};
-        psr_status st = refine_one(p, cand, harm, &why);
+        psr_status st = psr_is_stopped(&s->stop) ? psr_fail(&why, PSR_ESTOPPED, "stopped")
+                                                 : refine_one(p, cand, harm, &why);
 #pragma omp critical(psr_accel_refine)
         if (st && !all) {
             all = st;

@@ -2,6 +2,8 @@
 #ifndef PSR_SEARCH_MATCHED_ACCEL_SEARCH_H
 #define PSR_SEARCH_MATCHED_ACCEL_SEARCH_H
 
+#include "base/stop.h"
+
 #include <psrkit/accelsearch.h>
 #include <psrkit/series.h>
 #include <psrkit/signif.h>
@@ -26,6 +28,7 @@ struct psr_accel_search {
     int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */
     int device;
+    struct psr_stop stop;
 };
 
 /* A place whose sum is above the cut: half bin i, drift j and jerk l of the highest harmonic. */

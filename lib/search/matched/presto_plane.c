@@ -81,7 +81,7 @@ psr_status psr_presto_fraction_make(struct psr_presto_fraction *f, const struct 
         psr_correlator_create(&f->correlator, f->half, psr_correlator_bins(f->half, f->most), err);
     if (!st)
         st = psr_template_bank_create(&f->bank, f->correlator, f->jmax, f->lmax, true, false,
-                                      s->nthread, err);
+                                      s->nthread, &s->stop, err);
     return st;
 }
 

@@ -227,7 +227,9 @@ psr_status psr_presto_refine(struct psr_accel_measured *out, const struct psr_ac
 #pragma omp for schedule(dynamic)
         for (size_t k = 0; k < peaks->n; k++) {
             struct psr_accel_cand *cand = &out->cand[k];
-            if (!st)
+            if (!st && psr_is_stopped(&s->stop))
+                st = psr_fail(&why, PSR_ESTOPPED, "stopped");
+            else if (!st)
                 st = refine_one(&p, s, photons, &peaks->peak[k], cand,
                                 out->harm + (cand->harm - out->harm), &why);
         }

@@ -252,7 +252,7 @@ static void add_fraction(const struct psr_presto_search *p, struct worker *w,
     const int64_t first = lo / 2, n = (hi + 1) / 2 - first + 1;
     fill_places(p, w->place, i, f->h, f->log, 2 * first);
     psr_presto_block_take(&w->block, p->s, f, in, first, (size_t)n);
-    for (int l = -f->lmax; l <= f->lmax; l++)
+    for (int l = -f->lmax; l <= f->lmax && !psr_is_stopped(&p->s->stop); l++)
         for (int j = -f->jmax; j <= f->jmax; j++) {
             psr_presto_block_row(&w->block, f, j, l, w->block.row);
             add_row(p, w, f, j, l, w->block.row);
@@ -268,7 +268,7 @@ static psr_status search_block(const struct psr_presto_search *p, struct worker 
     const struct psr_presto_fraction *f = p->fraction;
     float *sum = w->sum;
     psr_presto_block_take(&w->block, s, f, in, first, (size_t)p->y.uselen / 2);
-    for (int l = -s->lmax; l <= s->lmax; l++)
+    for (int l = -s->lmax; l <= s->lmax && !psr_is_stopped(&s->stop); l++)
         for (int j = -s->jmax; j <= s->jmax; j++, sum += p->pitch)
             psr_presto_block_row(&w->block, f, j, l, sum);
     psr_status st = note_all(p, w, out, 2 * first, 0);
@@ -277,6 +277,8 @@ static psr_status search_block(const struct psr_presto_search *p, struct worker 
             add_fraction(p, w, ++f, in, 2 * first);
         st = note_all(p, w, out, 2 * first, stage);
     }
+    if (psr_is_stopped(&s->stop)) /* rows are missing then */
+        return psr_fail(&out->err, PSR_ESTOPPED, "stopped");
     return st;
 }
 
@@ -330,6 +332,8 @@ static void make_lower_plane(const struct psr_presto_search *p,
 #pragma omp parallel for schedule(dynamic) num_threads(p->nworker)
     for (int64_t k = 0; k < n; k++) {
         int64_t first = FIRST_BIN + k * step, left = p->y.rlo - first;
+        if (psr_is_stopped(&p->s->stop))
+            continue;
         fill_plane(p, &p->worker[psr_thread_number()], in, first,
                    (size_t)(left < step ? left : step));
     }
@@ -341,7 +345,8 @@ static void make_plane_of_blocks(const struct psr_presto_search *p,
     const int64_t step = p->y.uselen / 2;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nworker)
     for (int64_t k = 0; k < p->y.nblock; k++)
-        fill_plane(p, &p->worker[psr_thread_number()], in, p->y.rlo + k * step, (size_t)step);
+        if (!psr_is_stopped(&p->s->stop))
+            fill_plane(p, &p->worker[psr_thread_number()], in, p->y.rlo + k * step, (size_t)step);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -413,7 +418,10 @@ psr_status psr_presto_search_run(struct psr_presto_search *p,
     }
     for (int64_t first = 0; first < p->y.nblock && !st; first += wave) {
         int64_t left = p->y.nblock - first;
-        st = search_wave(p, in, first, left < wave ? left : wave, found, list, err);
+        if (psr_is_stopped(&p->s->stop))
+            st = psr_fail(err, PSR_ESTOPPED, "stopped");
+        else
+            st = search_wave(p, in, first, left < wave ? left : wave, found, list, err);
     }
     for (int64_t k = 0; k < wave && found; k++)
         for (int stage = 0; stage < PSR_ACCELSEARCH_NSTAGE; stage++)

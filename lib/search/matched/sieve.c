@@ -241,16 +241,20 @@ static void take_template(const struct psr_sieve *v, struct worker *w, size_t t,
     }
 }
 
-static void take_blocks(const struct psr_sieve *v, struct worker *w, struct psr_sieve_strip *t,
-                        size_t first)
+static psr_status take_blocks(const struct psr_sieve *v, struct worker *w,
+                              struct psr_sieve_strip *t, size_t first, psr_err *err)
 {
     size_t n = t->nblock - first < v->together ? t->nblock - first : v->together;
     for (size_t slot = 0; slot < n; slot++)
         take_block(v, w, slot, t->block + (int64_t)(first + slot));
     uint8_t *row = t->code + first * (size_t)cells_of_block(v);
-    for (int l = -t->lmax; l <= t->lmax; l++)
+    for (int l = -t->lmax; l <= t->lmax; l++) {
+        if (psr_is_stopped(&v->s->stop))
+            return psr_fail(err, PSR_ESTOPPED, "stopped");
         for (int j = -t->jmax; j <= t->jmax; j++, row += t->pitch)
             take_template(v, w, psr_template_number(v->bank->jmax, v->bank->lmax, j, l), n, row);
+    }
+    return PSR_OK;
 }
 
 /* Fills the strips; each thread takes some blocks at a time. */
@@ -267,7 +271,7 @@ static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
 #pragma omp for schedule(dynamic) nowait
             for (size_t first = 0; first < t->nblock; first += v->together)
                 if (!st)
-                    take_blocks(v, &w, t, first);
+                    st = take_blocks(v, &w, t, first, &why);
         }
 #pragma omp critical(psr_sieve)
         if (st && !all) {

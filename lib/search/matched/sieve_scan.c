@@ -216,9 +216,12 @@ static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_
     psr_status st = PSR_OK;
     n->first = first;
     memset(n->best, 0, nbest * sizeof *n->best);
-    for (int l = -s->lmax; l <= s->lmax; l++)
+    for (int l = -s->lmax; l <= s->lmax; l++) {
+        if (psr_is_stopped(&s->stop))
+            return psr_fail(err, PSR_ESTOPPED, "stopped");
         for (int j = -s->jmax; j <= s->jmax; j++)
             scan_row(n, j, l, ncell);
+    }
     sum_entries(n);
     for (size_t k = 0; k < nbest && !st; k++)
         if (n->best[k].power > s->cut[k % (size_t)s->nstage]) {

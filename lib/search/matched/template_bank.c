@@ -93,7 +93,8 @@ static psr_status make_template(struct psr_template_bank *b, size_t t, bool samp
     return st;
 }
 
-static psr_status fill(struct psr_template_bank *b, bool sampled, int nthread, psr_err *err)
+static psr_status fill(struct psr_template_bank *b, bool sampled, int nthread,
+                       const struct psr_stop *stop, psr_err *err)
 {
     const size_t reach = (size_t)psr_template_reach(b->jmax, b->lmax);
     psr_status all = PSR_OK;
@@ -108,7 +109,9 @@ static psr_status fill(struct psr_template_bank *b, bool sampled, int nthread, p
             st = psr_fail_nomem(&why, "templates", 48.0 * (double)reach);
 #pragma omp for schedule(dynamic)
         for (size_t t = 0; t < b->n; t++)
-            if (!st)
+            if (!st && stop && psr_is_stopped(stop))
+                st = psr_fail(&why, PSR_ESTOPPED, "stopped");
+            else if (!st)
                 st = make_template(b, t, sampled, maker, k, work, &why);
 #pragma omp critical(psr_template_bank)
         if (st && !all) {
@@ -125,7 +128,7 @@ static psr_status fill(struct psr_template_bank *b, bool sampled, int nthread, p
 
 psr_status psr_template_bank_create(struct psr_template_bank **out, const struct psr_correlator *c,
                                     int jmax, int lmax, bool sampled, bool taps, int nthread,
-                                    psr_err *err)
+                                    const struct psr_stop *stop, psr_err *err)
 {
     struct psr_template_bank *b = calloc(1, sizeof *b);
     *out = NULL;
@@ -137,7 +140,7 @@ psr_status psr_template_bank_create(struct psr_template_bank **out, const struct
     b->correlator = c;
     psr_status st = allocate(b, taps, err);
     if (!st)
-        st = fill(b, sampled, nthread, err);
+        st = fill(b, sampled, nthread, stop, err);
     if (st)
         psr_template_bank_destroy(b);
     else

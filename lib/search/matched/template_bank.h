@@ -4,6 +4,7 @@
 #ifndef PSR_SEARCH_MATCHED_TEMPLATE_BANK_H
 #define PSR_SEARCH_MATCHED_TEMPLATE_BANK_H
 
+#include "base/stop.h"
 #include "correlate.h"
 
 #include <stdbool.h>
@@ -41,11 +42,12 @@ double psr_template_bank_bytes(const struct psr_correlator *c, int jmax, int lma
 /* Given:    sampled   templates with jerk are accelsearch's, psr_response_sample
  *           taps      to be made too
  *           nthread   threads that make them
- * Status:   PSR_ENOMEM */
+ *           stop      NULL: never
+ * Status:   PSR_ENOMEM, PSR_ESTOPPED */
 PSR_MUST_CHECK psr_status psr_template_bank_create(struct psr_template_bank **out,
                                                    const struct psr_correlator *c, int jmax,
                                                    int lmax, bool sampled, bool taps, int nthread,
-                                                   psr_err *err);
+                                                   const struct psr_stop *stop, psr_err *err);
 
 static inline float *psr_template_spectrum(const struct psr_template_bank *b, size_t t, int odd)
 {

@@ -5,6 +5,7 @@
 #ifndef PSR_SEARCH_PULSCAN_BACKEND_H
 #define PSR_SEARCH_PULSCAN_BACKEND_H
 
+#include "base/stop.h"
 #include <psrkit/pulscan.h>
 
 /* Bins [begin, end) are normalised by the medians of bins [first, first + count), which hold them.
@@ -58,6 +59,7 @@ struct psr_pulscan_search {
     int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */
     int device;
+    struct psr_stop stop; /* polled on the CPU */
 };
 
 /* A peak; by_block: the box of most power, the lowest of equals, of one block, z and H, or of a part

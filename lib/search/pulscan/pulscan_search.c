@@ -111,8 +111,9 @@ static void set_floors(struct psr_pulscan_search *s, const struct psr_significan
 {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->nthread)
     for (size_t k = 0; k < s->nharm * s->nz; k++)
-        s->boxes[k].floor =
-            round_down(psr_significance_power(o, sigma, s->harm[k / s->nz], s->z[k % s->nz]));
+        if (!psr_is_stopped(&s->stop))
+            s->boxes[k].floor =
+                round_down(psr_significance_power(o, sigma, s->harm[k / s->nz], s->z[k % s->nz]));
 }
 
 /* Widths are taken together as long as noise puts the widest box of some thousands above the floor
@@ -171,6 +172,7 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_signific
         .nthread = psr_count_threads(d->nthread),
         .mem_bytes = psr_count_memory(d->mem_bytes),
         .device = d->device,
+        .stop = {d->should_stop, d->ctx},
     };
     psr_status st;
     if ((st = set_widths(s, d, err)) || (st = set_stretches(s, err)) || (st = set_zaps(s, d, err)))
@@ -178,9 +180,9 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_signific
     set_boxes(s, d);
     set_significance(o, s, d);
     set_floors(s, o, d->sigma);
-    for (size_t h = 0; h < s->nharm; h++)
+    for (size_t h = 0; h < s->nharm && !psr_is_stopped(&s->stop); h++)
         set_prefilter(s, h);
-    return PSR_OK;
+    return psr_is_stopped(&s->stop) ? psr_fail(err, PSR_ESTOPPED, "stopped") : PSR_OK;
 }
 
 void psr_pulscan_forget(struct psr_pulscan_search *s)

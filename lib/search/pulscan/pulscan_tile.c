@@ -219,6 +219,8 @@ static psr_status search_widths(struct tile *t, size_t z0, size_t z1, psr_err *e
         const int64_t end = t->first + PSR_TILE, from = all->lo > t->first ? all->lo : t->first;
         const int64_t to = all->hi < end ? all->hi : end;
         widen_boxes(t, t->s->z[z] + 1);
+        if (z % 64 == 0 && psr_is_stopped(&t->s->stop))
+            return psr_fail(err, PSR_ESTOPPED, "stopped");
         if (from >= to)
             continue;
         if (t->s->by_block) {
@@ -248,6 +250,8 @@ psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, cons
     const float doubt = 1e-6f * most;
     struct tile tile = {s, harm, first, sum, work + PSR_TILE + widest(s) + 1, .found = found};
     size_t z0 = 0;
+    if (psr_is_stopped(&s->stop))
+        return psr_fail(err, PSR_ESTOPPED, "stopped");
     for (size_t k = 0; k < s->nprefilter[harm]; k++) {
         const int w = prefilter[k].width;
         size_t z1 = z0;
