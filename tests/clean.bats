@@ -159,6 +159,21 @@ refused() {
     fails grep -q narrow pipe.cand
 }
 
+@test "single pulses of which spectra were clipped say so, and weaker ones do not" {
+    fakebin -q -seed 3 -period 0 -nbits 8 -nchans 64 -fch1 1500 -foff -4.6875 -tsamp 256 -tobs 12 \
+        -add "burst t=4 dm=30 width=4e-3 snr=1000" -add "burst t=8 dm=30 width=4e-3 snr=15" -o b.fil
+    search="-q -nobary -nowrite -singlepulse -lodm 0 -dmstep 2 -numdms 30"
+    gpudedisp $search -o c b.fil
+    awk -F'\t' '/^#/ { next } $3 < 6 { bright = $10 == "clip" } $3 > 6 { faint = $10 == "-" } END { exit !(bright && faint) }' c.cand
+    # Also of a pipe, and without clipping not.
+    gpudedisp $search -o p - <b.fil
+    cmp c.cand p.cand
+    gpudedisp $search -noclip -json -o n b.fil
+    fails grep -q clip n.cand
+    gpudedisp $search -halve 1 -o h b.fil
+    fails awk -F'\t' '!/^#/ && $3 < 6 && $10 !~ /clip/ { found = 1 } END { exit !found }' h.cand
+}
+
 @test "-clean auto: the same series from files and streams, on any number of threads, whatever the memory" {
     auto="-q -clean auto -nobary -nopad -lodm 10 -numdms 3"
     gpudedisp $auto -ncpus 1 -o a rfi.fil

@@ -272,6 +272,7 @@ __attribute__((unused)) static psr_clean *make_plan(const struct scene *s, int n
                                          .mask = s->with_mask ? &s->mask : NULL,
                                          .keep = s->with_keep ? s->keep : NULL,
                                          .nthread = nthread,
+                                         .clips = true,
                                      },
                                      &err);
     if (st != PSR_OK) {

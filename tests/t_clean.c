@@ -60,6 +60,37 @@ static void compare_cells(struct consumer *k, const psr_clean *p, const void *bl
     }
 }
 
+/* Ranges of clipped spectra ascend, do not touch, end within what was returned, and hold as many as are counted. */
+static void compare_clips(struct consumer *k, const psr_clean *p, const void *block, size_t n)
+{
+    const struct psr_span *span;
+    int64_t all = 0, end = -1;
+    (void)block;
+    k->nout = psr_clean_clips(p, &span);
+    for (size_t i = 0; i < k->nout; i++) {
+        k->bad += span[i].first <= end || span[i].count < 1;
+        end = span[i].first + span[i].count;
+        all += span[i].count;
+    }
+    k->bad += end > k->at + (int64_t)n || all != psr_clean_clipped(p);
+}
+
+static void test_clips(uint64_t *seed)
+{
+    int bad = 0;
+    size_t most = 0;
+    for (int k = 0; k < 20; k++) {
+        struct scene s;
+        make_scene(&s, seed);
+        struct consumer consumer = {.take = compare_clips, .scene = &s};
+        run_stream(&s, &consumer, seed, 1 + k % 3);
+        most = consumer.nout > most ? consumer.nout : most;
+        bad += consumer.bad;
+        free_scene(&s);
+    }
+    ok(bad == 0 && most > 0, "clipped spectra are told of, whatever the cut (%zu ranges)", most);
+}
+
 static void test_cells(uint64_t *seed)
 {
     int bad = 0;
@@ -254,6 +285,7 @@ int main(void)
     test_in_place(&seed);
     test_cells(&seed);
     test_lost(&seed);
+    test_clips(&seed);
     test_constant_start();
     test_no_numbers(false);
     test_no_numbers(true);

@@ -44,7 +44,8 @@ static void put_marks(struct psr_json *j, unsigned marks)
     } all[PSR_PULSE_NMARK] = {{PSR_PULSE_DM0, "dm0"},
                               {PSR_PULSE_EDGE, "edge"},
                               {PSR_PULSE_NARROW, "narrow"},
-                              {PSR_PULSE_DM_UNKNOWN, "dm?"}};
+                              {PSR_PULSE_DM_UNKNOWN, "dm?"},
+                              {PSR_PULSE_CLIPPED, "clip"}};
     psr_json_begin(j, "marks", PSR_JSON_ARRAY);
     for (int k = 0; k < PSR_PULSE_NMARK; k++)
         if (marks & all[k].mark)

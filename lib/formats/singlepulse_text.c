@@ -21,7 +21,7 @@ psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
 /* Returned: text */
 static const char *name_marks(unsigned marks, char text[32])
 {
-    static const char *const names[PSR_PULSE_NMARK] = {"dm0", "edge", "narrow", "dm?"};
+    static const char *const names[PSR_PULSE_NMARK] = {"dm0", "edge", "narrow", "dm?", "clip"};
     size_t n = 0;
     for (int k = 0; k < PSR_PULSE_NMARK; k++)
         if (marks >> k & 1)

@@ -259,6 +259,11 @@ static psr_status reread(void *ctx, int64_t first, size_t n, float *x, psr_err *
     return psr_reread_read(ctx, first, n, x, err);
 }
 
+static size_t clips(void *ctx, const struct psr_span **span)
+{
+    return psr_stage_clean_clips(ctx, span);
+}
+
 /* So that the spectra of pulses can be looked at. */
 static psr_status create_reread(struct psr_pipeline *p, psr_err *err)
 {
@@ -267,6 +272,8 @@ static psr_status create_reread(struct psr_pipeline *p, psr_err *err)
     psr_status st = p->d.pulses.on ? psr_reread_create(&p->reread, &d, err) : PSR_OK;
     p->stream.reread = p->reread ? reread : NULL;
     p->stream.reread_ctx = p->reread;
+    p->stream.clips = clips;
+    p->stream.clips_ctx = p->clean;
     p->stream.dmconst = p->d.dmconst;
     p->stream.voverc = psr_stage_barycentre_voverc(p->barycentre);
     return st;

@@ -8,7 +8,11 @@
 #include <psrkit/tool.h>
 #include <stdlib.h>
 
-enum { CHUNK = 256 }; /* spectra read at a time */
+enum {
+    CHUNK = 256, /* spectra read at a time */
+    CLIPPED_SHARE =
+        10 /* one in so many spectra of a pulse is clipped: it is brighter than it seems */
+};
 
 /* Sample "first" of a line's series begins with this spectrum. */
 struct place {
@@ -167,6 +171,52 @@ static struct psr_pulse_spectrum_desc describe_part(psr_pulse_spectra *p, const 
     d.nchan = p->npart;
     d.delay = p->part_delay;
     return d;
+}
+
+/* All spectra in which the pulse is, in the part of the band that it was found in. */
+static struct psr_span spectra_of(const psr_pulse_spectra *p, const struct psr_event *e)
+{
+    const struct psr_sink_stream *s = p->stream;
+    const struct psr_sink_line *l = &s->line[line_of(p, e->trial)];
+    const double dm = s->dm[e->trial], moved = 1 + s->voverc,
+                 top_s = psr_delay_s(s->dmconst, dm, psr_obs_highest_mhz(s->obs) * moved),
+                 first_s = psr_delay_s(s->dmconst, dm, l->high_mhz * moved) - top_s,
+                 last_s = psr_delay_s(s->dmconst, dm, l->low_mhz * moved) - top_s;
+    const int64_t late = (int64_t)(fmax(first_s, 0) / s->obs->tsamp_s),
+                  later = (int64_t)(fmax(last_s, 0) / s->obs->tsamp_s);
+    return (struct psr_span){first_of(p, e) + late, e->width * l->downsamp + later - late};
+}
+
+/* Of n ranges, ascending.  Returned: spectra that they have in common with another */
+static int64_t count_common(const struct psr_span *span, size_t n, struct psr_span with)
+{
+    const int64_t end = with.first + with.count;
+    int64_t common = 0;
+    size_t k = 0;
+    for (size_t left = n; left > 0;) {
+        const size_t half = left / 2;
+        const bool before = span[k + half].first + span[k + half].count <= with.first;
+        k += before ? half + 1 : 0;
+        left = before ? left - half - 1 : half;
+    }
+    for (; k < n && span[k].first < end; k++) {
+        const int64_t last = span[k].first + span[k].count;
+        common +=
+            (last < end ? last : end) - (span[k].first > with.first ? span[k].first : with.first);
+    }
+    return common;
+}
+
+void psr_pulse_spectra_clips(psr_pulse_spectra *p, struct psr_cluster *clusters, size_t n)
+{
+    const struct psr_sink_stream *s = p->stream;
+    const struct psr_span *clip;
+    const size_t nclip = s->clips ? s->clips(s->clips_ctx, &clip) : 0;
+    for (size_t k = 0; nclip && k < n; k++) {
+        const struct psr_span of = spectra_of(p, &clusters[k].best);
+        if (CLIPPED_SHARE * count_common(clip, nclip, of) >= of.count)
+            clusters[k].marks |= PSR_PULSE_CLIPPED;
+    }
 }
 
 /* What is made of the spectra around a pulse; no view: NULL. */

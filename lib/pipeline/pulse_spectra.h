@@ -29,6 +29,10 @@ PSR_MUST_CHECK psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t li
 PSR_MUST_CHECK psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters,
                                                  size_t n, size_t nview, psr_err *err);
 
+/* Adds PSR_PULSE_CLIPPED to clusters of whose spectra, from the begin at the highest frequency to the end at the lowest, a
+ * tenth or more were clipped. */
+void psr_pulse_spectra_clips(psr_pulse_spectra *p, struct psr_cluster *clusters, size_t n);
+
 /* Writes the pictures that psr_pulse_spectra_mark has kept of these clusters, a line each.
  * Given:  scale, tsamp_s   as for psr_cluster_write
  * Status: those of psr_outfile_write, PSR_ENOMEM */

@@ -238,6 +238,8 @@ static psr_status group_events(struct pulses *s, psr_err *err)
                                            .ngap = s->ngap};
     psr_status st = psr_pulse_parts_group(&d, &s->cluster, &n, err);
     if (!st)
+        psr_pulse_spectra_clips(s->spectra, s->cluster, n);
+    if (!st)
         st = psr_pulse_spectra_mark(s->spectra, s->cluster, n, (size_t)s->d.nview, err);
     if (st)
         return st;

@@ -119,6 +119,7 @@ static psr_status create_plan(psr_stage_clean *c, psr_err *err)
                                 .mask = psr_stage_clean_mask(c),
                                 .keep = c->keep,
                                 .nthread = d->nthread,
+                                .clips = !d->endless,
                             },
                             err);
 }
@@ -249,6 +250,11 @@ psr_status psr_stage_clean_run(psr_stage_clean *c, struct psr_block *b, psr_err 
     b->nmasked = psr_clean_lost(c->plan, &b->masked);
     c->ngiven += (int64_t)n;
     return PSR_OK;
+}
+
+size_t psr_stage_clean_clips(const psr_stage_clean *c, const struct psr_span **span)
+{
+    return c->plan ? psr_clean_clips(c->plan, span) : 0;
 }
 
 void psr_stage_clean_blank(const psr_stage_clean *c, struct psr_block *b, size_t n)

@@ -78,6 +78,9 @@ void psr_stage_clean_blank(const psr_stage_clean *c, struct psr_block *block, si
  * cleaning, or ignored; cleaned automatically they are divided by their scatter.  x [n][nchan], from spectrum first. */
 void psr_stage_clean_mark(psr_stage_clean *c, int64_t first, size_t n, float *x);
 
+/* As psr_clean_clips; none with automatic cleaning, which clips no spectra. */
+size_t psr_stage_clean_clips(const psr_stage_clean *c, const struct psr_span **span);
+
 /* Frees the object; NULL is allowed. */
 void psr_stage_clean_destroy(psr_stage_clean *c);
 

@@ -141,6 +141,7 @@ struct psr_clean_desc {
     const struct psr_mask *mask; /* with padding; NULL: none; must outlive the plan */
     const unsigned char *keep;   /* [nchan] 0: channel is not used later; NULL keeps all; copied */
     int nthread;                 /* 0: all cores */
+    bool clips;                  /* keep an account of clipped spectra, which grows */
 };
 
 /* From spectrum t on, samples of channel c that are output as 0 stand for value; value 0 ends this.
@@ -192,6 +193,10 @@ size_t psr_clean_lost(const psr_clean *p, const struct psr_span **span);
 
 /* Number of spectra clipped so far. */
 int64_t psr_clean_clipped(const psr_clean *p);
+
+/* Ranges of the spectra returned so far that were clipped, ascending; none without desc.clips.
+ * Returned: their number; *span as for psr_clean_steps */
+size_t psr_clean_clips(const psr_clean *p, const struct psr_span **span);
 
 /* Frees the plan; NULL is allowed. */
 void psr_clean_destroy(psr_clean *p);

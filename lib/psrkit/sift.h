@@ -317,7 +317,7 @@ enum { PSR_SIFT_MARKS = 32 };
 /* Names of marks, with commas between; "-" if there are none. */
 const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks);
 
-/* Whether a text of marks, of a candidate or a pulse, has one that tells against it: any but "dm?" and "-". */
+/* Whether a text of marks, of a candidate or a pulse, has one that tells against it: any but "dm?", "clip" and "-". */
 bool psr_sift_marks_count(const char *marks);
 
 /* Writes the result; with PSR_SIFT_TEXT a candidate near a known pulsar ends with "= NAME" or "= p/q

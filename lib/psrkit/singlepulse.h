@@ -173,7 +173,7 @@ PSR_MUST_CHECK psr_status psr_singlepulse_write(psr_outfile *f, double dm, doubl
                                                 const struct psr_event *events, size_t n,
                                                 psr_err *err);
 
-/* What speaks for interference; and PSR_PULSE_DM_UNKNOWN, which does not. */
+/* What speaks for interference; and PSR_PULSE_DM_UNKNOWN and PSR_PULSE_CLIPPED, which do not. */
 enum psr_pulse_mark {
     PSR_PULSE_DM0 =
         1, /* S/N at DM 0 and at its own is that of an undispersed pulse, and rejects a dispersed one */
@@ -182,10 +182,12 @@ enum psr_pulse_mark {
                            begins or ends to be masked */
     PSR_PULSE_NARROW = 4,     /* in one sub-band of an eighth of the band */
     PSR_PULSE_DM_UNKNOWN = 8, /* "dm?": both a dispersed and an undispersed pulse fit */
+    PSR_PULSE_CLIPPED =
+        16, /* "clip": a tenth or more of its spectra were clipped, so that it is brighter */
     PSR_PULSE_SUSPECT =
         PSR_PULSE_DM0 | PSR_PULSE_EDGE | PSR_PULSE_NARROW /* those that count as marks */
 };
-enum { PSR_PULSE_NMARK = 4 };
+enum { PSR_PULSE_NMARK = 5 };
 
 /* A group of events that are one pulse, detected at neighbouring times, widths and DMs. */
 struct psr_cluster {
@@ -396,7 +398,7 @@ void psr_pulse_view_destroy(psr_pulse_view *p);
 
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
  * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample, and the
- * names of the marks with commas between (dm0, edge, narrow, dm?; - if there are none); samples and width on the
+ * names of the marks with commas between (dm0, edge, narrow, dm?, clip; - if there are none); samples and width on the
  * common clock.
  * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock
  * Status: those of psr_outfile_write */

@@ -124,6 +124,10 @@ struct psr_sink_stream {
     psr_status (*reread)(void *ctx, int64_t first, size_t n, float *x, psr_err *err);
     void *reread_ctx;
 
+    /* Ranges of the input, in spectra, that were clipped so far, ascending.  Returned: their number.  NULL: none is known */
+    size_t (*clips)(void *ctx, const struct psr_span **span);
+    void *clips_ctx;
+
     /* Keeps spectra of the input as they came in a file, those that have yet to come included; at and dm are
      * those of the pulse in them.  name becomes that of the file in its folder, or "" if it cannot be kept.
      * NULL: none are kept. */

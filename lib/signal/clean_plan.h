@@ -47,6 +47,8 @@ struct psr_clean {
     size_t nstep, step_room;
     struct psr_span *span;
     size_t nspan, span_room;
+    struct psr_span *clip_span;
+    size_t nclip_span, clip_room;
 };
 
 /* Weights of zero-DM: the mask's padding, or else the means of the first block. */

@@ -62,7 +62,7 @@ static void draw_bursts(struct canvas *c, const struct canvas_panel *p, const st
         const struct report_burst *b = &r->burst[i];
         canvas_dot(c, p, b->time_s, snr ? b->snr : b->dm,
                    snr ? 3 : report_event_radius(b->snr) / 2 + 1,
-                   b->marks[0] == '-' || !strcmp(b->marks, "dm?") ? mark : doubt);
+                   psr_sift_marks_count(b->marks) ? doubt : mark);
     }
 }
 

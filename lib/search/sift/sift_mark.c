@@ -82,11 +82,16 @@ void psr_sift_mark(const struct psr_sift *s, const struct psr_sift_entry *e,
         cand->marks |= PSR_SIFT_DM_UNKNOWN;
 }
 
+static bool is_word(const char *text, size_t n, const char *word)
+{
+    return n == strlen(word) && !strncmp(text, word, n);
+}
+
 bool psr_sift_marks_count(const char *marks)
 {
     while (*marks) {
         const size_t n = strcspn(marks, ",+");
-        if (n && !(n == 1 && *marks == '-') && !(n == 3 && !strncmp(marks, "dm?", n)))
+        if (n && !is_word(marks, n, "-") && !is_word(marks, n, "dm?") && !is_word(marks, n, "clip"))
             return true;
         marks += n + (marks[n] != '\0');
     }
