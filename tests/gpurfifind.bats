@@ -276,7 +276,7 @@ draws() {
     [ "$padded" -gt 12000 ]
 }
 
-@test "the picture is drawn, or nothing is done" {
+@test "the picture is drawn, or left out" {
     name="it's \"a\" \`touch ran\`"
     draws -plot "$name.png" -o "$name" rfi.fil
     [ ! -e ran ]
@@ -284,8 +284,13 @@ draws() {
     cp rfi.fil in.png
     refuses 1 'in.png' $run -plot in.png -o r in.png
     cmp rfi.fil in.png
-    refuses 1 'nowhere/x.png' $run -plot nowhere/x.png -o r rfi.fil
+    # A picture that cannot be written is left out, and the results are made.
     leaves_no 'r_*'
+    run -1 --separate-stderr $run -plot nowhere/x.png -o r rfi.fil
+    one_line '^gpurfifind: nowhere/x.png: cannot create'
+    $run -o q rfi.fil
+    for file in mask stats rfi; do cmp q_rfifind.$file r_rfifind.$file; done
+    rm q_rfifind.* r_rfifind.*
     # Two channels; one interval, which the data do not fill
     fakebin -q -period 0 -nchans 2 -nbits 8 -tsamp 256 -tobs 2 -fch1 1500 -foff -1 -o one.fil
     draws -plot one.png -o r one.fil

@@ -98,34 +98,56 @@ broken() {
     chmod +x broken/gnuplot
 }
 
-@test "a plot that cannot be drawn is noticed before anything is done" {
+# left_out WHAT COMMAND...: exits with 1 and the one line WHAT; its text and files, without names of their own, are those
+# in want.
+left_out() {
+    local what=$1
+    shift
+    rm -rf t[._]* line_ACCEL* p.plan
+    run -1 --separate-stderr "$@"
+    one_line "$what"
+    [ "$output" = "$(cat want/text)" ]
+    for file in want/*[._]*; do cmp <(grep -av '^# ddplan' "$file") <(grep -av '^# ddplan' "${file#want/}"); done
+}
+
+# wanted COMMAND...: what it makes without a plot.
+wanted() {
+    rm -rf want t[._]* line_ACCEL* p.plan
+    mkdir want
+    "$@" >want/text
+    for file in t[._]* line_ACCEL* p.plan; do [ ! -e "$file" ] || mv "$file" want; done
+}
+
+@test "a plot that cannot be drawn is reported at the start, and the results are made" {
     make_line
     mkdir nothing
     broken 'set terminal'
-    for where in none/p.png p.png/p.png; do
-        touch p.png
-        refuses 1 "^gpudedisp: $where: cannot create" gpudedisp $pulses -plot $where -o t "$g8"
-        refuses 1 "^gpuaccel-pulscan: $where: cannot create" gpuaccel-pulscan -q -plot $where line.dat
-        refuses 1 "^ddplan: $where: cannot create" ddplan -d 20 -plan p.plan -o $where
-        rm p.png
+    local -A tool=([gpudedisp]="$pulses -o t $g8" [gpuaccel-pulscan]='-q line.dat' [ddplan]='-d 20 -plan p.plan')
+    for name in gpudedisp gpuaccel-pulscan ddplan; do
+        plot=-plot
+        [ $name != ddplan ] || plot=-o
+        wanted $name ${tool[$name]}
+        for where in none/p.png p.png/p.png; do
+            touch p.png
+            left_out "^$name: $where: cannot create" $name $plot $where ${tool[$name]}
+            rm p.png
+        done
+        for path in "$PWD/nothing" "$PWD/broken:$PATH"; do
+            why='plots need gnuplot, which is not in PATH'
+            [ "$path" = "$PWD/nothing" ] || why='gnuplot failed: no font'
+            left_out "^$name: p.png: $why\$" env PATH="$path" "$builddir/bin/$name" $plot p.png ${tool[$name]}
+        done
     done
-    for path in "$PWD/nothing" "$PWD/broken:$PATH"; do
-        why='plots need gnuplot, which is not in PATH'
-        [ "$path" = "$PWD/nothing" ] || why='gnuplot failed: no font'
-        refuses 1 "^gpudedisp: p.png: $why\$" env PATH="$path" "$builddir/bin/gpudedisp" $pulses -plot p.png -o t "$g8"
-        refuses 1 "^gpuaccel-pulscan: p.png: $why\$" env PATH="$path" "$builddir/bin/gpuaccel-pulscan" -q -plot p.png line.dat
-        refuses 1 "^ddplan: p.png: $why\$" env PATH="$path" "$builddir/bin/ddplan" -d 20 -plan p.plan -o p.png
-    done
-    leaves_no 't[._]*'
-    leaves_no '*_ACCEL*'
-    leaves_no 'p.p*'
+    leaves_no 'p.png'
     # At the start: the spectra of this input never come.
     mkfifo in
     (head -c 5000 "$g8"; exec sleep 60) >in &
     writer=$!
-    run -1 --separate-stderr timeout 20 gpudedisp $pulses -plot none/p.png -o t - <in
-    one_line 'none/p.png: cannot create'
-    kill $writer
+    gpudedisp $pulses -plot none/p.png -o t - <in 2>err &
+    reader=$!
+    for _ in $(seq 200); do [ -s err ] && break; sleep 0.05; done
+    grep -q 'none/p.png: cannot create' err
+    kill $reader $writer
 }
 
 @test "a plot that fails leaves the results" {

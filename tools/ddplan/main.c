@@ -63,31 +63,36 @@ static void print_text(const struct ddplan_options *o, const struct psr_ddplan *
     }
 }
 
-/* The plot comes last: where it fails, the plan is there. */
-static psr_status put_out(const struct ddplan_options *o, const struct psr_ddplan *plan,
-                          psr_err *err)
+/* The plot comes last.  One that cannot be made is reported and left out.
+ * Returned: *code   of what was left out */
+static psr_status put_out(const struct cli *tool, const struct ddplan_options *o,
+                          const struct psr_ddplan *plan, int *code, psr_err *err)
 {
     struct ddplan_cost cost;
     struct gnuplot plot = {0};
     bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
-    psr_status st = o->plot ? gnuplot_open(&plot, o->plot, err) : PSR_OK;
-    if (st == PSR_OK && o->cost)
+    psr_err why;
+    psr_status st = PSR_OK;
+    if (o->plot && gnuplot_open(&plot, o->plot, &why))
+        *code = cli_report(tool, &why);
+    if (o->cost)
         st = ddplan_cost_of(&cost, o, plan, err);
     if (st == PSR_OK && o->plan)
         st = write_plan(o, plan, err);
     if (st == PSR_OK && !plan_to_stdout)
         print_text(o, plan, o->cost ? &cost : NULL);
-    if (st == PSR_OK && o->plot)
-        st = ddplan_draw(&plot, plan, err);
+    if (st == PSR_OK && plot.out && ddplan_draw(&plot, plan, &why))
+        *code = cli_report(tool, &why);
     gnuplot_abort(&plot);
     return st;
 }
 
-static psr_status make_plan(const struct ddplan_options *o, psr_err *err)
+static psr_status make_plan(const struct cli *tool, const struct ddplan_options *o, int *code,
+                            psr_err *err)
 {
     struct psr_ddplan plan;
     psr_status st = psr_ddplan_make(&plan, &o->desc, err);
-    return st ? st : put_out(o, &plan, err);
+    return st ? st : put_out(tool, o, &plan, code, err);
 }
 
 /* Whether a field of a description comes from the header of an observation. */
@@ -105,17 +110,18 @@ int main(int argc, char **argv)
     struct ddplan_options o;
     struct cli tool;
     psr_err err;
+    int code = EXIT_SUCCESS;
     run_catch_limit();
     psr_status st = ddplan_options_parse(&o, &tool, argc, argv, &err);
     if (st == PSR_OK && o.dm_tol > 0)
         st = ddplan_print_dms(&o, &err);
     else if (st == PSR_OK)
-        st = make_plan(&o, &err);
+        st = make_plan(&tool, &o, &code, &err);
     free(o.plot);
     free(o.command);
     if (st == PSR_EINVAL && o.files.n && is_of_header(err.field))
         err.code = st = PSR_EUNSUPPORTED;
     if (st == PSR_EINVAL) /* what is out of its range came from the command line */
         cli_usage_error(&tool, "%s", err.msg);
-    return cli_close_stdout(&tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&tool, &err));
+    return cli_close_stdout(&tool, st == PSR_OK ? code : cli_report(&tool, &err));
 }

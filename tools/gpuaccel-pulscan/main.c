@@ -57,6 +57,22 @@ static psr_status open_table(struct accel_job *j)
     return !st && o->csv ? psr_accel_write_csv_header(j->table, &j->err) : st;
 }
 
+/* Early, as a search may take hours.  A plot that cannot be made is reported and left out. */
+static void open_plot(struct accel_job *j)
+{
+    psr_err why;
+    if (j->opt.plot && gnuplot_open(&j->plot, j->opt.plot, &why))
+        accel_report(j, NULL, &why);
+}
+
+/* After the results, which a plot that fails leaves as they are. */
+static void draw_plot(struct accel_job *j)
+{
+    psr_err why;
+    if (j->plot.out && planeplot_draw(&j->plane, &j->plot, &why) && !run_stop_signal())
+        accel_report(j, NULL, &why);
+}
+
 static psr_status prepare(struct accel_job *j)
 {
     struct accel_options *o = &j->opt;
@@ -71,8 +87,8 @@ static psr_status prepare(struct accel_job *j)
     psr_status st = check_outdir(j);
     if (!st)
         st = accel_check_names(j);
-    if (!st && o->plot)
-        st = gnuplot_open(&j->plot, o->plot, &j->err);
+    if (!st)
+        open_plot(j);
     if (!st && o->fourier.zaplist)
         st = psr_zaplist_read(&j->zaplist, o->fourier.zaplist, &j->err);
     if (!st && accel_has_table(o))
@@ -105,9 +121,8 @@ static psr_status run(struct accel_job *j, char **operand, size_t n)
         st = psr_outfile_commit(j->table, &j->err);
         j->table = NULL;
     }
-    /* After the results, which a plot that fails leaves as they are. */
-    if (st == PSR_OK && j->opt.plot && !run_stop_signal())
-        st = planeplot_draw(&j->plane, &j->plot, &j->err);
+    if (st == PSR_OK && !run_stop_signal())
+        draw_plot(j);
     if (st == PSR_OK && j->opt.verbose)
         print_account(j);
     return st;

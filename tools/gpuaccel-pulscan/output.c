@@ -39,8 +39,8 @@ static psr_status write_output(struct accel_job *j, struct accel_file *file,
 }
 
 /* Of the best candidate; the spectrum of a matched search is whitened in place. */
-static psr_status keep_plane(struct accel_job *j, size_t slot, size_t i,
-                             const struct psr_fourier_result *result)
+static void keep_plane(struct accel_job *j, size_t slot, size_t i,
+                       const struct psr_fourier_result *result)
 {
     const struct accel_batch *b = &j->batch[slot];
     const struct accel_file *file = &b->file[i];
@@ -49,10 +49,13 @@ static psr_status keep_plane(struct accel_job *j, size_t slot, size_t i,
         .s = i,
         .x = b->in[i].x,
         .nbin = file->about.nbin};
-    if (!j->opt.plot || result->list.ncand == 0)
-        return PSR_OK;
-    return planeplot_keep(&j->plane, &bins, result->list.cand, file->about.tobs_s, file->path,
-                          &j->err);
+    psr_err why;
+    if (!j->plot.out || result->list.ncand == 0)
+        return;
+    if (planeplot_keep(&j->plane, &bins, result->list.cand, file->about.tobs_s, file->path, &why)) {
+        accel_report(j, j->opt.plot, &why);
+        gnuplot_abort(&j->plot);
+    }
 }
 
 psr_status accel_write(struct accel_job *j, size_t slot, size_t i)
@@ -66,9 +69,8 @@ psr_status accel_write(struct accel_job *j, size_t slot, size_t i)
     j->write_s -= result.search_s;
     j->ncand += result.ncand;
     accel_note_red_noise(j, file->path, &result);
-    st = keep_plane(j, slot, i, &result);
-    if (!st)
-        st = write_output(j, file, &result);
+    keep_plane(j, slot, i, &result);
+    st = write_output(j, file, &result);
     if (!st)
         accel_note_left_out(j, file->path, result.left_out);
     psr_fourier_result_clear(&result);

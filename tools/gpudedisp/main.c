@@ -14,6 +14,7 @@ struct run {
     struct run_progress progress;
     struct gnuplot plot;
     struct line_output live;
+    int code; /* of a plot that was left out */
     psr_err err;
 };
 
@@ -40,21 +41,36 @@ static bool has_work(psr_pipeline *p)
     return report.ndm > 0;
 }
 
+/* Early, as a search may take hours.  A plot that cannot be made is reported and left out. */
+static void open_plot(struct run *r)
+{
+    psr_err why;
+    if (r->opt.plot && gnuplot_open(&r->plot, r->opt.plot, &why))
+        r->code = cli_report(&r->tool, &why);
+}
+
+static void draw_plot(struct run *r, psr_pipeline *p)
+{
+    psr_err why;
+    if (r->plot.out && gpudedisp_draw(p, &r->plot, &why) && !run_stop_signal())
+        r->code = cli_report(&r->tool, &why);
+}
+
 static psr_status process(struct run *r, psr_pipeline *p)
 {
     const struct gpudedisp_options *o = &r->opt;
-    psr_status st = o->plot ? gnuplot_open(&r->plot, o->plot, &r->err) : PSR_OK;
+    psr_status st;
     bool tells = o->verbose && has_account(r) && has_work(p);
-    if (!st && tells)
+    open_plot(r);
+    if (tells)
         gpudedisp_print_plan(&r->tool, p);
     start_progress(r, p);
-    if (!st)
-        st = psr_pipeline_run(p, &r->err);
+    st = psr_pipeline_run(p, &r->err);
     run_progress_end(&r->progress);
     if (!st)
         st = psr_pipeline_finish(p, &r->err);
-    if (!st && o->plot)
-        st = gpudedisp_draw(p, &r->plot, &r->err);
+    if (!st)
+        draw_plot(r, p);
     if (!st && !o->quiet)
         gpudedisp_note_left_out(&r->tool, p);
     if (!st && tells)
@@ -131,5 +147,5 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     fourier_options_clear(&r.opt.fourier);
-    return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
+    return cli_end(&r.tool, st, &r.err, r.code);
 }

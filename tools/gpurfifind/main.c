@@ -12,6 +12,7 @@ struct run {
     struct run_progress progress;
     psr_outfile *plot;
     bool started;
+    int code; /* of a picture that was left out */
     psr_err err;
 };
 
@@ -42,24 +43,36 @@ static void note_ignored(const struct run *r)
         cli_note(&tool, "-xwin, -rfixwin and -rfips draw nothing here: ignored");
 }
 
-/* Before anything is read, so that nothing is done if it cannot be written. */
-static psr_status open_plot(struct run *r)
+static psr_status begin_plot(struct run *r, psr_err *why)
 {
     const char *path = r->opt.plot;
     if (!path)
         return PSR_OK;
     if (!gpurfifind_can_draw())
-        return psr_fail(&r->err, PSR_EINVAL, "%s: no picture: built without cairo", path);
-    return psr_outfile_create(&r->plot, path, &r->err);
+        return psr_fail(why, PSR_EINVAL, "%s: no picture: built without cairo", path);
+    return psr_outfile_create(&r->plot, path, why);
 }
 
-static psr_status close_plot(struct run *r, psr_status st)
+/* Before anything is read.  A picture that cannot be written is reported and left out. */
+static void open_plot(struct run *r)
 {
-    if (r->plot && !st)
-        return psr_outfile_commit(r->plot, &r->err);
-    if (r->plot)
-        psr_outfile_abort(r->plot);
-    return st;
+    psr_err why;
+    if (begin_plot(r, &why))
+        r->code = cli_report(&r->tool, &why);
+}
+
+static void draw_plot(struct run *r, const struct psr_rfi_run_report *report)
+{
+    psr_err why;
+    if (!r->plot)
+        return;
+    psr_status st = gpurfifind_draw(r->plot, report, r->opt.run.root, &why);
+    if (!st) {
+        st = psr_outfile_commit(r->plot, &why);
+        r->plot = NULL;
+    }
+    if (st && !run_stop_signal())
+        r->code = cli_report(&r->tool, &why);
 }
 
 static psr_status run(struct run *r)
@@ -72,10 +85,8 @@ static psr_status run(struct run *r)
     o->run.should_stop = is_stopped;
     o->run.progress = show_progress;
     o->run.ctx = r;
-    psr_status st = open_plot(r);
-    if (st)
-        return st;
-    st = psr_rfi_run(&report, &o->run, &r->err);
+    open_plot(r);
+    psr_status st = psr_rfi_run(&report, &o->run, &r->err);
     if (r->started)
         run_progress_end(&r->progress);
     if (!st && !o->quiet) {
@@ -90,9 +101,9 @@ static psr_status run(struct run *r)
     }
     if (!st && o->verbose)
         gpurfifind_print_times(&r->tool, &report);
-    if (!st && r->plot)
-        st = gpurfifind_draw(r->plot, &report, o->run.root, &r->err);
-    st = close_plot(r, st);
+    if (!st)
+        draw_plot(r, &report);
+    psr_outfile_abort(r->plot);
     psr_rfi_run_clear(&report);
     return st;
 }
@@ -107,5 +118,5 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.ncpus, r.opt.quiet ? NULL : r.tool.name);
     r.opt.run.nthread = r.opt.run.source.nthread = (int)r.opt.ncpus;
     psr_status st = run(&r);
-    return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
+    return cli_end(&r.tool, st, &r.err, r.code);
 }
