@@ -82,6 +82,17 @@ setup() {
     cmp some all
 }
 
+@test "names with line ends and backslashes come back from the list" {
+    odd=$'a\nb\\n\r#_DM40.00_ACCEL_20'
+    cp g_DM40.00_ACCEL_20 "$odd"
+    accelsift -min_num_DMs 1 -o odd.sift -rejects odd.rejects "$odd"
+    [ "$(wc -l <odd.sift)" -eq "$(accelsift -min_num_DMs 1 g_DM40.00_ACCEL_20 | wc -l)" ]
+    [ "$(grep -c '^a\\nb\\\\n\\r#_DM40.00_ACCEL_20:[0-9]' odd.sift)" -ge 1 ]
+    fakebin -q -period 100 -nchans 16 -nbits 8 -tsamp 1000 -tobs 20 -fch1 1500 -foff 10 -seed 1 -o in.fil
+    gpufold -q -topo -noplot -nosearch -cands odd.sift -o f in.fil
+    ls f_"$odd"_Cand_*.pfd || { ls -b f*; false; }
+}
+
 @test "one candidate, and none" {
     accelsift -min_num_DMs 1 g_DM39.50_ACCEL_20 >one
     [ "$(grep -c '^g_DM' one)" -ge 1 ]

@@ -1,6 +1,8 @@
 /* Candidates to fold from a list of PRESTO's ACCEL_sift.py. */
 #include "candlist_lines.h"
 
+#include <psrkit/sift.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,6 +107,7 @@ psr_status psr_candlist_sift_row(struct psr_candlist_lines *l, char *line, psr_e
         if (!(word[i] = strtok_r(rest, " \t", &save)))
             return psr_candlist_fail(l, err, names[i], "%s is missing", names[i]);
     struct psr_folder_candidate c = l->desc->common;
+    psr_sift_unescape(word[CAND]);
     psr_status st = take_row(l, word, &c, err);
     if (st)
         return st;

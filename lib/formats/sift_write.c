@@ -54,6 +54,42 @@ static const char *name_known(char text[KNOWN_MAX], const struct psr_sift_cand *
     return text;
 }
 
+/* --- names ------------------------------------------------------------------------------------ */
+
+static const char escaped[] = "\n\r\\", escapes[] = "nr\\";
+
+static psr_status write_name(psr_outfile *f, const char *name, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    while (*name && !st) {
+        const size_t n = strcspn(name, escaped);
+        st = psr_outfile_write(f, name, n, err);
+        name += n;
+        if (!st && *name)
+            st = psr_outfile_printf(f, err, "\\%c", escapes[strchr(escaped, *name++) - escaped]);
+    }
+    return st;
+}
+
+static size_t name_length(const char *name)
+{
+    size_t n = strlen(name);
+    for (name += strcspn(name, escaped); *name; name += 1 + strcspn(name + 1, escaped))
+        n++;
+    return n;
+}
+
+void psr_sift_unescape(char *name)
+{
+    char *to = name;
+    for (; *name; name++) {
+        const char *escape = *name == '\\' && name[1] ? strchr(escapes, name[1]) : NULL;
+        *to++ = escape ? escaped[escape - escapes] : *name;
+        name += escape != NULL;
+    }
+    *to = '\0';
+}
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 static psr_status write_row(psr_outfile *f, const struct psr_sift_cand *c, int decimals,
@@ -63,14 +99,20 @@ static psr_status write_row(psr_outfile *f, const struct psr_sift_cand *c, int d
     snprintf(number, sizeof number, "%lld", (long long)c->number);
     /* Readers take a line that begins so for a comment, or for a hit. */
     const char *before = strchr("# \t", *c->file) && *c->file ? "./" : "";
+    const size_t length = name_length(c->file);
     const int pad = NAME_WIDTH - (int)strlen(number) - 1 - (int)strlen(before) -
-                    (int)strnlen(c->file, NAME_WIDTH);
+                    (int)(length < NAME_WIDTH ? length : NAME_WIDTH);
+    psr_status st = psr_outfile_printf(f, err, "%s", before);
+    if (!st)
+        st = write_name(f, c->file, err);
+    if (st)
+        return st;
     return psr_outfile_printf(f, err,
-                              "%s%s:%s%*s   %7.*f  %6.2f  %6.2f    %2d     %7.1f  %7.1f  %12.6f  "
+                              ":%s%*s   %7.*f  %6.2f  %6.2f    %2d     %7.1f  %7.1f  %12.6f  "
                               "%10.2f  %8.2f  (%zu)",
-                              before, c->file, number, pad > 0 ? pad : 0, "", decimals, c->dm,
-                              c->snr, c->sigma, c->nharm, c->power, c->coherent, c->period_s * 1000,
-                              c->r, c->z, c->nhit);
+                              number, pad > 0 ? pad : 0, "", decimals, c->dm, c->snr, c->sigma,
+                              c->nharm, c->power, c->coherent, c->period_s * 1000, c->r, c->z,
+                              c->nhit);
 }
 
 static psr_status write_hit(psr_outfile *f, const struct psr_sift_hit *hit, int decimals,
@@ -109,8 +151,9 @@ static psr_status write_rejects(psr_outfile *f, const struct psr_sift_result *re
         st = write_row(f, c, result->dm_decimals, err);
         if (!st)
             st = psr_outfile_printf(f, err, "  %s", reasons[c->reason]);
-        if (!st && c->of_file)
-            st = psr_outfile_printf(f, err, " %s:%lld", c->of_file, (long long)c->of_number);
+        if (!st && c->of_file && !(st = psr_outfile_write(f, " ", 1, err)) &&
+            !(st = write_name(f, c->of_file, err)))
+            st = psr_outfile_printf(f, err, ":%lld", (long long)c->of_number);
         if (!st && c->reason == PSR_SIFT_HARMONIC)
             st = psr_outfile_printf(f, err, ", %d/%d of its frequency", c->ratio[0], c->ratio[1]);
         if (!st)

@@ -320,6 +320,10 @@ const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks);
 /* Whether a text of marks, of a candidate or a pulse, has one that tells against it: any but "dm?", "clip" and "-". */
 bool psr_sift_marks_count(const char *marks);
 
+/* Turns a name as rows of PSR_SIFT_TEXT have it, with \n, \r and \\ for line ends and backslashes, into
+ * the name itself, in place. */
+void psr_sift_unescape(char *name);
+
 /* Writes the result; with PSR_SIFT_TEXT a candidate near a known pulsar ends with "= NAME" or "= p/q
  * NAME", and a question mark if known_chance is above 0.05; then, if it has marks, "! MARKS".
  * Given:  presto   an empty list has no header

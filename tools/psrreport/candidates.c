@@ -64,6 +64,7 @@ static psr_status take_text(void *ctx, struct report_line *line, psr_err *err)
         if (order[i] >= 0)
             st = report_number(line, (size_t)i + 1, names[order[i]], &c.value[order[i]], err);
     *colon = '\0';
+    psr_sift_unescape(line->word[0]);
     c.value[CAND_NUMBER] = strtod(colon + 1, NULL);
     c.value[CAND_NUMHITS] = line->n > HITS ? strtod(line->word[HITS] + 1, NULL) : NAN;
     complete_text(c.value);
