@@ -22,6 +22,21 @@ options_of() {
     done
 }
 
+@test "--help begins with examples, whose options the tool has" {
+    for tool in $tools; do
+        examples=$("$tool" --help | sed -n '/^For example:$/,/^$/s/^  //p')
+        [ -n "$examples" ] || { echo "$tool --help has no examples"; return 1; }
+        [ "$("$tool" --help | sed -nE '1,/^$/d; /^[A-Z][a-z ]*:$/{p;q}')" = 'For example:' ]
+        while read -r line; do
+            [[ $line == "$tool "* ]]
+            for word in $(sed 's/"[^"]*"//g' <<<"$line"); do
+                [[ $word != -[a-zA-Z]* ]] || options_of "$tool" | tr ' ' '\n' | grep -qxe "$word" ||
+                    { echo "$line: $tool has no $word"; return 1; }
+            done
+        done <<<"$examples"
+    done
+}
+
 @test "--help fits a terminal of 80 columns" {
     for tool in $tools; do
         run bash -c '"$1" --help | grep -E "^.{80}"' _ "$tool"

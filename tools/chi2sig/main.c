@@ -16,6 +16,9 @@ struct options {
     int64_t harmonics, z, ncpus;
 };
 
+static const char examples[] = "chi2sig -gauss -ntrials 1e9 -harmonics 2 -z 30 512.7\n"
+                               "chi2sig -inverse 6 -ntrials 1e8 8\n";
+
 static const char summary[] =
     "Compute the significance of a power: the probability p that noise reaches POWER, a "
     "chi-squared value with DOF degrees of freedom, as ln p, log10 p, ln(1 - p) and Gaussian "
@@ -198,9 +201,10 @@ int main(int argc, char **argv)
     add_input(&table, &o);
     add_trials(&table, &o);
     add_output(&table, &o);
-    struct cli tool = {"chi2sig",
-                       "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]", summary,
-                       table.option, table.n};
+    struct cli tool = {
+        "chi2sig", "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]",
+        summary,   table.option,
+        table.n,   examples};
     int noperand = cli_parse(&tool, argc, argv);
     check_options(&tool, &o);
     struct chi2sig_job job = make_job(&tool, &o);

@@ -123,10 +123,22 @@ static void print_option(const char *name, const char *arg, const char *help)
     print_wrapped(help, HELP_COLUMN, column);
 }
 
+static void print_examples(const char *lines)
+{
+    printf("\nFor example:\n");
+    while (*lines) {
+        const int n = (int)strcspn(lines, "\n");
+        printf("  %.*s\n", n, lines);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
 static void print_help(const struct cli *tool)
 {
     printf("Usage: %s %s\n", tool->name, tool->operands);
     print_wrapped(tool->summary, 0, 0);
+    if (tool->examples)
+        print_examples(tool->examples);
     for (size_t i = 0; i < tool->noptions; i++) {
         const struct cli_option *o = &tool->options[i];
         if (o->type == CLI_HEADING)

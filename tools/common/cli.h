@@ -84,6 +84,7 @@ struct cli {
     const char *summary;  /* what the tool does, for --help and the manual */
     const struct cli_option *options;
     size_t noptions;
+    const char *examples; /* command lines, one a line, for --help and the manual; NULL: none */
 };
 
 /* Parses argv, and deals with --help, -h and --version, which exit 0.  A mistake exits 2 with a

@@ -158,6 +158,8 @@ int digifil_options_parse(struct digifil_options *o, struct cli *tool, int argc,
     *tool = (struct cli){
         .name = "gpudigifil",
         .operands = "[OPTION]... -o FILE VOLTAGES... | -",
+        .examples = "gpudigifil -F 1024 -t 8 -b 8 -o obs.fil obs_*.dada\n"
+                    "gpudigifil -freq 1400 -bw 32 -F 256 -o obs.fil obs.vdif\n",
         .summary =
             "Divide voltages (VDIF, DADA, GUPPI raw; udp:// receives VDIF, dada:// reads a ring of "
             "psrdada) into channels, "

@@ -188,6 +188,8 @@ int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int
     *tool = (struct cli){
         .name = "gpurfifind",
         .operands = "[OPTION]... -o ROOT FILE... | -",
+        .examples = "gpurfifind -time 1 -o obs obs.fil\n"
+                    "gpurfifind -nocompute -freqsig 6 -o obs\n",
         .summary = "Find interference in telescope data (SIGPROC filterbank, PSRFITS) and make a "
                    "mask of it, as PRESTO's rfifind does.",
         .options = table.option,

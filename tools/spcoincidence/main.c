@@ -13,6 +13,9 @@ struct options {
     bool update;
 };
 
+static const char examples[] = "spcoincidence beam*.cand > all.cand\n"
+                               "spcoincidence -share 0.3 beam*.cand\n";
+
 static const char summary[] =
     "Mark single pulses that most beams of a pointing see at the same time: interference, which "
     "comes in from "
@@ -168,7 +171,8 @@ int main(int argc, char **argv)
     psr_err err;
     psr_status st = PSR_OK;
     add_options(&table, &o);
-    struct cli tool = {"spcoincidence", "[OPTION]... LIST LIST...", summary, table.option, table.n};
+    struct cli tool = {"spcoincidence", "[OPTION]... LIST LIST...", summary, table.option, table.n,
+                       examples};
     const int n = cli_parse(&tool, argc, argv);
     if (n < 2)
         cli_usage_error(&tool, "%d lists: there must be one of each beam, at least 2", n);
