@@ -321,7 +321,13 @@ scaled() {
         gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 11 -clean auto -singlepulse -nowrite -o ${f}_c $f.fil
         gpufold -q -topo -noplot -p 0.0391 -dm 40 -n 32 -nsub 16 -npart 8 -o ${f}_f $f.fil
         gpuaccel-pulscan -q -zmax 20 -numharm 4 -csv -o $f.csv ${f}_p_DM40.00.dat
+        gpuaccel-pulscan -q -search both -zmax 20 -numharm 4 -csv -o $f.both ${f}_p_DM40.00.dat
+        gpuaccel-pulscan -q -rednoise -zmax 20 -numharm 4 -csv -o $f.red ${f}_p_DM40.00.dat
+        gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 11 -halve 2 -scrunch 4 -singlepulse -nowrite -o ${f}_h $f.fil
+        gpufold -q -topo -noplot -p 0.0391 -n 32 -npart 8 -o ${f}_d ${f}_p_DM40.00.dat
     done
+    # To four digits, without names of files.
+    digits() { awk -F'[,\t ]+' '{ for (i = 2; i <= NF; i++) printf "%s ", $i ~ /^[-+0-9.e]+$/ ? sprintf("%.4g", $i) : $i; print "" }' "$@"; }
     # The channel of the tone, and the intervals of sparks.
     [ "$(od -An -v -w1 -tu1 unit_rfifind.bytemask | awk '$1 >= 16 { n++ } END { print (n >= 16) }')" = 1 ]
     [ "$(grep -vc '^#' unit_p.cand)" -ge 1 ]
@@ -330,6 +336,9 @@ scaled() {
         cmp unit_n_rfifind.bytemask ${f}_n_rfifind.bytemask
         diff <(sed 's/ # power.*//' unit_rfifind.zaplist) <(sed 's/ # power.*//' ${f}_rfifind.zaplist)
         cmp unit_c.cand ${f}_c.cand
+        diff <(cut -f2-6,8- unit_h.cand) <(cut -f2-6,8- ${f}_h.cand)
+        for list in both red; do diff <(digits unit.$list) <(digits $f.$list); done
+        diff <(grep 'P_topo\|Reduced' unit_d_*.bestprof) <(grep 'P_topo\|Reduced' ${f}_d_*.bestprof)
         diff <(cut -f2-6,8- unit_p.cand) <(cut -f2-6,8- ${f}_p.cand)
         # Powers are rounded to floats.
         for list in unit_p_DM*_ACCEL_0; do
