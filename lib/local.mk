@@ -150,6 +150,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/numbers.c \
 	lib/base/quantile.c \
 	lib/base/quantile.h \
+	lib/base/open_input.c \
 	lib/base/outfile.c \
 	lib/base/outfile_messages.c \
 	lib/base/outfile_steps.h \

@@ -346,7 +346,7 @@ check_PROGRAMS += tests/page_check
 tests_page_check_LDADD = $(LDADD) $(ZLIB_LIBS)
 
 # Kills a tool in the middle; it is preloaded.
-EXTRA_DIST += tests/kill_at.c tests/lsan.txt
+EXTRA_DIST += tests/kill_at.c tests/lsan.txt tests/psrdada/ascii_header.h tests/psrdada/dada_hdu.h
 check_DATA = tests/kill_at.so
 CLEANFILES += tests/kill_at.so
 tests/kill_at.so: tests/kill_at.c

@@ -1,4 +1,4 @@
-/* readfd.h: reads from file descriptors (private). */
+/* readfd.h: opens inputs (open_input.c) and reads from their descriptors (private). */
 #ifndef PSR_BASE_READFD_H
 #define PSR_BASE_READFD_H
 
