@@ -124,7 +124,7 @@ static void choose_trials(struct shape *s, double shift, uint64_t *seed)
 }
 
 /* tree: of the tree algorithm, else of any other. */
-static void choose(struct shape *s, bool tree, uint64_t *seed)
+__attribute__((unused)) static void choose(struct shape *s, bool tree, uint64_t *seed)
 {
     static const size_t factors[] = {1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 16, 128};
     memset(s, 0, sizeof *s);

@@ -483,6 +483,7 @@ GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_dedisp_multi_cuda \
 	tests/gpu/t_dedisp_tree_cuda \
+	tests/gpu/t_dedisp_tree_random_cuda \
 	tests/gpu/t_equalise_cuda \
 	tests/gpu/t_filterbank_cuda \
 	tests/gpu/t_fold_cuda \
@@ -526,9 +527,12 @@ tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_beams_cuda_SOURCES = tests/gpu/t_dedisp_beams_cuda.c tests/beams_shape.h tests/dedisp_shape.h
 tests_gpu_t_dedisp_beams_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_beams_cuda_LDADD = $(tests_gpu_ldadd)
-tests_gpu_t_dedisp_tree_cuda_SOURCES = tests/gpu/t_dedisp_tree_cuda.c tests/dedisp_shape.h
+tests_gpu_t_dedisp_tree_cuda_SOURCES = tests/gpu/t_dedisp_tree_cuda.c tests/dedisp_shape.h tests/gpu/dedisp_tree_cuda.h
 tests_gpu_t_dedisp_tree_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_tree_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_dedisp_tree_random_cuda_SOURCES = tests/gpu/t_dedisp_tree_random_cuda.c tests/dedisp_shape.h tests/gpu/dedisp_tree_cuda.h
+tests_gpu_t_dedisp_tree_random_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_dedisp_tree_random_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_equalise_cuda_SOURCES = tests/gpu/t_equalise_cuda.c
 tests_gpu_t_equalise_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_equalise_cuda_LDADD = $(tests_gpu_ldadd)
