@@ -255,13 +255,13 @@ static bool is_better(const struct crowd *w, size_t a, size_t b)
     return p > q || (p == q && a < b);
 }
 
-/* Whether the higher one leaves as much at the other's DM in a quarter of a range. */
+/* Whether the higher one leaves as much at the other's DM in a third of a range. */
 static bool leaves_enough(const struct crowd *w, const struct psr_band_range *r, size_t high,
                           size_t low)
 {
     const double v = width_of(w, low), u = width_of(w, high);
     const double spread = 1e3 * w->d.dmconst * fabs(w->dm[high] - w->dm[low]) *
-                          (pow(r->low_mhz, -2) - pow(r->high_mhz, -2)) / 4;
+                          (pow(r->low_mhz, -2) - pow(r->high_mhz, -2)) / 3;
     const double share = pow(1 + 0.462 * spread * spread / (u * u), -0.25);
     return w->cluster[low].best.snr <=
            share * fmin(1, sqrt(v / spread)) * w->cluster[high].best.snr + 3;

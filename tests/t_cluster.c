@@ -5,6 +5,8 @@
 #include <psrkit/ddplan.h>
 #include <time.h>
 
+static const size_t NONE = 1000;
+
 static int64_t first_sample(const struct psr_event *e)
 {
     return e->sample - e->width / 2;
@@ -96,52 +98,135 @@ static void merge_plainly(const struct psr_event *e, size_t n, size_t *group, si
         group[k] = group[k] == from ? to : group[k];
 }
 
-/* Whether a low peak is what is left of the high one at another DM, of a quarter of the band and more. */
-static bool is_left_of(const struct psr_event *high, const struct psr_event *low,
-                       const struct rules *r)
+/* Samples of the clock by which the sweep of one event's trial is longer than that of another's. */
+static double sweep_apart(const struct psr_event *a, const struct psr_event *b,
+                          const struct rules *r)
 {
-    const double w = (double)(end_tick(r, high) - first_tick(r, high));
-    const double v = (double)(end_tick(r, low) - first_tick(r, low));
-    const double apart = (double)(r->sweep[high->trial] * r->scale[high->trial]) -
-                         (double)(r->sweep[low->trial] * r->scale[low->trial]);
-    const double spread = fabs(apart) / 4,
+    return (double)(r->sweep[a->trial] * r->scale[a->trial]) -
+           (double)(r->sweep[b->trial] * r->scale[b->trial]);
+}
+
+static double length_of(const struct psr_event *e, const struct rules *r)
+{
+    return (double)(end_tick(r, e) - first_tick(r, e));
+}
+
+/* Whether a low peak is what is left of the high one at another DM, if that fills such a part of the band. */
+static bool is_left_of(const struct psr_event *high, const struct psr_event *low,
+                       const struct rules *r, double part)
+{
+    const double w = length_of(high, r), v = length_of(low, r);
+    const double spread = part * fabs(sweep_apart(high, low, r)),
                  share = pow(1 + 0.462 * spread * spread / (w * w), -0.25);
-    return !r->has_sweep || low->snr <= share * high->snr * fmin(1, sqrt(v / spread)) + 3;
+    return low->snr <= share * high->snr * fmin(1, sqrt(v / spread)) + 3;
+}
+
+static bool may_be_left_of(const struct psr_event *high, const struct psr_event *low,
+                           const struct rules *r)
+{
+    return !r->has_sweep || is_left_of(high, low, r, 1.0 / 3);
+}
+
+/* Whether e may come to the group of "root" by its friend q. */
+static bool can_climb(const struct psr_event *root, const struct psr_event *q,
+                      const struct psr_event *e, const struct rules *r)
+{
+    const double a = length_of(q, r), b = length_of(e, r);
+    return can_join(root, e, r) &&
+           (e->snr <= 2 * sqrt(fmin(a, b) / fmax(a, b)) * q->snr + 3 || may_be_left_of(root, e, r));
+}
+
+/* What an event at most has in a boxcar as long as a peak's. */
+static double seen_in(const struct psr_event *peak, const struct psr_event *e,
+                      const struct rules *r)
+{
+    return e->snr * fmin(1, 1.2 * sqrt(length_of(peak, r) / length_of(e, r)));
+}
+
+/* Of an S/N without what others have in it. */
+static bool is_flank_of(const struct psr_event *high, struct psr_event low, const struct rules *r,
+                        double others)
+{
+    const double apart = sweep_apart(high, &low, r), v = length_of(&low, r);
+    const int64_t middle = first_tick(r, &low) + (end_tick(r, &low) - first_tick(r, &low)) / 2;
+    const bool part = can_join(high, &low, r);
+    low.snr -= others;
+    return r->has_sweep && v >= 2 * length_of(high, r) && part &&
+           (double)middle >= (double)first_tick(r, high) + fmin(apart, 0) &&
+           (double)middle <= (double)end_tick(r, high) + fmax(apart, 0) &&
+           is_left_of(high, &low, r, 1);
+}
+
+/* Group a met group b: the better of the two is noted at the other, if it is the best so far. */
+static void meet_plainly(const struct psr_event *e, size_t *met, size_t a, size_t b)
+{
+    const size_t high = is_better(&e[a], &e[b]) ? a : b, low = high == a ? b : a;
+    if (high != low && (met[low] == NONE || is_better(&e[high], &e[met[low]])))
+        met[low] = high;
+}
+
+/* Joins event k to groups, over the groups of its friends.  Returned: its group */
+static size_t climb_plainly(const struct psr_event *e, size_t n, const struct rules *r,
+                            size_t *group, size_t *met, const size_t *place, size_t k, size_t best)
+{
+    for (size_t q = 0; q < n; q++) {
+        size_t other = place[q];
+        if (group[other] == NONE || group[other] == group[best] ||
+            !are_friends(&e[k], &e[other], r) || !can_join(&e[group[other]], &e[k], r) ||
+            !can_join(&e[group[best]], &e[k], r))
+            continue;
+        bool other_low = is_better(&e[group[best]], &e[group[other]]);
+        const size_t low = group[other_low ? other : best], high = group[other_low ? best : other];
+        const double seen = fmin(seen_in(&e[low], &e[k], r), seen_in(&e[low], &e[other], r));
+        const bool crosses = seen < e[low].snr - 2 && !may_be_left_of(&e[high], &e[low], r);
+        if (e[k].snr < 0.9 * e[low].snr - 3 || crosses || !can_join(&e[high], &e[low], r))
+            continue;
+        merge_plainly(e, n, group, low, high);
+        if (met[low] != NONE)
+            meet_plainly(e, met, high, group[met[low]]);
+    }
+    return group[best];
+}
+
+/* Flanks that other pulses part from theirs. */
+static void join_flanks_plainly(const struct psr_event *e, size_t n, const struct rules *r,
+                                size_t *group, const size_t *met, const size_t *rank)
+{
+    for (size_t j = 0; j < n; j++) {
+        const size_t k = rank[j];
+        size_t at = group[k] == k && met[k] != NONE ? group[met[k]] : k;
+        double others = 0;
+        while (is_better(&e[at], &e[k]) && !is_flank_of(&e[at], e[k], r, others)) {
+            others += e[at].snr * sqrt(length_of(&e[at], r) / length_of(&e[k], r));
+            at = met[at] == NONE ? k : group[met[at]];
+        }
+        if (is_better(&e[at], &e[k]))
+            merge_plainly(e, n, group, k, at);
+    }
 }
 
 /* group[k] = index of the best event of the group of event k, every pair being compared. */
 static void group_plainly(const struct psr_event *e, size_t n, const struct rules *r, size_t *group)
 {
-    size_t rank[120], place[120], none = 1000;
+    size_t rank[120], place[120], met[120];
     sort_plainly(rank, e, n, is_better);
     sort_plainly(place, e, n, is_placed_before);
     for (size_t k = 0; k < n; k++)
-        group[k] = none;
+        group[k] = met[k] = NONE;
     for (size_t j = 0; j < n; j++) {
-        size_t k = rank[j], best = none;
-        for (size_t q = 0; q < j && best == none; q++)
-            best = are_friends(&e[k], &e[rank[q]], r) && can_join(&e[group[rank[q]]], &e[k], r)
+        size_t k = rank[j], best = NONE;
+        for (size_t q = 0; q < j && best == NONE; q++)
+            best = are_friends(&e[k], &e[rank[q]], r) &&
+                           can_climb(&e[group[rank[q]]], &e[rank[q]], &e[k], r)
                        ? rank[q]
-                       : none;
-        if (best == none) {
-            group[k] = k;
-            continue;
-        }
-        for (size_t q = 0; q < n; q++) {
-            size_t other = place[q];
-            if (group[other] == none || group[other] == group[best] ||
-                !are_friends(&e[k], &e[other], r) || !can_join(&e[group[other]], &e[k], r) ||
-                !can_join(&e[group[best]], &e[k], r))
-                continue;
-            bool other_low = is_better(&e[group[best]], &e[group[other]]);
-            const struct psr_event *low = &e[group[other_low ? other : best]],
-                                   *high = &e[group[other_low ? best : other]];
-            const bool crosses = e[k].snr < low->snr - 2 && !is_left_of(high, low, r);
-            if (e[k].snr >= 0.9 * low->snr - 3 && !crosses && can_join(high, low, r))
-                merge_plainly(e, n, group, group[other], group[best]);
-        }
-        group[k] = group[best];
+                       : NONE;
+        const size_t own = best == NONE ? k : climb_plainly(e, n, r, group, met, place, k, best);
+        for (size_t q = 0; q < n; q++)
+            if (group[place[q]] != NONE && are_friends(&e[k], &e[place[q]], r))
+                meet_plainly(e, met, own, group[place[q]]);
+        group[k] = own;
     }
+    join_flanks_plainly(e, n, r, group, met, rank);
 }
 
 static bool same_event(const struct psr_event *a, const struct psr_event *b)
@@ -314,8 +399,17 @@ static void test_crossing(void)
         {"two that cross", 4, {16, 1000, 9, 10}, {11, 970, 70, 40}, {15, 940, 9, 70}, 2},
         {"of one DM, by its delay", 0, {16, 1000, 9, 10}, {11, 990, 45, 40}, {15, 985, 9, 70}, 1},
         {"a bump in a flank", 4, {60, 1000, 9, 10}, {20, 970, 70, 40}, {22.5, 940, 70, 70}, 1},
-        {"noise in it", 4, {16, 1000, 9, 10}, {7, 970, 70, 40}, {8.5, 940, 20, 70}, 1},
-        {"a saddle that is noise", 4, {16, 1000, 9, 10}, {13.5, 970, 70, 40}, {15, 940, 9, 70}, 1},
+        {"noise in it", 4, {16, 1000, 9, 10}, {7, 970, 70, 40}, {6.2, 940, 20, 70}, 1},
+        {"a weak one in it", 4, {16, 1000, 9, 10}, {7, 970, 70, 40}, {8.5, 940, 20, 70}, 2},
+        {"a saddle that is noise", 4, {16, 1000, 9, 10}, {13.5, 990, 9, 40}, {15, 980, 9, 70}, 1},
+        {"of sums of both", 4, {16, 1000, 9, 10}, {13.5, 970, 70, 40}, {15, 940, 9, 70}, 2},
+        {"a short one within a flank",
+         4,
+         {60, 1000, 9, 10},
+         {21, 970, 70, 40},
+         {20, 940, 9, 70},
+         2},
+        {"noise within a flank", 4, {60, 1000, 9, 10}, {21, 970, 70, 40}, {9, 940, 9, 70}, 1},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         size_t sweep[80], n;
@@ -331,6 +425,30 @@ static void test_crossing(void)
         ok(n == cases[k].rows, "%s: %zu rows", cases[k].what, n);
         free(c);
     }
+}
+
+/* A flank that a second pulse parts from the first is no third one. */
+static void test_parted_flank(void)
+{
+    size_t sweep[140], n, short_rows = 0;
+    struct psr_event e[140];
+    psr_err err;
+    struct psr_cluster *c;
+    for (size_t i = 0; i < 140; i++) {
+        const int apart = abs((int)i - 10) * 4, width = apart > 9 ? apart : 9;
+        const bool second = i > 65 && i < 75;
+        sweep[i] = 4 * i;
+        e[i] = second ? (struct psr_event){22 - abs((int)i - 70), 1000 - 4 * (int64_t)i + 40, 9, i}
+                      : (struct psr_event){60 * sqrt(9.0 / width), 1000 - 2 * (int64_t)i, width, i};
+    }
+    const struct psr_cluster_desc d = {
+        .size = sizeof d, .sweep = sweep, .time_tol = 3, .trial_tol = 3};
+    if (psr_cluster_events(&d, e, 140, &c, &n, &err))
+        exit(EXIT_FAILURE);
+    for (size_t k = 0; k < n; k++)
+        short_rows += c[k].best.width == 9;
+    ok(n == 2 && short_rows == 2, "a flank on both sides of a second pulse: %zu rows", n);
+    free(c);
 }
 
 /* A wide event over two narrow pulses is a row beside theirs, not one with them; and what hangs together
@@ -591,6 +709,7 @@ int main(void)
     test_flanks(&seed);
     test_saddle();
     test_crossing();
+    test_parted_flank();
     test_reach();
     test_storm(&seed);
     test_edges();

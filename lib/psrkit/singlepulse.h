@@ -215,13 +215,18 @@ struct psr_cluster_desc {
  *  - is at most max(v, w), time_tol samples and the difference of their sweeps away from that, and
  *  - r <= 2 sqrt(min(v, w) / max(v, w)) s + 3: a boxcar v inside w, or around it, has about half
  *    of that of a pulse with boxcar w.  So a wide event does not swallow the narrow ones in it.
- * Best first, each event joins the cluster of its best friend, of those that it can be part of, or
- * begins a new one if there is none.  If other friends of an event belong to other clusters that it can be
+ * What a pulse of S/N s leaves if it fills a part p of the band, where the difference of the DMs is a delay of D samples,
+ * d = p D, is s psr_dispersed_share(d, w) min(1, sqrt(v / d)), plus 3.
+ * Best first, each event joins the cluster of its best friend, of those that it can be part of, or begins a new one if
+ * there is none; so does one that the best friend's S/N, as above, does not explain, nor what the cluster's best event
+ * leaves if it fills a third of the band.  If other friends of an event belong to other clusters that it can be
  * part of, these are merged as one pulse with a second peak if the lower peak can be part of the higher, unless
- * the S/N of the event is below 0.9 of that of the lower peak minus 3, or 2 below it where the higher peak does not
- * leave so much at the lower one's DM: then they are two adjacent pulses, or two that cross.  What a pulse of S/N s leaves
- * if it fills a quarter of the band, where the difference of the DMs is a delay of d samples, is
- * s psr_dispersed_share(d, w) min(1, sqrt(v / d)), plus 3.
+ * the S/N of the event is below 0.9 of that of the lower peak minus 3; or unless the higher peak leaves less at the lower one's
+ * DM, filling a third, and S/N is 2 below the lower peak's at the event or its friend, there times 1.2 sqrt(v / u) if its
+ * boxcar u is so much longer: then they are two adjacent pulses, or two that cross.
+ * Last, a peak that is twice as long as a better one, which it met, or which a better one that it met has met, and so on,
+ * is that one's flank, parted from it by the others: if it can be part of it, if its middle is where the difference of
+ * their sweeps moves that pulse, and if its S/N, less s sqrt(w / v) of the others, is what that leaves filling the whole band.
  * Given:    events   [n], in any order
  * Returned: *clusters [*nclusters], best S/N first, then the lower trial, then the earlier;
  *           malloc'd, caller frees; NULL if there are none

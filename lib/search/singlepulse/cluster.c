@@ -7,6 +7,7 @@
 
 #include "base/copy_desc.h"
 #include "cluster_rule.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* How far S/N falls between two pulses: a saddle below so much of the lower peak, less so much, parts
@@ -16,6 +17,9 @@ static const double SADDLE_SHARE = 0.9, SADDLE_NOISE = 3;
 /* The same where the lower peak is not what dispersion leaves of the higher one. */
 static const double CROSSING_NOISE = 2;
 
+/* How much more of a longer boxcar's S/N a shorter one may have than if it were even. */
+static const double UNEVEN = 1.2;
+
 /* An event, on the common clock. */
 struct node {
     const struct psr_event *event;
@@ -23,6 +27,7 @@ struct node {
     int64_t reach;      /* greatest end of this and the nodes before it in its trial */
     size_t group;
     size_t parent; /* towards the best node of its cluster; NONE: not in a cluster yet */
+    size_t met;    /* of a root: one in the best other cluster that it met; NONE */
 };
 
 static const size_t NONE = SIZE_MAX;
@@ -104,8 +109,11 @@ static void place_nodes(struct field *f, const struct psr_event *events)
     for (size_t k = 0; k < f->n; k++) {
         const struct psr_event *e = &events[k];
         int64_t scale = scale_of(f->d, e->trial), first = first_of(e) * scale;
-        f->node[k] = (struct node){
-            .event = e, .first = first, .end = first + e->width * scale, .parent = NONE};
+        f->node[k] = (struct node){.event = e,
+                                   .first = first,
+                                   .end = first + e->width * scale,
+                                   .parent = NONE,
+                                   .met = NONE};
         sorted = sorted && (!k || compare_places(&f->node[k - 1], &f->node[k]) <= 0);
     }
     if (!sorted)
@@ -212,19 +220,6 @@ static bool is_part(const struct field *f, size_t root, const struct node *p)
     return is_in_time(f, &f->node[root], p) && is_explained(&f->node[root], p);
 }
 
-/* The best friend of p in a cluster that may take p. */
-static const struct node *find_best_friend(const struct field *f, const struct node *p, size_t from,
-                                           size_t to)
-{
-    const struct node *best = NULL, *q;
-    for (size_t g = from; g < to; g++)
-        for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
-            if ((!best || compare_merits(q->event, best->event) < 0) &&
-                is_part(f, find_root(f->node, (size_t)(q - f->node)), p))
-                best = q;
-    return best;
-}
-
 static bool is_in_bow_tie(const struct field *f, const struct node *high, const struct node *low)
 {
     const struct psr_event *p = high->event, *q = low->event;
@@ -235,18 +230,58 @@ static bool is_in_bow_tie(const struct field *f, const struct node *high, const 
                                  (double)(sweep_of(f->d, q->trial) - sweep_of(f->d, p->trial)));
 }
 
-/* Whether two peaks that meet at an event are two pulses. */
+/* Whether p may come to the cluster of its friend q: a shorter boxcar within a longer one leads to its peak only if
+ * dispersion leaves so much of that. */
+static bool is_uphill(const struct field *f, const struct node *q, const struct node *p)
+{
+    const size_t root = find_root(f->node, (size_t)(q - f->node));
+    return is_part(f, root, p) && (is_explained(q, p) || is_in_bow_tie(f, &f->node[root], p));
+}
+
+/* The best friend of p in a cluster that may take p. */
+static const struct node *find_best_friend(const struct field *f, const struct node *p, size_t from,
+                                           size_t to)
+{
+    const struct node *best = NULL, *q;
+    for (size_t g = from; g < to; g++)
+        for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
+            if ((!best || compare_merits(q->event, best->event) < 0) && is_uphill(f, q, p))
+                best = q;
+    return best;
+}
+
+/* S/N of an event in the boxcar of a peak, at most. */
+static double snr_in(const struct node *peak, const struct node *p)
+{
+    const double w = (double)(peak->end - peak->first), v = (double)(p->end - p->first);
+    return p->event->snr * fmin(1, UNEVEN * sqrt(w / v));
+}
+
+/* Whether two peaks that meet at an event and its friend are two pulses. */
 static bool is_saddle(const struct field *f, const struct node *high, const struct node *low,
-                      const struct node *p)
+                      const struct node *p, const struct node *q)
 {
     const double least = low->event->snr;
     return p->event->snr < SADDLE_SHARE * least - SADDLE_NOISE ||
-           (p->event->snr < least - CROSSING_NOISE && !is_in_bow_tie(f, high, low));
+           (fmin(snr_in(low, p), snr_in(low, q)) < least - CROSSING_NOISE &&
+            !is_in_bow_tie(f, high, low));
 }
 
-/* Joins two clusters that meet at one event, unless they are two pulses. */
+/* Notes at the worse of two roots that it met the better one. */
+static void note_meeting(struct field *f, size_t a, size_t b)
+{
+    const bool ordered = compare_merits(f->node[a].event, f->node[b].event) < 0;
+    const size_t high = ordered ? a : b, low = ordered ? b : a;
+    size_t *met = &f->node[low].met;
+    if (high != low &&
+        (*met == NONE || compare_merits(f->node[high].event, f->node[*met].event) < 0))
+        *met = high;
+}
+
+/* Joins two clusters that meet at an event, which a is of, and its friend b, unless they are two pulses. */
 static void join_over(struct field *f, size_t a, size_t b, const struct node *p)
 {
+    const struct node *friend = &f->node[b];
     size_t high = find_root(f->node, a), low = find_root(f->node, b);
     if (high == low || !is_part(f, low, p) || !is_part(f, high, p))
         return;
@@ -255,8 +290,12 @@ static void join_over(struct field *f, size_t a, size_t b, const struct node *p)
         high = low;
         low = swap;
     }
-    if (!is_saddle(f, &f->node[high], &f->node[low], p) && is_part(f, high, &f->node[low]))
+    if (!is_saddle(f, &f->node[high], &f->node[low], p, friend) &&
+        is_part(f, high, &f->node[low])) {
         f->node[low].parent = high;
+        if (f->node[low].met != NONE)
+            note_meeting(f, high, find_root(f->node, f->node[low].met));
+    }
 }
 
 /* Adds the next best event to a cluster. */
@@ -266,14 +305,59 @@ static void take_node(struct field *f, struct node *p)
     size_t from, to, own = (size_t)(p - f->node);
     find_groups(f, p, &from, &to);
     const struct node *best = find_best_friend(f, p, from, to);
-    if (!best) {
-        p->parent = own;
-        return;
-    }
-    for (size_t g = from; g < to; g++)
+    for (size_t g = from; best && g < to; g++)
         for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
             join_over(f, (size_t)(best - f->node), (size_t)(q - f->node), p);
-    p->parent = find_root(f->node, (size_t)(best - f->node));
+    const size_t root = best ? find_root(f->node, (size_t)(best - f->node)) : own;
+    for (size_t g = from; g < to; g++)
+        for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
+            note_meeting(f, root, find_root(f->node, (size_t)(q - f->node)));
+    p->parent = root;
+}
+
+/* --- flanks ----------------------------------------------------------------------------------- */
+
+/* Whether a long peak, without what S/N others have in it, is no more than what dispersion leaves of a pulse that fills
+ * the band, and lies where that is. */
+static bool is_flank(const struct field *f, const struct node *high, const struct node *low,
+                     double others)
+{
+    const double w = (double)(high->end - high->first), v = (double)(low->end - low->first);
+    if (!f->d->sweep || v < 2 * w || !is_part(f, (size_t)(high - f->node), low))
+        return false;
+    const int64_t later = sweep_of(f->d, high->event->trial) - sweep_of(f->d, low->event->trial);
+    const int64_t middle = low->first + (low->end - low->first) / 2;
+    return middle >= high->first + (later < 0 ? later : 0) &&
+           middle <= high->end + (later > 0 ? later : 0) &&
+           psr_pulse_leaves(high->event->snr, w, low->event->snr - others, v, (double)later, 1);
+}
+
+/* The pulse whose flank a root is, of those that it met and that these met, best last; NONE. */
+static size_t find_flanked(struct field *f, const struct node *p)
+{
+    double others = 0;
+    for (size_t met = p->met; met != NONE; met = f->node[met].met) {
+        met = find_root(f->node, met);
+        const struct node *q = &f->node[met];
+        if (compare_merits(q->event, p->event) >= 0)
+            break;
+        if (is_flank(f, q, p, others))
+            return met;
+        others += q->event->snr * sqrt((double)(q->end - q->first) / (double)(p->end - p->first));
+    }
+    return NONE;
+}
+
+/* A flank that another pulse parts from its own has met that one.  Given:  rank [n], best first */
+static void join_flanks(struct field *f, struct node **rank)
+{
+    for (size_t k = 0; k < f->n; k++) {
+        struct node *p = rank[k];
+        const bool root = p->parent == (size_t)(p - f->node);
+        const size_t flanked = root ? find_flanked(f, p) : NONE;
+        if (flanked != NONE)
+            p->parent = flanked;
+    }
 }
 
 /* Given:  rank [n], room */
@@ -284,6 +368,7 @@ static void take_nodes(struct field *f, struct node **rank)
     qsort(rank, f->n, sizeof *rank, compare_ranks);
     for (size_t k = 0; k < f->n; k++)
         take_node(f, rank[k]);
+    join_flanks(f, rank);
 }
 
 /* Makes clusters of the roots.  Given:  index [n], room.  Returned: how many, in clusters [n] */

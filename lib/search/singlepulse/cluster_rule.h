@@ -15,14 +15,21 @@ static inline bool psr_pulse_explains(double s, double w, double r, double v)
 }
 
 /* True if such a boxcar, at a DM at which the delay over the band differs by so many samples, has no more S/N than
- * what dispersion leaves of a pulse that fills a quarter of the band or more, plus the noise.  A pulse of w samples is
- * spread over the quarter's delay d there: of its S/N, a boxcar of d samples has psr_dispersed_share, a shorter one of
+ * what dispersion leaves of a pulse that fills such a part of the band, plus the noise.  A pulse of w samples is
+ * spread over the part's delay d there: of its S/N, a boxcar of d samples has psr_dispersed_share, a shorter one of
  * v samples sqrt(v / d) of that. */
-static inline bool psr_pulse_explains_at(double s, double w, double r, double v, double delay)
+static inline bool psr_pulse_leaves(double s, double w, double r, double v, double delay,
+                                    double part)
 {
-    const double noise = 3, part = 0.25, spread = part * fabs(delay);
+    const double noise = 3, spread = part * fabs(delay);
     const double inside = v < spread ? sqrt(v / spread) : 1;
     return r <= psr_dispersed_share(spread, w) * inside * s + noise;
+}
+
+/* The same for a pulse that fills a third of the band or more. */
+static inline bool psr_pulse_explains_at(double s, double w, double r, double v, double delay)
+{
+    return psr_pulse_leaves(s, w, r, v, delay, 1.0 / 3);
 }
 
 #endif
