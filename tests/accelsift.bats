@@ -93,6 +93,14 @@ setup() {
     ls f_"$odd"_Cand_*.pfd || { ls -b f*; false; }
 }
 
+@test "a list that is named twice is counted once" {
+    accelsift g_DM*_ACCEL_20 >once
+    ln -s g_DM40.00_ACCEL_20 again_DM40.00_ACCEL_20
+    run -0 --separate-stderr accelsift g_DM*_ACCEL_20 ./g_DM33.00_ACCEL_20 again_DM40.00_ACCEL_20
+    diff once <(echo "$output")
+    [ "$(grep -c 'named before, read once$' <<<"$stderr")" -eq 2 ]
+}
+
 @test "one candidate, and none" {
     accelsift -min_num_DMs 1 g_DM39.50_ACCEL_20 >one
     [ "$(grep -c '^g_DM' one)" -ge 1 ]

@@ -65,6 +65,8 @@ bin_accelsift_LDFLAGS = $(tools_ldflags)
 bin_accelsift_SOURCES = \
 	tools/accelsift/folds.c \
 	tools/accelsift/folds.h \
+	tools/accelsift/lists.c \
+	tools/accelsift/lists.h \
 	tools/accelsift/main.c \
 	tools/accelsift/options.c \
 	tools/accelsift/options.h

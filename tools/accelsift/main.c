@@ -1,5 +1,6 @@
 /* accelsift: sifts the candidates of acceleration searches at many DMs. */
 #include "folds.h"
+#include "lists.h"
 #include "options.h"
 
 #include "tools/common/run.h"
@@ -172,6 +173,8 @@ static psr_status run(struct run *r, char *const *path, int n)
     if (d->presto && d->nbird_p + d->nbird_f > 0 && !r->opt.quiet)
         cli_note(&r->tool, "-compat presto: ACCEL_sift.py never uses its known birds: ignored");
     psr_status st = name_lists(r, path, n);
+    if (!st && !d->presto)
+        st = accelsift_drop_repeats(&r->lists, r->opt.quiet ? NULL : &r->tool, &r->err);
     if (!st)
         st = check_names(r);
     if (!st)
