@@ -65,6 +65,14 @@ setup() {
     leaves_no 'x[._]*'
 }
 
+@test "a FITS file that ends within its header is bad data" {
+    fakebin -q -psrfits -period 0 -nchans 16 -nbits 8 -tsamp 1000 -tobs 2 -fch1 1500 -foff 10 -seed 1 -o a.sf
+    for n in 1000 3000 7000; do
+        head -c $n a.sf >b.sf
+        refuses 3 '^gpudedisp: b.sf: ' gpudedisp -q -nobary -numdms 2 -o t b.sf
+    done
+}
+
 # wide.fil: 6000 spectra of 16384 channels, a hole but for the header.
 make_wide() {
     fakebin -q -period 0 -nchans 16384 -nbits 8 -tsamp 1000 -tobs 0.001 -fch1 1500 -foff 0.01 -seed 1 -o wide.fil

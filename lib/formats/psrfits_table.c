@@ -69,9 +69,15 @@ psr_status psr_fits_open(struct psr_fits *f, const char *path, psr_err *err)
     f->path = strdup(path);
     if (!f->path)
         return psr_fail_nomem(err, "a file name", (double)strlen(path));
-    if (f->lib.open_diskfile(&f->fptr, path, READONLY, &status))
-        return psr_fits_fail(f, status, "no FITS file", err);
-    return check_kind(f, err);
+    errno = 0;
+    if (!f->lib.open_diskfile(&f->fptr, path, READONLY, &status))
+        return check_kind(f, err);
+    /* Where no call failed, the file ends within its header. */
+    const bool ended = status == READ_ERROR && errno != EIO;
+    psr_status st = psr_fits_fail(f, status, "no FITS file", err);
+    if (ended && err)
+        err->code = PSR_EFORMAT;
+    return ended ? PSR_EFORMAT : st;
 }
 
 void psr_fits_shut(struct psr_fits *f)
