@@ -53,8 +53,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/sink.h \
 	lib/psrkit/source.h \
-	lib/psrkit/status.h \
-	lib/psrkit/tool.h
+	lib/psrkit/status.h
 
 lib_libpsrkit_objects_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_objects_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
@@ -116,6 +115,27 @@ lib_cuda_sources = \
 endif
 lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
+	lib/base/ddplan_internal.h \
+	lib/base/device_internal.h \
+	lib/base/obs_internal.h \
+	lib/base/outfile_internal.h \
+	lib/base/tool.h \
+	lib/beam/array_internal.h \
+	lib/beam/beam_internal.h \
+	lib/formats/dada_internal.h \
+	lib/formats/series_internal.h \
+	lib/formats/source_internal.h \
+	lib/pipeline/fourier_internal.h \
+	lib/search/dedisp/dedisp_internal.h \
+	lib/search/fold/fold_internal.h \
+	lib/search/matched/accel_internal.h \
+	lib/search/matched/accelsearch_internal.h \
+	lib/search/pulscan/pulscan_internal.h \
+	lib/search/sift/sift_internal.h \
+	lib/search/singlepulse/singlepulse_internal.h \
+	lib/signal/clean_auto_internal.h \
+	lib/signal/clean_internal.h \
+	lib/signal/fake_internal.h \
 	lib/base/async_task.c \
 	lib/base/claim.c \
 	lib/base/claim.h \

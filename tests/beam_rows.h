@@ -3,7 +3,11 @@
 #ifndef PSR_TEST_BEAM_ROWS_H
 #define PSR_TEST_BEAM_ROWS_H
 
+#include "base/device_internal.h"
+#include "beam/beam_internal.h"
 #include "beam_ref.h"
+#include "formats/dada_internal.h"
+#include "search/dedisp/dedisp_internal.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>

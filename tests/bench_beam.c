@@ -4,6 +4,7 @@
  * channels, whose number does not matter to the time of one. */
 #include <psrkit/beam.h>
 
+#include "beam/beam_internal.h"
 #include "bench.h"
 #include "tap.h"
 #if defined __x86_64__

@@ -3,6 +3,7 @@
 #ifndef PSR_BENCH_BEAMS_H
 #define PSR_BENCH_BEAMS_H
 
+#include "base/ddplan_internal.h"
 #include "bench.h"
 #include <math.h>
 #include <psrkit/ddplan.h>

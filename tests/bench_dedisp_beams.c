@@ -5,6 +5,7 @@
  * machine adds 16-bit numbers from the first cache, measured in the same run. */
 #include "bench_adds.h"
 #include "bench_beams.h"
+#include "search/dedisp/dedisp_internal.h"
 
 enum { NBLOCK = 5 };
 

@@ -6,6 +6,7 @@
 #include <psrkit/outfile.h>
 
 #include "bench.h"
+#include "signal/fake_internal.h"
 #include <string.h>
 
 enum { BLOCK = 32 << 20, NORMALS = 1 << 15 };

@@ -8,6 +8,7 @@
 
 #include "bench.h"
 #include "scratch.h"
+#include "signal/fake_internal.h"
 
 enum { NBIN = 2350000, MOST = 101 };
 

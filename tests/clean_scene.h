@@ -4,6 +4,7 @@
 
 #include "mask_bytes.h"
 #include "search/dedisp/mask_correction.h"
+#include "signal/clean_internal.h"
 
 enum { MAX_CHAN = 40, BLOCK = PSR_CLEAN_BLOCK, MAX_SAMP = 4 * BLOCK, MAX_DM = 5 };
 

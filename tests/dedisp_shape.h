@@ -5,6 +5,7 @@
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
 
+#include "search/dedisp/dedisp_internal.h"
 #include "tap.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* page_check FILE: whether a page is well-formed, loads nothing from elsewhere, and has pictures that can
  * be decoded; prints its numbers of pictures, tables and rows in one line. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
 
 #include <psrkit/pulscan.h>
 
+#include "search/pulscan/pulscan_internal.h"
 #include "tap.h"
 
 struct found {

@@ -3,6 +3,7 @@
 #define PSR_PULSE_SEARCH_H
 
 #include "pulse_tests.h"
+#include "search/singlepulse/singlepulse_internal.h"
 
 struct setup {
     const float *x; /* [nseries][n] */

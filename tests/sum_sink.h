@@ -2,6 +2,8 @@
 #ifndef PSR_SUM_SINK_H
 #define PSR_SUM_SINK_H
 
+#include "base/device_internal.h"
+
 #include <psrkit/sink.h>
 #include <stdlib.h>
 

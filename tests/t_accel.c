@@ -3,6 +3,7 @@
 
 #include "formats/format_uncertainty.h"
 #include "scratch.h"
+#include "search/matched/accel_internal.h"
 #include "tap.h"
 
 static void test_values(void)

@@ -8,7 +8,9 @@
 
 #include "accel_truth.h"
 #include "scratch.h"
+#include "search/matched/accel_internal.h"
 #include "search/matched/presto_plane.h"
+#include "signal/fake_internal.h"
 #include "write_spectrum.h"
 
 enum { NBIN = 24000, MOST_LINE = 400, SIGMA = 1, POWER = 2, COHERENT = 3 };

@@ -1,6 +1,7 @@
 /* matched: responses to a drift, against their definition. */
 #include <psrkit/accel.h>
 
+#include "search/matched/accel_internal.h"
 #include "tap.h"
 
 #include <complex.h>

@@ -6,6 +6,8 @@
 #include "search/matched/response.h"
 
 #include "accel_truth.h"
+#include "formats/series_internal.h"
+#include "search/matched/accelsearch_internal.h"
 
 enum { NBIN = 30000 };
 

@@ -1,6 +1,7 @@
 /* array: files of arrays, and which way a direction lies. */
 #include <psrkit/array.h>
 
+#include "beam/array_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

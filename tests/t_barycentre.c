@@ -1,5 +1,6 @@
 /* barycentre: times against astropy's, sites, positions, and PRESTO's epochs. */
 
+#include "base/obs_internal.h"
 #include "signal/barycentre.h"
 #include "tap.h"
 

@@ -1,6 +1,7 @@
 /* base: status texts, numbers from text, arrays that grow. */
+#include "base/tool.h"
+#include <psrkit/ddplan.h>
 #include <psrkit/status.h>
-#include <psrkit/tool.h>
 
 #include "scratch.h"
 #include "tap.h"

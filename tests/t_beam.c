@@ -1,4 +1,5 @@
 /* beam: every beam of the plan against direct sums in double, its outputs and refusals. */
+#include "beam/beam_internal.h"
 #include "beam_ref.h"
 
 /* --- plans ------------------------------------------------------------------------------------ */

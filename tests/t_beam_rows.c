@@ -1,6 +1,8 @@
 /* Rows of beams that stay where they were made are dedispersed like those that are copied: on the CPU,
  * whose device is the host's memory. */
+#include "beam/beam_internal.h"
 #include "beam_rows.h"
+#include "search/dedisp/dedisp_internal.h"
 
 static void test_refusals(uint64_t *seed)
 {

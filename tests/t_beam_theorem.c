@@ -1,4 +1,5 @@
 /* beam: the main theorem of Smith 2022 and its kernel. */
+#include "beam/beam_internal.h"
 #include "beam_ref.h"
 
 /* Eq. 7 */

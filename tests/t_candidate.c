@@ -1,7 +1,9 @@
 /* Numbers, probability and rank of made folds: pulsars, interference, noise. */
-#include <psrkit/sift.h>
 #include <psrkit/ddplan.h>
+#include <psrkit/sift.h>
 
+#include "search/fold/fold_internal.h"
+#include "search/sift/sift_internal.h"
 #include "tap.h"
 
 #include <math.h>

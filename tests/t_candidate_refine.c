@@ -3,7 +3,10 @@
 #include <psrkit/series.h>
 #include <psrkit/signif.h>
 
+#include "formats/series_internal.h"
+#include "search/matched/accel_internal.h"
 #include "search/matched/candidate_refine_notes.h"
+#include "search/pulscan/pulscan_internal.h"
 #include "tap.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "pipeline/clean_files.h"
 
 #include "scratch.h"
+#include "signal/clean_internal.h"
 #include "tap.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "mask_bytes.h"
 #include "search/dedisp/dedisp_presto.h"
+#include "signal/clean_internal.h"
 
 enum { MAX_CHAN = 24, MAX_DM = 4, MAX_BLOCKS = 14, MAX_BLOCK = 240 };
 

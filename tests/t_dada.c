@@ -1,6 +1,8 @@
 /* dada: headers, what contradicts itself, and streams of voltages from files and pipes. */
 #include <psrkit/dada.h>
 
+#include "base/obs_internal.h"
+#include "formats/dada_internal.h"
 #include "scratch.h"
 #include "tap.h"
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 #include <psrkit/dada.h>
 #include <psrkit/source.h>
 
+#include "base/obs_internal.h"
+#include "formats/source_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

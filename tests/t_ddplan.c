@@ -1,3 +1,4 @@
+#include "base/ddplan_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -1,5 +1,6 @@
 /* dedisp: every sum against one done the naive way, in integers, on random small shapes. */
 #include "dedisp_shape.h"
+#include "search/dedisp/dedisp_internal.h"
 
 static void test_random_shapes(uint64_t *seed)
 {

@@ -1,6 +1,7 @@
 /* dedisp, tree algorithm: every sum against one done the naive way with the delays that the plan
  * tells, on random shapes; and these delays against exact ones. */
 #include "dedisp_shape.h"
+#include "search/dedisp/dedisp_internal.h"
 
 static bool within_limits(const struct shape *s, const psr_dedisp *p)
 {

@@ -1,4 +1,6 @@
 /* Descriptions of callers that were built with another version of the library. */
+#include "search/matched/accel_internal.h"
+#include "search/pulscan/pulscan_internal.h"
 #include "tap.h"
 #include <psrkit/psrkit.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * fold uses at a telescope, what .par files say, and what is refused of them. */
 #include <psrkit/ephemeris.h>
 
+#include "base/obs_internal.h"
 #include "pipeline/fold_model.h"
 #include "scratch.h"
 #include "tap.h"

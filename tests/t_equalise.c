@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include "scratch.h"
+#include "signal/clean_auto_internal.h"
 #include <psrkit/clean_auto.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/pipeline.h>

@@ -4,6 +4,7 @@
 #include <psrkit/signif.h>
 #include <psrkit/source.h>
 
+#include "base/obs_internal.h"
 #include "fil.h"
 #include "scratch.h"
 

@@ -6,6 +6,7 @@
 #include <psrkit/source.h>
 
 #include "scratch.h"
+#include "signal/fake_internal.h"
 #include "tap.h"
 #include <complex.h>
 #include <math.h>

@@ -2,7 +2,9 @@
 #include <psrkit/ddplan.h>
 #include <psrkit/fake.h>
 
+#include "beam/beam_internal.h"
 #include "beam_ref.h"
+#include "formats/dada_internal.h"
 
 enum { NCHAN = 4, NSAMP = 4000 };
 

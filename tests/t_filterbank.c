@@ -1,5 +1,7 @@
 /* Tests the way from voltages to a filterbank against sums in double precision. */
+#include "base/obs_internal.h"
 #include "baseband_made.h"
+#include "formats/source_internal.h"
 #include "tap.h"
 
 #include <psrkit/filterbank.h>

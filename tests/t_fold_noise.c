@@ -2,6 +2,7 @@
 #include <psrkit/fold.h>
 
 #include "fil.h"
+#include "search/fold/fold_internal.h"
 
 #include <math.h>
 

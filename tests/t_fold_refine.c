@@ -3,6 +3,7 @@
 #include <psrkit/ddplan.h>
 #include <psrkit/fold.h>
 
+#include "search/fold/fold_internal.h"
 #include "tap.h"
 
 #include <complex.h>

@@ -4,6 +4,7 @@
 #include <psrkit/device.h>
 #include <psrkit/fold.h>
 
+#include "search/fold/fold_internal.h"
 #include "tap.h"
 
 #include <math.h>

@@ -2,6 +2,9 @@
 #include <psrkit/series.h>
 #include <psrkit/source.h>
 
+#include "base/obs_internal.h"
+#include "formats/series_internal.h"
+#include "formats/source_internal.h"
 #include "inf_text.h"
 #include "scratch.h"
 #include "tap.h"

@@ -1,8 +1,8 @@
 /* JSON read as a tree: values, escapes, what is refused, and what psr_json wrote. */
 #include "tap.h"
 
+#include "base/tool.h"
 #include "tools/common/json_read.h"
-#include <psrkit/tool.h>
 #include <string.h>
 
 static struct json_value *parse(const char *from, psr_status *st, psr_err *err)

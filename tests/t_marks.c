@@ -1,4 +1,5 @@
 /* Marks of pulses: what shines through from DM 0, edges of gaps, against plain loops, and refusals. */
+#include "search/singlepulse/singlepulse_internal.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,8 +1,10 @@
 /* mask: rfifind's files, read and used. */
 #include <psrkit/clean.h>
 
+#include "base/obs_internal.h"
 #include "mask_bytes.h"
 #include "scratch.h"
+#include "signal/clean_internal.h"
 
 static psr_err err;
 

@@ -7,6 +7,7 @@
 #include <psrkit/clean.h>
 #include <psrkit/ddplan.h>
 
+#include "signal/clean_internal.h"
 #include "tap.h"
 #include <limits.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* obs: frequencies, dates, telescopes, and the check that every reader relies on. */
 #include <psrkit/obs.h>
 
+#include "base/obs_internal.h"
 #include "tap.h"
 #include <string.h>
 

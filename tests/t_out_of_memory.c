@@ -3,6 +3,8 @@
 #include <psrkit/psrkit.h>
 
 #include "failing_heap.h"
+#include "search/pulscan/pulscan_internal.h"
+#include "search/singlepulse/singlepulse_internal.h"
 
 /* --- input ------------------------------------------------------------------------------------ */
 

@@ -1,6 +1,7 @@
 /* outfile: files that are whole or absent. */
 #include <psrkit/outfile.h>
 
+#include "base/outfile_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

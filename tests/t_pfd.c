@@ -2,6 +2,7 @@
 #include <psrkit/fold.h>
 
 #include "scratch.h"
+#include "search/fold/fold_internal.h"
 #include "tap.h"
 
 #include <math.h>

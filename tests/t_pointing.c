@@ -1,6 +1,9 @@
 /* pointing: lists of beams, which way they look, and gains. */
 #include <psrkit/array.h>
 
+#include "base/obs_internal.h"
+#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
 #include "beam_ref.h"
 #include "scratch.h"
 

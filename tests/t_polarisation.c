@@ -1,6 +1,7 @@
 /* Which polarisations make total intensity: by the header, by the caller, and as files are written and read again. */
 #include "formats/polarisation.h"
 
+#include "formats/source_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -1,5 +1,6 @@
 /* pulscan: the search of random spectra against its definition in double precision. */
 #include "pulscan_truth.h"
+#include "search/pulscan/pulscan_internal.h"
 
 /* --- comparison ------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #include <psrkit/pulscan.h>
 #include <psrkit/signif.h>
 
+#include "search/pulscan/pulscan_internal.h"
 #include "tap.h"
 #include <string.h>
 

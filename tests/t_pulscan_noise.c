@@ -7,6 +7,9 @@
 #include <psrkit/pulscan.h>
 #include <psrkit/signif.h>
 
+#include "formats/series_internal.h"
+#include "search/pulscan/pulscan_internal.h"
+#include "signal/fake_internal.h"
 #include "tap.h"
 #include <string.h>
 

@@ -4,7 +4,9 @@
 #include "search/pulscan/pulscan_significance.h"
 #include "signal/redden.h"
 
+#include "formats/series_internal.h"
 #include "pulscan_truth.h"
+#include "search/pulscan/pulscan_internal.h"
 
 static const int sums[] = {1, 2, 3, 4};
 

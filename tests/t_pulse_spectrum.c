@@ -1,5 +1,6 @@
 /* Spectra of pulses and the marks that they give: against plain loops, in any pieces; pulses of the whole
  * band and of parts of it; refusals. */
+#include "search/singlepulse/singlepulse_internal.h"
 #include "tap.h"
 
 #include <math.h>

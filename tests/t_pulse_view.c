@@ -1,4 +1,5 @@
 /* Pictures of the spectra around pulses: against plain loops, in any pieces; where a pulse is; refusals. */
+#include "search/singlepulse/singlepulse_internal.h"
 #include "tap.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
  * cut. */
 #include <psrkit/ddplan.h>
 
+#include "base/ddplan_internal.h"
 #include "signal/resample.h"
 #include "tap.h"
 

@@ -1,6 +1,7 @@
 /* rfi_dm0: bursts in the sums of all channels, counted exactly, and lines that bursts do not hide. */
 #include "signal/rfi/rfi_dm0.h"
 
+#include "signal/clean_internal.h"
 #include "signal/rfi/rfi_lines.h"
 #include "tap.h"
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "mask_bytes.h"
 #include "scratch.h"
+#include "signal/clean_internal.h"
 #include <psrkit/series.h>
 
 static psr_err err;

@@ -1,6 +1,7 @@
 /* rfi_iqrm: channels out of line with their neighbours, against the plain statement, and in noise. */
 #include "signal/rfi/rfi_iqrm.h"
 
+#include "signal/clean_internal.h"
 #include "tap.h"
 #include <psrkit/clean.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * their harmonics, long series in parts. */
 #include "signal/rfi/rfi_lines.h"
 
+#include "signal/clean_internal.h"
 #include "tap.h"
 #include <psrkit/signif.h>
 #include <string.h>

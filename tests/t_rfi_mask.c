@@ -1,6 +1,7 @@
 /* rfi_mask: masks made from statistics, against the plain statement of rfifind's rules. */
 #include <psrkit/clean.h>
 
+#include "signal/clean_internal.h"
 #include "tap.h"
 #include <psrkit/signif.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include <psrkit/clean.h>
 
 #include "formats/unpack.h"
+#include "signal/clean_internal.h"
 #include "tap.h"
 #include <float.h>
 #include <psrkit/signif.h>

@@ -2,6 +2,7 @@
 #include <psrkit/sift.h>
 
 #include "scratch.h"
+#include "search/sift/sift_internal.h"
 #include "tap.h"
 
 /* --- lists ------------------------------------------------------------------------------------ */

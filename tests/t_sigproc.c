@@ -1,7 +1,9 @@
 /* sigproc: headers of SIGPROC's own making and of ours, and all that can be wrong with one. */
 #include <psrkit/source.h>
 
+#include "base/obs_internal.h"
 #include "fil.h"
+#include "formats/source_internal.h"
 #include "scratch.h"
 
 static const struct fil_desc plain = {

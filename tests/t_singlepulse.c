@@ -2,6 +2,7 @@
  * pulses of known strength. */
 #include "pulse_reference.h"
 #include "pulse_search.h"
+#include "search/singlepulse/singlepulse_internal.h"
 
 /* Which of the plain search's lengths comes closest to what was asked for, and the plan says so. */
 static int find_fixed(const struct setup *s, const psr_singlepulse *p)

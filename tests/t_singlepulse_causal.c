@@ -2,6 +2,7 @@
  * come, their strength, and how noise, steps and holes are taken. */
 #include "pulse_causal.h"
 #include "pulse_search.h"
+#include "search/singlepulse/singlepulse_internal.h"
 
 /* Parts, and the worst number of samples from the end of a pulse to its event. */
 static size_t part_of(const psr_singlepulse *p)

@@ -1,4 +1,5 @@
 /* source: one filterbank file against the samples it was made from, and bad ones. */
+#include "base/obs_internal.h"
 #include "source_made.h"
 #include <errno.h>
 

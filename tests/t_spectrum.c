@@ -2,6 +2,7 @@
 #include <psrkit/series.h>
 #include <psrkit/source.h>
 
+#include "formats/series_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -1,9 +1,10 @@
 /* base: lines and whole files of text, which end wherever what is read does not. */
 #include "base/read_file.h"
+#include "base/tool.h"
 #include "scratch.h"
 #include "tap.h"
 #include <math.h>
-#include <psrkit/tool.h>
+#include <psrkit/ddplan.h>
 
 static psr_err err;
 

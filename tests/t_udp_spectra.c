@@ -6,6 +6,7 @@
 #include <psrkit/filterbank.h>
 #include <psrkit/source.h>
 
+#include "formats/source_internal.h"
 #include "loopback.h"
 #include "scratch.h"
 #include "tap.h"

@@ -1,6 +1,7 @@
 /* zaplist: birdies from PRESTO's files, and the bins they cover. */
 #include <psrkit/series.h>
 
+#include "formats/series_internal.h"
 #include "tap.h"
 
 #include <string.h>
@@ -58,9 +59,9 @@ static void test_widths(uint64_t *random)
         size_t n, k = 0;
         psr_err err;
         for (int i = 0; i < N; i++)
-            bird[i] =
-                (struct psr_bird){(double)tap_between(random, 0, 16000) / 64,
-                                  (double)tap_between(random, 0, 640) / 64, tap_random(random) % 2, 0};
+            bird[i] = (struct psr_bird){(double)tap_between(random, 0, 16000) / 64,
+                                        (double)tap_between(random, 0, 640) / 64,
+                                        tap_random(random) % 2, 0};
         if (psr_zaplist_bins(&list, (double)tobs_s, baryv, nbin, &span, &n, &err) != PSR_OK)
             exit(EXIT_FAILURE);
         for (int i = 0; i < N; i++) {

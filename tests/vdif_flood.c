@@ -10,6 +10,7 @@
 #include "formats/vdif_frame.h"
 
 #include "base/clock.h"
+#include "signal/fake_internal.h"
 #include <fcntl.h>
 #include <math.h>
 #include <netinet/in.h>

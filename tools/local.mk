@@ -1,6 +1,6 @@
 # The tools: each a folder, beside the command line that they share.
 
-# The library as an object, not as libtool's: a program in the build is no script, and finds it as an installed one does.
+# What of lib/base programs need, too, is no part of the interface and compiled again.  The library as an object, not as libtool's: a program in the build is no script, and finds it as an installed one does.
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
 tools_ldadd = tools/libcommon.la $(shared_library)
 tools_ldflags = $(AM_LDFLAGS) -Wl,-rpath,$(TOOLS_RPATH)
@@ -8,6 +8,17 @@ tools_ldflags = $(AM_LDFLAGS) -Wl,-rpath,$(TOOLS_RPATH)
 noinst_LTLIBRARIES += tools/libcommon.la
 tools_libcommon_la_CPPFLAGS = $(tools_cppflags) $(CAIRO_CFLAGS)
 tools_libcommon_la_SOURCES = \
+	lib/base/async_task.c \
+	lib/base/c_locale.c \
+	lib/base/grow.c \
+	lib/base/json.c \
+	lib/base/monitor.c \
+	lib/base/names.c \
+	lib/base/number.c \
+	lib/base/path.c \
+	lib/base/read_ring.c \
+	lib/base/text_lines.c \
+	lib/base/utf8.c \
 	tools/common/cli.c \
 	tools/common/cli.h \
 	tools/common/cli_nearest.c \

@@ -1,5 +1,5 @@
 /* A thread that waits for work, does it, and waits for more. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include "monitor.h"
 

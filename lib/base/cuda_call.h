@@ -2,6 +2,8 @@
 #ifndef PSR_BASE_CUDA_CALL_H
 #define PSR_BASE_CUDA_CALL_H
 
+#include "base/device_internal.h"
+
 #include <cuda_runtime_api.h>
 #include <psrkit/device.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
 /* Which kinds of accelerator there are, and what they have in common. */
+#include "base/device_internal.h"
 #include "device_backend.h"
 
 #include <config.h>

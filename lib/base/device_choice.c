@@ -1,7 +1,8 @@
 /* Reads which devices a command line asks for. */
 #include "device_backend.h"
 
-#include <psrkit/tool.h>
+#include "base/device_internal.h"
+#include "base/tool.h"
 
 #include <ctype.h>
 #include <stdio.h>

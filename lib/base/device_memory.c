@@ -1,6 +1,7 @@
 /* Memory of devices: takes it, and copies series to it, from it and within it. */
 #include "device_memory.h"
 
+#include "base/device_internal.h"
 #include "device_backend.h"
 
 /* *kind is that of a device with series. */

@@ -1,9 +1,10 @@
 /* Digests data, and samples of files. */
 #include "digest.h"
 
+#include "base/tool.h"
 #include "readfd.h"
 #include <fcntl.h>
-#include <psrkit/tool.h>
+#include <psrkit/outfile.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>

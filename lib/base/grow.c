@@ -1,5 +1,5 @@
 /* Grows arrays one element at a time, in amortised constant time. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <stdint.h>
 #include <stdlib.h>

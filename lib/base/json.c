@@ -1,5 +1,5 @@
 /* Writes JSON: objects, arrays and values, with the commas between them. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <math.h>
 #include <string.h>

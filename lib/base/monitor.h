@@ -2,7 +2,7 @@
 #ifndef PSR_BASE_MONITOR_H
 #define PSR_BASE_MONITOR_H
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 /* Waits for a change with the lock held, for at most 0.1 s, so that the caller can check whether to
  * stop. */

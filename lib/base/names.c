@@ -1,5 +1,5 @@
 /* Manages lists of names, from files or added one by one. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <limits.h>
 #include <stdlib.h>

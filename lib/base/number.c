@@ -1,5 +1,5 @@
 /* Parses numbers and sizes with units, and checks their ranges. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include "c_locale.h"
 

@@ -1,7 +1,8 @@
 /* Reads files of numbers. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include "read_file.h"
+#include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Writes output files under temporary names, so that they appear complete or not at all. */
 #include "outfile_steps.h"
 
+#include "base/outfile_internal.h"
 #include "c_locale.h"
 #include "dada_ring.h"
 #include "part_name.h"

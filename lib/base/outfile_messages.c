@@ -1,4 +1,6 @@
 /* Opens files for the messages of other programs. */
+#include "base/outfile_internal.h"
+
 #include <psrkit/outfile.h>
 
 #include <errno.h>

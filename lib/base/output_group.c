@@ -5,8 +5,9 @@
 #include "copy_desc.h"
 #include "outfile_steps.h"
 
+#include "base/outfile_internal.h"
+#include "base/tool.h"
 #include <errno.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>

@@ -1,7 +1,8 @@
 /* Rejects outputs that are inputs, or each other, by device and inode. */
+#include "base/tool.h"
 #include <psrkit/outfile.h>
-#include <psrkit/tool.h>
 
+#include "base/outfile_internal.h"
 #include "companions.h"
 #include "dada_ring.h"
 #include "part_name.h"

@@ -2,7 +2,7 @@
 #ifndef PSR_BASE_PATH_H
 #define PSR_BASE_PATH_H
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 /* The last part of a path, within it. */
 const char *psr_path_file(const char *path);

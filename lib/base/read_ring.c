@@ -1,5 +1,5 @@
 /* Manages the slots of a ring buffer of blocks. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include "monitor.h"
 

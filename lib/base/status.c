@@ -1,5 +1,5 @@
 /* Formats errors and notes. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <errno.h>
 #include <limits.h>

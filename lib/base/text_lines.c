@@ -1,5 +1,5 @@
 /* Reads text files line by line, with limits on line length and file size. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include "path.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Finds the length of UTF-8 characters, and those that must not reach a terminal. */
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 size_t psr_utf8_length(const char *text)
 {

@@ -1,5 +1,6 @@
 /* Reads array files, and converts between directions and grid coordinates. */
 #include "base/path.h"
+#include "beam/array_internal.h"
 #include "formats/text_table.h"
 #include "signal/barycentre.h"
 #include <psrkit/obs.h>

@@ -4,6 +4,8 @@
 #include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
 
 #include <config.h>
 #include <math.h>

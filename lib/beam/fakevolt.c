@@ -1,6 +1,9 @@
 /* Makes synthetic 4-bit voltages of an array: noise and sources in the sky. */
 #include "base/copy_desc.h"
 #include "base/threads.h"
+#include "beam/array_internal.h"
+#include "formats/dada_internal.h"
+#include "signal/fake_internal.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/fake.h>

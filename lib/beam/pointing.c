@@ -3,8 +3,9 @@
 #include "formats/text_table.h"
 #include "signal/barycentre.h"
 
+#include "base/tool.h"
+#include "beam/array_internal.h"
 #include <psrkit/array.h>
-#include <psrkit/tool.h>
 
 #include <erfa.h>
 #include <erfam.h>

@@ -1,5 +1,6 @@
 /* Selects beams from a list or the grid, and computes their grid coordinates. */
 #include "beam_directions.h"
+#include "beam/array_internal.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,8 @@
 /* Opens voltages, reads the array, and checks that they agree. */
 #include "beam_input.h"
+#include "base/obs_internal.h"
+#include "beam/array_internal.h"
+#include "formats/dada_internal.h"
 
 #include <stdlib.h>
 

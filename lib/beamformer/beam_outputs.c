@@ -1,5 +1,6 @@
 /* Writes beam files: names, headers, completion. */
 #include "beam_outputs.h"
+#include "base/outfile_internal.h"
 
 #include <fcntl.h>
 #include <limits.h>

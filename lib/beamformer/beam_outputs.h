@@ -3,11 +3,11 @@
 #ifndef PSR_BEAMFORMER_BEAM_OUTPUTS_H
 #define PSR_BEAMFORMER_BEAM_OUTPUTS_H
 
+#include "base/tool.h"
 #include "beam_directions.h"
 #include "beam_scales.h"
 #include <psrkit/beamformer.h>
 #include <psrkit/outfile.h>
-#include <psrkit/tool.h>
 
 /* All is borrowed. */
 struct psr_beam_outputs_desc {

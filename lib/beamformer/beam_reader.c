@@ -1,5 +1,6 @@
 /* Reads blocks of voltages ahead, through psr_voltages_pump, into a ring buffer. */
 #include "beam_reader.h"
+#include "formats/dada_internal.h"
 
 /* Many threads read files, one reads a pipe. */
 static bool reads_in_parallel(const struct psr_beam_reader *r)

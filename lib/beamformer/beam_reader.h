@@ -2,9 +2,9 @@
 #ifndef PSR_BEAMFORMER_BEAM_READER_H
 #define PSR_BEAMFORMER_BEAM_READER_H
 
+#include "base/tool.h"
 #include "base/worker_pool.h"
 #include "beam_input.h"
-#include <psrkit/tool.h>
 
 enum { PSR_BEAM_READER_SLOTS = 4 };
 

@@ -1,5 +1,6 @@
 /* Buffers rows of beams until they are kept for scales or written. */
 #include "beam_rows.h"
+#include "beam/beam_internal.h"
 
 /* --- what is done to the rows of a beam ------------------------------------------------------- */
 

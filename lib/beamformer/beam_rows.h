@@ -7,6 +7,7 @@
 #define PSR_BEAMFORMER_BEAM_ROWS_H
 
 #include "base/worker_pool.h"
+#include "beam/beam_internal.h"
 #include "beam_outputs.h"
 #include "beam_reader.h"
 #include "beam_scales.h"

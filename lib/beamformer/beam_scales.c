@@ -2,6 +2,7 @@
 #include "beam_scales.h"
 
 #include "beam/beam_backend.h"
+#include "beam/beam_internal.h"
 #include "formats/text_table.h"
 #include <math.h>
 #include <stdlib.h>

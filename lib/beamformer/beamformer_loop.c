@@ -2,6 +2,7 @@
 #include "beamformer_state.h"
 
 #include "base/clock.h"
+#include "beam/beam_internal.h"
 #include <math.h>
 
 static bool should_stop(void *ctx)

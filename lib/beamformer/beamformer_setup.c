@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
 #include <math.h>
 #include <psrkit/device.h>
 #include <stdlib.h>

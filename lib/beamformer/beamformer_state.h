@@ -5,6 +5,7 @@
 #ifndef PSR_BEAMFORMER_BEAMFORMER_STATE_H
 #define PSR_BEAMFORMER_BEAMFORMER_STATE_H
 
+#include "beam/beam_internal.h"
 #include "beam_rows.h"
 
 struct psr_beamformer {

@@ -3,6 +3,7 @@
 
 #include "formats/series_name.h"
 #include "search/fold/fold_harmonics.h"
+#include "search/sift/sift_internal.h"
 
 #include <math.h>
 #include <psrkit/series.h>

@@ -1,4 +1,5 @@
 /* Orders results of a sift by probability. */
+#include "search/sift/sift_internal.h"
 #include "search/sift/sift_state.h"
 
 #include <math.h>

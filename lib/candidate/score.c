@@ -2,6 +2,7 @@
 #include "score.h"
 
 #include "score_table.h"
+#include "search/sift/sift_internal.h"
 
 #include <math.h>
 #include <stdio.h>

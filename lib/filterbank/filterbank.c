@@ -2,6 +2,7 @@
 #include "filterbank_state.h"
 
 #include "base/copy_desc.h"
+#include "base/obs_internal.h"
 #include "base/path.h"
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>

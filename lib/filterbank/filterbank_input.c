@@ -2,7 +2,7 @@
 #include "filterbank_state.h"
 
 #include "base/clock.h"
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

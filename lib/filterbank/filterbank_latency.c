@@ -1,7 +1,7 @@
 /* How long rows are written after the last of their voltages came. */
 #include "filterbank_latency.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <math.h>
 #include <stdlib.h>

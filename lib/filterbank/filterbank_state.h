@@ -2,6 +2,7 @@
 #ifndef PSR_FILTERBANK_STATE_H
 #define PSR_FILTERBANK_STATE_H
 
+#include "base/tool.h"
 #include "filterbank_latency.h"
 #include "formats/baseband.h"
 #include "signal/channelise.h"
@@ -10,7 +11,6 @@
 #include "signal/spectra.h"
 #include <psrkit/filterbank.h>
 #include <psrkit/outfile.h>
-#include <psrkit/tool.h>
 
 /* One block is read while two are on their way to a device. */
 enum { PSR_FILTERBANK_BLOCKS = 3 };

@@ -5,6 +5,7 @@
 #include "base/read_file.h"
 #include "format_uncertainty.h"
 #include "inf_fields.h"
+#include "search/matched/accel_internal.h"
 #include <math.h>
 #include <psrkit/obs.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* Writes accelsearch's .cand records and .txtcand lines. */
+#include "search/matched/accel_internal.h"
+
 #include <psrkit/accel.h>
 
 #include <math.h>

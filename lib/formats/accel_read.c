@@ -1,9 +1,11 @@
 /* Reads accelsearch's text file: the candidates, the powers of their harmonics, the .inf. */
+#include "base/tool.h"
 #include <psrkit/sift.h>
-#include <psrkit/tool.h>
 
 #include "base/c_locale.h"
 #include "base/read_file.h"
+#include "formats/series_internal.h"
+#include "search/sift/sift_internal.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 
 #include <psrkit/obs.h>
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <string.h>
 
 enum { NFIELD = 23 };

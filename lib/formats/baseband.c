@@ -8,8 +8,9 @@
 #include "base/threads.h"
 #include "baseband_reader.h"
 
+#include "base/obs_internal.h"
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

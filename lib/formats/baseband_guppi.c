@@ -1,4 +1,5 @@
 /* Reads voltages of GUPPI raw files: blocks, each with a header of 80-character cards. */
+#include "base/obs_internal.h"
 #include "baseband_reader.h"
 #include "header_keys.h"
 

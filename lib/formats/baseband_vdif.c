@@ -1,4 +1,5 @@
 /* Reads voltages of VDIF files: frames of one or several threads, in about the order of time. */
+#include "base/obs_internal.h"
 #include "baseband_reader.h"
 #include "vdif_frame.h"
 

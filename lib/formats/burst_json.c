@@ -2,8 +2,8 @@
 #include <psrkit/sink.h>
 
 #include "base/c_locale.h"
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include "candlist_lines.h"
 #include "text_table.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Candidates to fold from the records of an acceleration search. */
 #include "base/copy_desc.h"
 #include "candlist_lines.h"
+#include "search/matched/accel_internal.h"
 
 #include <psrkit/accel.h>
 #include <psrkit/series.h>

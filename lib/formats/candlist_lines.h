@@ -2,8 +2,8 @@
 #ifndef PSR_FORMATS_CANDLIST_LINES_H
 #define PSR_FORMATS_CANDLIST_LINES_H
 
+#include "base/tool.h"
 #include <psrkit/candlist.h>
-#include <psrkit/tool.h>
 
 struct psr_candlist_lines {
     struct psr_candlist *list;

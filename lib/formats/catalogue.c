@@ -1,9 +1,10 @@
 /* Reads catalogues of pulsars: psrcat's database, and separated values with a header. */
+#include "base/tool.h"
 #include <psrkit/sift.h>
-#include <psrkit/tool.h>
 
 #include "base/c_locale.h"
 #include "base/read_file.h"
+#include "search/sift/sift_internal.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Parses lists of channels and of trial DMs. */
 #include "channel_list.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,8 +3,10 @@
 
 #include "base/c_locale.h"
 
+#include "base/obs_internal.h"
+#include "base/tool.h"
+#include "formats/dada_internal.h"
 #include <psrkit/dada.h>
-#include <psrkit/tool.h>
 
 #include <erfa.h>
 #include <erfam.h>

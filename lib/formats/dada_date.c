@@ -2,6 +2,7 @@
 #include "dada_date.h"
 
 #include "base/c_locale.h"
+#include "base/obs_internal.h"
 
 #include <erfa.h>
 #include <erfam.h>

@@ -1,6 +1,7 @@
 /* Recognises DADA headers, and reads when their data begin. */
 #include "dada_keys.h"
 
+#include "base/obs_internal.h"
 #include "dada_date.h"
 
 #include <string.h>

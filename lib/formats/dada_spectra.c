@@ -1,5 +1,7 @@
 /* Reads DADA headers of spectra. */
+#include "base/obs_internal.h"
 #include "dada_keys.h"
+#include "formats/source_internal.h"
 #include "polarisation.h"
 #include "spectra_reader.h"
 

@@ -1,7 +1,9 @@
 /* Writes DADA headers of spectra. */
 #include "base/c_locale.h"
 #include "base/dada_ring.h"
+#include "base/obs_internal.h"
 #include "dada_date.h"
+#include "formats/source_internal.h"
 #include "polarisation.h"
 #include "unpack.h"
 

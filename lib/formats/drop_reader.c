@@ -7,8 +7,8 @@
 #include "base/path.h"
 #include "unpack.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Reads complex gains of dishes from text or .npy files. */
 #include "base/path.h"
 #include "base/read_file.h"
+#include "beam/array_internal.h"
 #include "text_table.h"
 
 #include <psrkit/array.h>

@@ -2,7 +2,7 @@
 #include "header_keys.h"
 
 #include "base/c_locale.h"
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <math.h>
 #include <stdlib.h>

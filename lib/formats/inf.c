@@ -3,6 +3,7 @@
 
 #include "base/c_locale.h"
 #include "base/path.h"
+#include "formats/series_internal.h"
 #include <psrkit/obs.h>
 
 #include <math.h>

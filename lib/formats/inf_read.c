@@ -2,7 +2,8 @@
 #include "base/read_file.h"
 #include "inf_fields.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
+#include "formats/series_internal.h"
 
 #include <ctype.h>
 #include <float.h>

@@ -2,10 +2,12 @@
 #include "byte_cursor.h"
 
 #include "base/memory.h"
+#include "base/obs_internal.h"
 #include "base/path.h"
 #include "base/read_file.h"
+#include "base/tool.h"
+#include "signal/clean_internal.h"
 #include <psrkit/clean.h>
-#include <psrkit/tool.h>
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Opens the files of one observation, checks that they match, and orders them by time. */
 #include "multi_file.h"
 #include "base/dada_ring.h"
+#include "base/obs_internal.h"
 #include "base/readfd.h"
 #include "dada_keys.h"
 #include "drop_reader.h"

@@ -1,6 +1,7 @@
 /* Checks the description of an observation, and computes frequencies and times from it. */
 #include <psrkit/obs.h>
 
+#include "base/obs_internal.h"
 #include "unpack.h"
 
 #include <float.h>

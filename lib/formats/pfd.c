@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/read_file.h"
+#include "search/fold/fold_internal.h"
 #include <math.h>
 #include <psrkit/fold.h>
 

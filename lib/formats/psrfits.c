@@ -1,5 +1,6 @@
 /* Reads PSRFITS search-mode files. */
 #include "psrfits.h"
+#include "base/obs_internal.h"
 #include "reader.h"
 #include "unpack.h"
 

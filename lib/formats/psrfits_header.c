@@ -2,8 +2,9 @@
 #include "psrfits.h"
 #include <psrkit/obs.h>
 
+#include "base/obs_internal.h"
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <string.h>
 #include <strings.h>
 

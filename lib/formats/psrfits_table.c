@@ -1,10 +1,10 @@
 /* Reads headers and columns of a PSRFITS file with cfitsio. */
 #include "psrfits.h"
 
+#include "base/tool.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

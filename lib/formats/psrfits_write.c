@@ -2,6 +2,8 @@
 #include <psrkit/source.h>
 
 #include "base/c_locale.h"
+#include "base/obs_internal.h"
+#include "base/outfile_internal.h"
 #include "unpack.h"
 #include <psrkit/obs.h>
 

@@ -1,8 +1,9 @@
 /* Reads and writes rfifind's .stats and .rfi files, and .moments beside them. */
 #include "base/memory.h"
 #include "base/read_file.h"
+#include "base/tool.h"
+#include "signal/clean_internal.h"
 #include <psrkit/clean.h>
-#include <psrkit/tool.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* Writes lines of interference as .zaplist and .birds files. */
+#include "signal/clean_internal.h"
+
 #include <psrkit/clean.h>
 
 #include <math.h>

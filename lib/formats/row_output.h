@@ -2,8 +2,8 @@
 #ifndef PSR_FORMATS_ROW_OUTPUT_H
 #define PSR_FORMATS_ROW_OUTPUT_H
 
+#include "base/tool.h"
 #include <psrkit/outfile.h>
-#include <psrkit/tool.h>
 
 /* Writes a value in quotes, doubled inside, where the text would not be one value without. */
 PSR_MUST_CHECK psr_status psr_csv_write_text(psr_outfile *f, const char *text, psr_err *err);

@@ -1,5 +1,7 @@
 /* Writes dedispersed series as .dat with .inf, or as .tim files. */
 #include "base/copy_desc.h"
+#include "base/outfile_internal.h"
+#include "formats/series_internal.h"
 #include "series_inf.h"
 #include "series_mean.h"
 #include "series_name.h"

@@ -2,6 +2,8 @@
 #include <psrkit/series.h>
 
 #include "base/c_locale.h"
+#include "base/obs_internal.h"
+#include "formats/series_internal.h"
 #include "series_name.h"
 #include <math.h>
 #include <stdio.h>

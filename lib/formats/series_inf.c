@@ -1,5 +1,6 @@
 /* Describes series in the terms of an .inf file. */
 #include "series_inf.h"
+#include "formats/series_internal.h"
 
 #include <stdio.h>
 #include <string.h>

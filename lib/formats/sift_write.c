@@ -3,8 +3,8 @@
 
 #include "row_output.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,9 @@
 #include "polarisation.h"
 #include "sigproc_keys.h"
 
+#include "base/tool.h"
+#include "formats/source_internal.h"
 #include <ctype.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* Converts the keys of a SIGPROC header to an observation. */
+#include "base/obs_internal.h"
 #include "sigproc_keys.h"
 
 #include <math.h>

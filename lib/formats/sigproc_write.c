@@ -1,4 +1,5 @@
 /* Writes SIGPROC headers. */
+#include "base/obs_internal.h"
 #include "polarisation.h"
 #include "sigproc_header.h"
 

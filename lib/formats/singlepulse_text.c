@@ -1,4 +1,6 @@
 /* Writes single pulses and their clusters as text. */
+#include "search/singlepulse/singlepulse_internal.h"
+
 #include <psrkit/singlepulse.h>
 
 #include <math.h>

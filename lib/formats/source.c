@@ -4,8 +4,10 @@
 #include "multi_file.h"
 #include "unpack.h"
 
+#include "base/obs_internal.h"
+#include "base/tool.h"
+#include "formats/source_internal.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Reads sub-band files that prepsubband -sub wrote. */
 #include "subbands.h"
+#include "base/obs_internal.h"
 #include "base/readfd.h"
 #include "unpack.h"
 

@@ -1,4 +1,6 @@
 /* Tables of SIGPROC's telescope and machine numbers and PRESTO's names for them. */
+#include "base/obs_internal.h"
+
 #include <psrkit/obs.h>
 
 #include <math.h>

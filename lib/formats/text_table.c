@@ -1,7 +1,7 @@
 /* Reads text files of rows of words, with errors that name file, line and column. */
 #include "text_table.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <stdbool.h>
 #include <stdio.h>

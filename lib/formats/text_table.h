@@ -2,8 +2,8 @@
 #ifndef PSR_FORMATS_TEXT_TABLE_H
 #define PSR_FORMATS_TEXT_TABLE_H
 
+#include "base/tool.h"
 #include <psrkit/status.h>
-#include <psrkit/tool.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,8 @@
 #include "base/readfd.h"
 #include "sigproc_header.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
+#include "formats/series_internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

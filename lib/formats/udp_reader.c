@@ -3,6 +3,7 @@
 #include "udp_spectra.h"
 
 #include "base/clock.h"
+#include "base/obs_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Opens the sockets of udp://ADDRESS:PORT. */
 #include "udp_socket.h"
 
+#include "base/tool.h"
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

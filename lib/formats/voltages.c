@@ -2,9 +2,11 @@
 #include "voltages.h"
 
 #include "base/copy_desc.h"
+#include "base/obs_internal.h"
 #include "base/path.h"
 #include "base/readfd.h"
 #include "base/threads.h"
+#include "formats/dada_internal.h"
 #include <psrkit/obs.h>
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "base/readfd.h"
+#include "formats/dada_internal.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,9 +1,10 @@
 /* Reads PRESTO's .zaplist and .birds files. */
+#include "base/tool.h"
 #include <psrkit/series.h>
-#include <psrkit/tool.h>
 
 #include "base/c_locale.h"
 #include "base/read_file.h"
+#include "formats/series_internal.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /* What the sinks of single pulses share: searches of lines, their common clock, marks, descriptions of pulses. */
 #include "burst.h"
 
+#include "base/obs_internal.h"
 #include "pulse_spectra.h"
+#include "search/singlepulse/singlepulse_internal.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

@@ -1,8 +1,9 @@
 /* Writes what automatic cleaning removed: as JSON, and as a mask in PRESTO's layout. */
 #include "clean_files.h"
 
+#include "base/tool.h"
+#include "signal/clean_internal.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 

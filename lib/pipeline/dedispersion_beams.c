@@ -6,9 +6,11 @@
 #include "dedispersion_beams.h"
 #include "dedispersion_memory.h"
 
+#include "base/device_internal.h"
+#include "base/tool.h"
 #include "search/dedisp/dedisp_beams_device.h"
+#include "search/dedisp/dedisp_internal.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* Dedisperses all lines of a plan with psr_dedisp_multi, in the memory that cleaning leaves. */
 #include "dedispersion_memory.h"
 
+#include "base/device_internal.h"
 #include "base/memory.h"
+#include "base/tool.h"
 #include "search/dedisp/dedisp_multi.h"
-#include <psrkit/tool.h>
 #include <stdlib.h>
 
 struct direct {

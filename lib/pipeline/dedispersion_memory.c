@@ -2,8 +2,8 @@
 #include "dedispersion_memory.h"
 
 #include "base/memory.h"
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 
 /* Of a spectrum as it is read, and as it becomes beside that. */
 double psr_dedispersion_spectrum_bytes(const struct psr_dedispersion_desc *d)

@@ -1,4 +1,5 @@
 /* Dedisperses as prepsubband does, with psr_compat, including its losses at the end. */
+#include "base/obs_internal.h"
 #include "dedispersion.h"
 #include "presto_view.h"
 

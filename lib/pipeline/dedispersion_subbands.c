@@ -2,7 +2,8 @@
 #include "dedispersion.h"
 #include "search/dedisp/dedisp_subband.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
+#include "signal/clean_internal.h"
 #include <stdlib.h>
 
 enum { BLOCK = 4 * PSR_CLEAN_BLOCK, LEAST_BLOCK = 64 }; /* spectra */

@@ -5,10 +5,11 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 
+#include "base/obs_internal.h"
+#include "base/tool.h"
 #include <errno.h>
 #include <math.h>
 #include <psrkit/outfile.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,6 +2,7 @@
 #include "fold_header.h"
 
 #include "base/path.h"
+#include "search/fold/fold_internal.h"
 
 #include <psrkit/ddplan.h>
 

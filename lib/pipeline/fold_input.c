@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/readfd.h"
 
+#include "base/tool.h"
 #include <psrkit/dedisp.h>
-#include <psrkit/tool.h>
 
 #include <math.h>
 #include <stdlib.h>

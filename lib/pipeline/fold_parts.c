@@ -1,7 +1,7 @@
 /* Blocks and parts of what is folded. */
 #include "folder.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 /* PRESTO's guard against fractions that are a little below a whole number. */
 static const double fraction_tiny = 1e-14;

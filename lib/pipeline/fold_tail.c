@@ -1,5 +1,6 @@
 /* Keeps the last spectra of an input, and gives them to a fold in reverse order. */
 #include "fold_tail.h"
+#include "search/fold/fold_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

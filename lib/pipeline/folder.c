@@ -8,8 +8,9 @@
 #include "folder_emit.h"
 #include "stage_barycentre.h"
 
+#include "base/tool.h"
+#include "search/fold/fold_internal.h"
 #include <psrkit/device.h>
-#include <psrkit/tool.h>
 
 #include <math.h>
 #include <stdlib.h>

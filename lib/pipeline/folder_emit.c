@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "search/fold/fold_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

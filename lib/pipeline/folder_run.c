@@ -7,7 +7,9 @@
 #include "folder_emit.h"
 #include "formats/unpack.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
+#include "search/fold/fold_internal.h"
+#include "signal/clean_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,6 +2,9 @@
 #include "fourier_state.h"
 
 #include "base/copy_desc.h"
+#include "base/device_internal.h"
+#include "formats/series_internal.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include <math.h>
 #include <psrkit/device.h>

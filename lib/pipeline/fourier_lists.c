@@ -1,4 +1,8 @@
 /* Names and writes the lists of a Fourier search: accelsearch's three, or Pulscan's one. */
+#include "base/outfile_internal.h"
+#include "pipeline/fourier_internal.h"
+#include "search/matched/accel_internal.h"
+
 #include <psrkit/fourier.h>
 
 #include <psrkit/signif.h>

@@ -1,4 +1,5 @@
 /* Brings series and spectra into the form that a Fourier search takes. */
+#include "formats/series_internal.h"
 #include "fourier_state.h"
 
 #include <stdlib.h>

@@ -2,6 +2,9 @@
 #include "fourier_state.h"
 
 #include "base/clock.h"
+#include "search/matched/accel_internal.h"
+#include "search/matched/accelsearch_internal.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include <stdlib.h>
 

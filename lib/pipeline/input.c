@@ -1,6 +1,7 @@
 /* Opens the input at its start position. */
 #include "input.h"
 
+#include "base/obs_internal.h"
 #include "base/path.h"
 #include "formats/unpack.h"
 #include "presto_view.h"

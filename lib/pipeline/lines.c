@@ -2,6 +2,7 @@
 #include "lines.h"
 
 #include "search/dedisp/mask_correction.h"
+#include "signal/clean_internal.h"
 
 #include <psrkit/clean_auto.h>
 

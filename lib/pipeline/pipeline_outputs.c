@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "clean_files.h"
+#include "formats/series_internal.h"
 #include "formats/subbands.h"
 #include <math.h>
 #include <psrkit/outfile.h>

@@ -2,6 +2,7 @@
 #include "pipeline_state.h"
 
 #include "base/clock.h"
+#include "signal/clean_internal.h"
 #include <stdlib.h>
 
 static void describe_line(const struct psr_pipeline *p, size_t line, struct psr_pipeline_line *out)

@@ -2,6 +2,7 @@
 #include "pipeline_state.h"
 
 #include "base/clock.h"
+#include "base/device_internal.h"
 #include "base/path.h"
 #include "base/threads.h"
 #include "presto_view.h"

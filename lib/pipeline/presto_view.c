@@ -1,5 +1,6 @@
 /* Interprets headers as prepsubband does. */
 #include "presto_view.h"
+#include "base/obs_internal.h"
 
 #include <math.h>
 #include <string.h>

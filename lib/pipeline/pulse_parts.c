@@ -4,9 +4,10 @@
 #include "pulse_spectra.h"
 #include "search/singlepulse/cluster_parts.h"
 
+#include "base/tool.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

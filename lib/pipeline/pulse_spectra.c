@@ -3,9 +3,10 @@
 
 #include "pulse_views.h"
 
+#include "base/tool.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 
 enum {

@@ -2,6 +2,7 @@
 #include "pulse_views.h"
 
 #include "formats/row_output.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* Reads blocks of a source ahead of their processing. */
 #include "read_ahead.h"
 
+#include "base/device_internal.h"
+#include "base/tool.h"
+#include "formats/source_internal.h"
 #include <psrkit/device.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,8 @@
 
 #include "base/device_memory.h"
 
-#include <psrkit/tool.h>
+#include "base/device_internal.h"
+#include "base/tool.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Finds the trials that an earlier run has completed. */
 #include "resume.h"
+#include "formats/series_internal.h"
 
 #include <string.h>
 

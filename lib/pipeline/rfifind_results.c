@@ -2,6 +2,7 @@
 #include "rfifind_results.h"
 
 #include "base/read_file.h"
+#include "signal/clean_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

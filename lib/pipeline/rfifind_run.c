@@ -3,8 +3,10 @@
 #include "base/copy_desc.h"
 #include "base/path.h"
 #include "formats/channel_list.h"
+#include "formats/series_internal.h"
 #include "formats/unpack.h"
 #include "rfifind_results.h"
+#include "signal/clean_internal.h"
 
 #include <math.h>
 #include <psrkit/device.h>

@@ -4,9 +4,9 @@
 #include "base/path.h"
 #include "sink_rows.h"
 
+#include "base/tool.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <psrkit/tool.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

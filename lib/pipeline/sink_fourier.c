@@ -4,12 +4,12 @@
 #include "base/clock.h"
 #include "base/copy_desc.h"
 #include "base/memory.h"
+#include "base/tool.h"
 #include "formats/series_inf.h"
 #include "formats/series_mean.h"
 #include "formats/series_name.h"
 #include "resident_series.h"
 #include <psrkit/fourier.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

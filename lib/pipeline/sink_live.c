@@ -3,8 +3,9 @@
 #include "sink_rows.h"
 
 #include "base/clock.h"
+#include "base/tool.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 
 enum {

@@ -4,10 +4,13 @@
 #include "pulse_spectra.h"
 #include "sink_rows.h"
 
+#include "base/outfile_internal.h"
 #include "base/readfd.h"
+#include "base/tool.h"
+#include "formats/series_internal.h"
 #include "formats/series_name.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Sink that writes a file per series. */
 #include "sink_rows.h"
 
+#include "formats/series_internal.h"
 #include "formats/series_name.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * and ROOT_DM12.00.sub.inf. */
 #include "sink_rows.h"
 
+#include "formats/series_internal.h"
 #include "formats/series_name.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Barycentres series: decides whether to, computes the velocity, and adds and removes bins. */
 #include "stage_barycentre.h"
 
+#include "base/obs_internal.h"
 #include "signal/barycentre.h"
 #include "signal/resample.h"
 

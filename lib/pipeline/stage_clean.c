@@ -1,8 +1,12 @@
 /* Removes interference from spectra before dedispersion. */
 #include "stage_clean.h"
 
+#include "base/device_internal.h"
+#include "base/obs_internal.h"
 #include "formats/channel_list.h"
 #include "formats/unpack.h"
+#include "signal/clean_auto_internal.h"
+#include "signal/clean_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

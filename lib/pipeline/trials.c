@@ -1,6 +1,7 @@
 /* Makes the trials of a run: from a plan, a list of DMs, or a grid. */
 #include "trials.h"
 
+#include "base/ddplan_internal.h"
 #include "base/path.h"
 #include "formats/channel_list.h"
 #include <math.h>

@@ -24,31 +24,9 @@ PSR_MUST_CHECK psr_status psr_parse_dmconst(const char *text, double *dmconst, p
 /* Delay relative to infinite frequency, in seconds. */
 double psr_delay_s(double dmconst, double dm, double freq_mhz);
 
-/* Rounds x to the nearest integer, halves away from zero (as PRESTO does). */
-int64_t psr_round(double x);
-
 /* Delay of freq_mhz relative to ref_mhz in whole samples of tsamp_s. */
 int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref_mhz,
                           double tsamp_s);
-
-/* Share of its S/N that a pulse keeps at a DM that is not its own: (1 + 0.462 x^2)^(-1/4), where the delay of the
- * difference of the two DMs, from the highest to the lowest frequency, is x times the pulse's width (a Gaussian's
- * at half maximum).  The variance of the summed pulse, of standard deviation s, is then s^2 + delay^2 / 12, and a
- * boxcar as long as it has S/N in proportion to (width)^(-1/2); with width = 2.355 s, 2.355^2 / 12 = 0.462.  (The
- * same with boxcars for what Cordes & McLaughlin 2003, equation 12, give for a filter of constant width.)
- * The noise of the two S/N is correlated by this share, too: of the S/N at the one DM, given that at the other, the
- * standard deviation is sqrt(1 - share^2), and S/N^2 (1 - share^2) is by how much chi-squared is larger at the wrong DM.
- * Given:    delay, width   in the same unit, width > 0
- * Returned: (0, 1] */
-double psr_dispersed_share(double delay, double width);
-
-/* Time scrunching: how many samples, a power of two, a trial may sum first, as dispersion within a
- * channel smears a pulse anyway (Barsdell et al. 2012 section 2.1, where ratio is 0.5).
- * Given:    smear   of the trial's DM within a channel, in samples
- *           ratio   > 0; of smear to the result, at least
- *           most    >= 1
- * Returned: the largest power of two n <= most with n ratio <= smear; 1 if there is none */
-int64_t psr_scrunch(double smear, double ratio, int64_t most);
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
@@ -122,17 +100,11 @@ struct psr_smearing {
     double bw, sub; /* as in the line */
 };
 
-/* Status: PSR_EINVAL naming field, value and limit. */
-PSR_MUST_CHECK psr_status psr_band_check(const struct psr_band *band, psr_err *err);
-
 /* Makes the plan.
  * Returned: contiguous lines from lodm to hidm or beyond
  * Status:   PSR_EINVAL naming field, value and limit */
 PSR_MUST_CHECK psr_status psr_ddplan_make(struct psr_ddplan *plan,
                                           const struct psr_ddplan_desc *desc, psr_err *err);
-
-/* Smearing of dm over bw_mhz centred on fctr_mhz, in ms (formula above). */
-double psr_smear_ms(double dm, double bw_mhz, double fctr_mhz);
 
 /* Smearing at dm in line i of the plan. */
 struct psr_smearing psr_ddplan_smearing(const struct psr_ddplan *plan, int i, double dm);
@@ -143,12 +115,6 @@ int64_t psr_ddplan_ndm(const struct psr_ddplan *plan);
 /* DDplan.py's choice of sub-bands for prepsubband: the largest number, at least 32, that leaves at
  * least three channels per sub-band; else nchan. */
 int64_t psr_ddplan_nsub(int64_t nchan);
-
-/* Downsampling factors that a block of blocklen spectra allows, ascending from 1 in ratios of 1.5
- * to 2 where possible.
- * Returned: how many were written to factor, at most PSR_DDPLAN_MAX_FACTORS */
-enum { PSR_DDPLAN_MAX_FACTORS = 32 };
-int psr_ddplan_factors(int64_t blocklen, int64_t factor[PSR_DDPLAN_MAX_FACTORS]);
 
 /* --- tolerances ------------------------------------------------------------------------------- */
 
@@ -204,10 +170,6 @@ struct psr_planfile {
 PSR_MUST_CHECK psr_status psr_planfile_read(struct psr_planfile *plan, const char *path,
                                             psr_err *err);
 
-/* As psr_planfile_read, from a terminated text; name is for messages. */
-PSR_MUST_CHECK psr_status psr_planfile_parse(struct psr_planfile *plan, const char *text,
-                                             const char *name, psr_err *err);
-
 /* Writes the band, the header and the lines.  Numbers have at most 10 digits.
  * Given:  remark   lines of text, without #, written first as comments; may be NULL
  * Status: those of psr_outfile_write */
@@ -221,6 +183,12 @@ PSR_MUST_CHECK psr_status psr_planfile_from_ddplan(struct psr_planfile *to,
 
 /* Frees the lines; may be called again. */
 void psr_planfile_clear(struct psr_planfile *plan);
+
+/* Reads a file of numbers separated by blanks and line ends.
+ * Returned: *x [*n], malloc'd, caller frees; NULL on error
+ * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT for a word that is not a number within 1e30, a file
+ *           without numbers, a NUL byte, or more than 16 MiB */
+PSR_MUST_CHECK psr_status psr_numbers_read(const char *path, double **x, size_t *n, psr_err *err);
 
 PSR_API_END
 #endif

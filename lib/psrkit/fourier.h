@@ -172,10 +172,6 @@ void psr_fourier_destroy(psr_fourier *f);
  * one. */
 enum { PSR_FOURIER_TEXT, PSR_FOURIER_CAND, PSR_FOURIER_TXTCAND };
 
-/* What follows the root in the name of list k.
- * Returned: false if there is no list k */
-bool psr_fourier_suffix(const struct psr_fourier_desc *d, int k, char text[PSR_FOURIER_SUFFIX]);
-
 /* Calls check for the name of each list, until one call fails.
  * Status: that of the failed call; PSR_EINVAL if a list of another search has the name */
 PSR_MUST_CHECK psr_status psr_fourier_names(const struct psr_fourier_desc *d, const char *root,

@@ -96,13 +96,6 @@ PSR_MUST_CHECK psr_status psr_obs_copy(struct psr_obs *to, const struct psr_obs 
 /* Frees the memory owned by obs and resets it to "unknown". */
 void psr_obs_clear(struct psr_obs *obs);
 
-/* Checks the basic fields: nchan in 1..2^20, nif in 1..16, a known nbit, 0 < tsamp < 1e6 s, all
- * frequencies positive and distinct.
- * Given:  name   the file, for the message
- * Status: PSR_EFORMAT naming file, field, value and limit; PSR_ENOMEM if obs has a table of
- *         frequencies */
-PSR_MUST_CHECK psr_status psr_obs_check(const struct psr_obs *obs, const char *name, psr_err *err);
-
 /* Centre frequency of stored channel c in MHz, computed upwards from the lowest channel as PRESTO
  * does, so that delays round as in PRESTO. */
 double psr_obs_freq_mhz(const struct psr_obs *obs, size_t c);
@@ -126,12 +119,6 @@ struct psr_obs_band {
 };
 struct psr_obs_band psr_obs_band(const struct psr_obs *obs);
 
-/* Returns date + seconds, normalised. */
-struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds);
-
-/* Seconds from a to b. */
-double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b);
-
 /* Telescope names and beams.
  * Returned: PRESTO's name for a SIGPROC telescope_id ("Unknown" for others), the id for such a name
  *           (-1 for others), and the full width at half maximum of the beam in arcsec at freq_mhz
@@ -139,9 +126,6 @@ double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b);
 const char *psr_telescope_name(int telescope_id);
 int psr_telescope_id(const char *name);
 double psr_telescope_beam_arcsec(const char *name, double freq_mhz);
-
-/* PRESTO's name of the instrument with this SIGPROC machine_id, "Unknown" for others. */
-const char *psr_machine_name(int machine_id);
 
 PSR_API_END
 #endif

@@ -29,18 +29,6 @@ typedef struct psr_outfile psr_outfile;
  *         independent. */
 PSR_MUST_CHECK psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err);
 
-/* Checks that a file of this name can be created later in a run: the name and its longer temporary
- * form are short enough, and it is not a symbolic link, unless the link leads to something other
- * than a regular file.  The target of a link may belong to someone else or be expected by others
- * who follow it.
- * Status: PSR_EIO with the lengths, or with the link's target; psr_outfile_create returns the same
- */
-PSR_MUST_CHECK psr_status psr_outfile_check_path(const char *path, psr_err *err);
-
-/* Buffers writes shorter than this into writes of up to this length; default 64 KiB.  Has no effect
- * once data have been buffered. */
-void psr_outfile_buffer(psr_outfile *f, size_t bytes);
-
 /* Writes all n bytes, or fails.  EINTR and short writes are handled.  After a failure every later
  * call except abort fails with the same cause.
  * Status: PSR_EIO naming the file; PSR_ENOMEM.  printf, park and commit return the same. */
@@ -50,14 +38,6 @@ PSR_MUST_CHECK psr_status psr_outfile_write(psr_outfile *f, const void *bytes, s
 /* printf to the file, with '.' as decimal point in every locale. */
 PSR_MUST_CHECK psr_status psr_outfile_printf(psr_outfile *f, psr_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* Bytes written so far, including buffered ones. */
-int64_t psr_outfile_size(const psr_outfile *f);
-
-/* Truncates the file to size.
- * Status: PSR_EINVAL if size is not in 0..psr_outfile_size(f); PSR_EUNSUPPORTED for standard output
- *         and special files; PSR_EIO */
-PSR_MUST_CHECK psr_status psr_outfile_truncate(psr_outfile *f, int64_t size, psr_err *err);
 
 /* Flushes the buffer and closes the descriptor.  From then on the file is open only during writes,
  * so that more files can be in progress than may be open at once.  Standard output and special
@@ -124,15 +104,6 @@ PSR_MUST_CHECK psr_status psr_output_group_check_room(const psr_output_group *g,
 PSR_MUST_CHECK psr_status psr_output_group_add(psr_output_group *g, const char *name,
                                                psr_outfile **file, psr_err *err);
 
-/* As psr_output_group_add, for a file that exists already; the group owns it even if the status is
- * PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status psr_output_group_take(psr_output_group *g, psr_outfile *file,
-                                                psr_err *err);
-
-/* Marks a file of an earlier run, which this run does not replace, for removal with the others. */
-PSR_MUST_CHECK psr_status psr_output_group_drop(psr_output_group *g, const char *name,
-                                                psr_err *err);
-
 /* Writes out all buffered bytes, removes the old files and renames the new ones; frees g on success and
  * on error.  On error the renamed files are removed.
  * Status: those of psr_outfile_commit */
@@ -184,6 +155,13 @@ void psr_overwrite_check_clear(struct psr_overwrite_check *c);
 
 /* True if both names refer to the same existing file. */
 bool psr_same_file(const char *a, const char *b);
+
+/* Digest of a whole file (XXH3, 64 bits), which tells whether it has changed; no protection against
+ * someone who wants to deceive.
+ * Returned: *digest, *bytes
+ * Status:   PSR_EIO naming the path, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_file_digest(uint64_t *digest, int64_t *bytes, const char *path,
+                                          psr_err *err);
 
 PSR_API_END
 #endif

@@ -38,7 +38,6 @@
 #include <psrkit/sink.h>
 #include <psrkit/source.h>
 #include <psrkit/status.h>
-#include <psrkit/tool.h>
 
 /* Version of the headers.  A program built with them runs with any later library of the same major
  * version (while that is 0: of the same minor version). */

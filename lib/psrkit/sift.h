@@ -55,10 +55,6 @@ struct psr_accel_rows {
 PSR_MUST_CHECK psr_status psr_accel_read(struct psr_accel_rows *rows, const char *path, bool presto,
                                          psr_err *err);
 
-/* As psr_accel_read, from text of n bytes followed by a NUL byte; name is for messages. */
-PSR_MUST_CHECK psr_status psr_accel_parse(struct psr_accel_rows *rows, const char *text, size_t n,
-                                          const char *name, bool presto, psr_err *err);
-
 /* Frees the list; may be called again. */
 void psr_accel_rows_clear(struct psr_accel_rows *rows);
 
@@ -92,10 +88,6 @@ struct psr_catalogue {
  * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_catalogue_read(struct psr_catalogue *catalogue, const char *path,
                                              psr_err *err);
-
-/* As psr_catalogue_read, from text of n bytes followed by a NUL byte; name is for messages. */
-PSR_MUST_CHECK psr_status psr_catalogue_parse(struct psr_catalogue *catalogue, const char *text,
-                                              size_t n, const char *name, psr_err *err);
 
 /* Frees the list; may be called again. */
 void psr_catalogue_clear(struct psr_catalogue *catalogue);
@@ -205,9 +197,6 @@ struct psr_sift_cand {
                             for rejects, and with presto */
 };
 
-/* Whether a result has marks against it and is no known pulsar: such come after the others. */
-bool psr_sift_comes_later(const struct psr_sift_cand *cand);
-
 /* Owned by the psr_sift, and valid until the next call with it. */
 struct psr_sift_result {
     const struct psr_sift_cand
@@ -292,9 +281,6 @@ PSR_MUST_CHECK psr_status psr_sift_read(psr_sift *s, const char *const *path, si
 PSR_MUST_CHECK psr_status psr_sift_add(psr_sift *s, const struct psr_accel_rows *rows,
                                        const char *path, double dm, psr_err *err);
 
-/* Adds DMs that were searched, in any order: dm [n]. */
-PSR_MUST_CHECK psr_status psr_sift_add_dms(psr_sift *s, const double *dm, size_t n, psr_err *err);
-
 /* Sifts all candidates added so far.
  * Status: PSR_ENOMEM; with presto PSR_EFORMAT if a list's DM is not in the list of DMs */
 PSR_MUST_CHECK psr_status psr_sift_execute(psr_sift *s, struct psr_sift_result *result,
@@ -371,9 +357,6 @@ const char *psr_cand_number_name(enum psr_cand_number k);
  * Status: PSR_EINVAL without a period, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_cand_measure(struct psr_cand_score *score, const struct psr_pfd *fold,
                                            psr_err *err);
-
-/* The probability that the numbers give. */
-double psr_cand_probability(const double number[PSR_CAND_NNUMBER]);
 
 /* Orders results of a sift by probability: those with marks against them last, folded ones before others,
  * which keep their order, fundamentals before their harmonics.

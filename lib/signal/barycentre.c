@@ -1,5 +1,6 @@
 /* Converts times at a telescope to times at the barycentre. */
 #include "barycentre.h"
+#include "base/obs_internal.h"
 
 #include <psrkit/obs.h>
 

@@ -1,11 +1,12 @@
 /* Removes interference from a stream of spectra: masks, clipping, zero-DM. */
+#include "base/tool.h"
 #include <psrkit/clean.h>
-#include <psrkit/tool.h>
 
 #include "base/copy_desc.h"
 #include "base/threads.h"
 #include "clean_plan.h"
 #include "formats/unpack.h"
+#include "signal/clean_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,11 @@
 
 #include "base/copy_desc.h"
 #include "base/threads.h"
+#include "base/tool.h"
 #include "formats/unpack.h"
+#include "signal/clean_auto_internal.h"
 #include <config.h>
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

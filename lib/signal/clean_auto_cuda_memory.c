@@ -2,6 +2,7 @@
 #include "clean_auto_cuda.h"
 
 #include "base/cuda_call.h"
+#include "base/device_internal.h"
 
 #include <stdlib.h>
 

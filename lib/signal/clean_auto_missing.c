@@ -2,8 +2,9 @@
  * are masked, to be told again. */
 #include "clean_auto_plan.h"
 
+#include "base/tool.h"
+#include "signal/clean_auto_internal.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 
 static psr_status note_channels(psr_clean_auto *p, const struct psr_auto_block *b, size_t t,

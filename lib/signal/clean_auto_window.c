@@ -1,8 +1,8 @@
 /* Cleans a window of spectra automatically, and keeps account of it. */
 #include "clean_auto_plan.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,6 @@
 /* Makes dedispersion plans from the smearing of each line. */
+#include "base/ddplan_internal.h"
+
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <stdbool.h>

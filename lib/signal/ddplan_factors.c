@@ -1,4 +1,6 @@
 /* Chooses the downsampling factors of a plan. */
+#include "base/ddplan_internal.h"
+
 #include <psrkit/ddplan.h>
 #include <stdbool.h>
 #include <string.h>

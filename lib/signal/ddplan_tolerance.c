@@ -1,8 +1,9 @@
 /* Lists DMs between which a pulse widens by no more than a tolerance, as Heimdall does. */
 #include <psrkit/ddplan.h>
 
+#include "base/ddplan_internal.h"
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 
 static psr_status check_desc(const struct psr_dm_tolerance_desc *d, psr_err *err)

@@ -1,6 +1,7 @@
 /* Computes cold-plasma delays. */
+#include "base/ddplan_internal.h"
+#include "base/tool.h"
 #include <psrkit/ddplan.h>
-#include <psrkit/tool.h>
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Removes red noise from spectra with local medians, in PRESTO's blocks. */
 #include "base/quantile.h"
 #include "base/rough_root.h"
+#include "formats/series_internal.h"
 #include "redden.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* Subtracts the line between the ends of a series, from the series or its spectrum. */
+#include "formats/series_internal.h"
+
 #include <psrkit/series.h>
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* Evaluates ephemerides of pulsars around a date. */
+#include "signal/fake_internal.h"
+
 #include <psrkit/ephemeris.h>
 
 #include <math.h>

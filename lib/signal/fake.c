@@ -2,7 +2,9 @@
 #include "fake_plan.h"
 
 #include "base/copy_desc.h"
+#include "base/obs_internal.h"
 #include "base/threads.h"
+#include "signal/fake_internal.h"
 
 #include <math.h>
 #include <psrkit/fake.h>

@@ -3,6 +3,7 @@
 
 #include "base/copy_desc.h"
 #include "base/threads.h"
+#include "signal/fake_internal.h"
 
 #include <psrkit/ddplan.h>
 

@@ -1,8 +1,9 @@
 /* Makes the dispersed pulses of synthetic voltages. */
 #include "fake_band.h"
 
+#include "base/tool.h"
+#include "signal/fake_internal.h"
 #include <psrkit/ddplan.h>
-#include <psrkit/tool.h>
 
 #include <fftw3.h>
 #include <math.h>

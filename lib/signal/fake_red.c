@@ -1,5 +1,6 @@
 /* Makes red noise as a sum of octaves. */
 #include "fake_plan.h"
+#include "signal/fake_internal.h"
 
 #include <math.h>
 #include <psrkit/fake.h>

@@ -1,5 +1,6 @@
 /* Checks and prepares the interference of a synthetic observation, and lists what happens when. */
 #include "fake_plan.h"
+#include "signal/fake_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Adds interference to the spectra of a synthetic observation, and loses packets. */
 #include "fake_plan.h"
+#include "signal/fake_internal.h"
 
 #include <math.h>
 

@@ -1,4 +1,6 @@
 /* Solves Kepler orbits. */
+#include "signal/fake_internal.h"
+
 #include <psrkit/fake.h>
 
 #include <math.h>

@@ -1,8 +1,9 @@
 /* Reads and writes dedispersion plans as text. */
+#include "base/ddplan_internal.h"
 #include "base/path.h"
 #include "base/read_file.h"
+#include "base/tool.h"
 #include <psrkit/ddplan.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

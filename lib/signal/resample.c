@@ -1,12 +1,13 @@
 /* Converts series to another clock by adding and removing single bins. */
+#include "base/tool.h"
 #include <psrkit/ddplan.h>
-#include <psrkit/tool.h>
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ddplan_internal.h"
 #include "base/threads.h"
 #include "resample.h"
 

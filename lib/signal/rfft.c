@@ -1,4 +1,6 @@
 /* Transforms real series by FFTW. */
+#include "formats/series_internal.h"
+
 #include <psrkit/series.h>
 
 #include <fftw3.h>

@@ -61,6 +61,7 @@ static const float log_term[NLOG] = {0.333333286f, -0.250002965f, 0.200014686f, 
 #define VECTOR  64
 #define SQRT(v) ((v) = (__typeof__(v))_mm512_sqrt_ps((__m512)(v)))
 #include "rng_lanes.h"
+#include "signal/fake_internal.h"
 #undef SUFFIX
 #undef ISA
 #undef VECTOR

@@ -1,7 +1,7 @@
 /* Table of telescope positions. */
 #include "barycentre.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <erfa.h>
 #include <erfam.h>

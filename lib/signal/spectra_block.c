@@ -1,4 +1,5 @@
 /* Blocks of coded voltages in page-locked memory. */
+#include "base/device_internal.h"
 #include "spectra.h"
 
 #include <psrkit/device.h>

@@ -1,6 +1,7 @@
 /* Coded voltages to detected spectra on a CUDA device: memory, streams and transforms. */
 #include "spectra_cuda.h"
 
+#include "base/device_internal.h"
 #include "channelise_plan.h"
 #include <psrkit/device.h>
 

@@ -1,5 +1,9 @@
 /* fuzz_dada: any text given as a DADA header, of voltages and of spectra.  What is accepted must be usable, and the keys
  * that are kept must be part of it. */
+#include "base/obs_internal.h"
+#include "formats/dada_internal.h"
+#include "formats/source_internal.h"
+
 #include <psrkit/dada.h>
 #include <psrkit/source.h>
 

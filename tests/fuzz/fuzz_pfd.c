@@ -3,6 +3,7 @@
 #include <psrkit/fold.h>
 
 #include "fuzz_file.h"
+#include "search/fold/fold_internal.h"
 
 static void use(const struct psr_pfd *p)
 {

@@ -1,4 +1,6 @@
 /* fuzz_plan.c: any text given to the plan parser gives lines in range or a clear error. */
+#include "base/ddplan_internal.h"
+
 #include <psrkit/ddplan.h>
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* fuzz_sigproc.c: any bytes given to the SIGPROC header parser give an observation or a clear
  * error. */
+#include "base/obs_internal.h"
+#include "formats/source_internal.h"
+
 #include <psrkit/source.h>
 
 #include <stdlib.h>

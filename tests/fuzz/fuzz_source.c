@@ -4,6 +4,7 @@
  * by a byte: its faults are not for `make check`, where every version of it is met. */
 #include <psrkit/source.h>
 
+#include "base/obs_internal.h"
 #include "fuzz_file.h"
 
 enum { BLOCK_BYTES = 1 << 16, MOST_BLOCKS = 64, MOST_SPECTRA = 4096 };

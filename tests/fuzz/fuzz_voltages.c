@@ -2,6 +2,7 @@
  * error. */
 #include <psrkit/dada.h>
 
+#include "formats/dada_internal.h"
 #include "fuzz_file.h"
 
 enum { MOST_BYTES = 1 << 20 };

@@ -3,6 +3,7 @@
 #include <psrkit/array.h>
 #include <psrkit/beam.h>
 
+#include "beam/array_internal.h"
 #include "fuzz_file.h"
 #include <math.h>
 

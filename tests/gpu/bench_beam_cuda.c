@@ -6,6 +6,7 @@
 #include "beam/beam_cuda.h"
 #include "bench_cuda.h"
 #ifdef HAVE_CUBLAS
+#include "beam/beam_internal.h"
 #include "beam_cublas.h"
 #endif
 

@@ -2,6 +2,7 @@
  * 257 periods x 257 p-dots, of noise and of a pulse, on a device and on the CPU. */
 #include "../bench.h"
 #include "../tap.h"
+#include "search/fold/fold_internal.h"
 
 #include <psrkit/device.h>
 #include <psrkit/fold.h>

@@ -5,6 +5,8 @@
 #include "../scratch.h"
 #include "bench_cuda.h"
 #include "search/pulscan/pulscan_cuda.h"
+#include "search/pulscan/pulscan_internal.h"
+#include "signal/fake_internal.h"
 
 #include <math.h>
 #include <psrkit/device.h>

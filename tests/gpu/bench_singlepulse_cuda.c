@@ -5,6 +5,7 @@
  *
  * Series are white noise of 3 blocks of 131072 samples, which are the same. */
 #include "bench_cuda.h"
+#include "search/singlepulse/singlepulse_internal.h"
 
 #include <math.h>
 #include <psrkit/device.h>

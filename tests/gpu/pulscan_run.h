@@ -3,6 +3,7 @@
 #define PSR_TESTS_GPU_PULSCAN_RUN_H
 
 #include "../tap.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include <psrkit/pulscan.h>
 #include <string.h>

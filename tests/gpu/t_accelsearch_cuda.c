@@ -4,6 +4,7 @@
 #include "accel_fft_host.h"
 #include "search/matched/accel_cuda.h"
 #include "search/matched/accel_plan.h"
+#include "search/matched/accelsearch_internal.h"
 
 #include <psrkit/accelsearch.h>
 #include <psrkit/device.h>

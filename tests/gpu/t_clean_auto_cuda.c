@@ -2,6 +2,7 @@
 #include "../tap.h"
 
 #include "formats/unpack.h"
+#include "signal/clean_auto_internal.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>

@@ -5,7 +5,9 @@
 #include <psrkit/device.h>
 
 #include "../tap.h"
+#include "base/device_internal.h"
 #include "search/dedisp/dedisp_cuda.h"
+#include "search/dedisp/dedisp_internal.h"
 #include <cuda_runtime_api.h>
 #include <string.h>
 

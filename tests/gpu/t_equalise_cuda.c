@@ -2,6 +2,7 @@
  * the host, however the stream is cut and the series are dealt out. */
 #include "../tap.h"
 
+#include "base/device_internal.h"
 #include "search/dedisp/mask_correction.h"
 
 #include <cuda_runtime_api.h>

@@ -3,9 +3,9 @@
 
 #include "tools/common/json_read.h"
 
+#include "base/tool.h"
 #include <errno.h>
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

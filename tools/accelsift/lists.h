@@ -4,7 +4,7 @@
 
 #include "tools/common/cli.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 /* Removes names of files that an earlier name leads to: a list that is read twice has hits of itself.
  * Given:  tool   notes each name on standard error; NULL: silent

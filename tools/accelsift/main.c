@@ -3,10 +3,10 @@
 #include "lists.h"
 #include "options.h"
 
+#include "base/tool.h"
 #include "tools/common/run.h"
 #include <glob.h>
 #include <psrkit/outfile.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* The options of accelsift, in the order of --help, and the description that they fill. */
 #include "options.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Reads candidate lists of accelsearch and Pulscan. */
 #include "chi2sig.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* chi2sig: computes the significance of a power. */
 #include "chi2sig.h"
 
+#include "base/tool.h"
 #include "tools/common/cli.h"
 #include <math.h>
 #include <psrkit/device.h>
 #include <psrkit/outfile.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* Prints rows of output, and the text around them. */
 #include "chi2sig.h"
 
+#include "base/tool.h"
 #include "fast_number_io.h"
 #include "tools/common/cli.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Parses command lines with a table of options, and prints --help and --version from it. */
 #include "cli.h"
 
+#include "base/tool.h"
 #include "run.h"
 #include <errno.h>
-#include <psrkit/tool.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_TOOLS_FOLDER_H
 #define PSR_TOOLS_FOLDER_H
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 /* Adds all names in a folder, in their order, to an empty list.
  * Status: PSR_EIO (no such folder, or it cannot be read), PSR_ENOMEM */

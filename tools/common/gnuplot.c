@@ -1,9 +1,9 @@
 /* Plots with gnuplot into files that appear complete or not at all. */
 #include "gnuplot.h"
 
+#include "base/tool.h"
 #include "gnuplot_run.h"
 #include <ctype.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,8 +1,8 @@
 /* Reads JSON (RFC 8259) as a tree of values. */
 #include "json_read.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Quotes the words of a command line for a shell. */
 #include "quote.h"
 
+#include "base/tool.h"
 #include <ctype.h>
-#include <psrkit/tool.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 
 #include "tools/common/run.h"
 
+#include "base/tool.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include <psrkit/dedisp.h>
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdio.h>
 
 static void print_desc(struct psr_json *j, const struct psr_ddplan *p)

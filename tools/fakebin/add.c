@@ -1,8 +1,9 @@
 /* Parses the signals that fakebin adds. */
 #include "fakebin.h"
 
+#include "base/tool.h"
 #include <ctype.h>
-#include <psrkit/tool.h>
+#include <psrkit/ddplan.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

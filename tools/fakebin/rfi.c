@@ -1,7 +1,7 @@
 /* Parses the interference that fakebin adds, and writes its rows of the truth table. */
 #include "fakebin.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Converts fakebin's options to the description of an observation. */
 #include "fakebin.h"
 
+#include "base/tool.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/fake.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

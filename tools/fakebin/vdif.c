@@ -1,12 +1,12 @@
 /* Implements -vdif: writes or sends voltages of one telescope as VDIF frames. */
 #include "fakebin.h"
 
+#include "base/tool.h"
 #include "tools/common/run.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/fake.h>
 #include <psrkit/source.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* Implements -array: writes voltages of an array of dishes to a DADA file. */
 #include "fakebin.h"
 
+#include "base/tool.h"
 #include "tools/common/run.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/fake.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Converts frbbeam's command line to a beamformer description. */
 #include "options.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <string.h>
 
 static int count_stdin(const struct psr_beamformer_desc *d, int npath, char **path)

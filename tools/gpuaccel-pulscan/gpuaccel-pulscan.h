@@ -2,6 +2,7 @@
 #ifndef PSR_TOOLS_GPUACCEL_PULSCAN_H
 #define PSR_TOOLS_GPUACCEL_PULSCAN_H
 
+#include "base/tool.h"
 #include "tools/common/cli.h"
 #include "tools/common/fourier_options.h"
 #include "tools/common/planeplot.h"
@@ -9,7 +10,6 @@
 #include <psrkit/fourier.h>
 #include <psrkit/outfile.h>
 #include <psrkit/series.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 
 struct accel_options {

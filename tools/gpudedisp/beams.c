@@ -1,9 +1,9 @@
 /* Runs many beams of a pointing side by side. */
 #include "beams.h"
 
+#include "base/tool.h"
 #include "report.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

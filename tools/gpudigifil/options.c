@@ -1,7 +1,7 @@
 /* Converts gpudigifil's command line to the description of a filterbank. */
 #include "options.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* A fold's numbers as a line of JSON. */
 #include "gpufold.h"
 
+#include "base/tool.h"
 #include <psrkit/sift.h>
-#include <psrkit/tool.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The options of gpufold: what they stand for, and what they may not be together. */
 #include "gpufold.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <string.h>
 
 /* The steps that -fine, -coarse and -slow stand for, as prepfold sets them. */

@@ -1,8 +1,8 @@
 /* Writes HTML: text, numbers and pictures. */
 #include "html.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <string.h>
 

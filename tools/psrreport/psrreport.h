@@ -2,12 +2,12 @@
 #ifndef PSR_TOOLS_PSRREPORT_H
 #define PSR_TOOLS_PSRREPORT_H
 
+#include "base/tool.h"
 #include "tools/common/cli.h"
 #include "tools/common/json_read.h"
 #include <psrkit/fold.h>
 #include <psrkit/series.h>
 #include <psrkit/sift.h>
-#include <psrkit/tool.h>
 
 struct psrreport_options {
     const char *output, *csv, *title; /* NULL: their defaults */

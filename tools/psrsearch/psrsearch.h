@@ -2,9 +2,9 @@
 #ifndef PSR_TOOLS_PSRSEARCH_H
 #define PSR_TOOLS_PSRSEARCH_H
 
+#include "base/tool.h"
 #include "tools/common/cli.h"
 #include <psrkit/obs.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <sys/types.h>
 

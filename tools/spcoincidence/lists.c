@@ -1,8 +1,8 @@
 /* Reads lists of single pulses, and marks what most beams see. */
 #include "lists.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

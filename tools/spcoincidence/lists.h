@@ -2,9 +2,9 @@
 #ifndef PSR_SPCOINCIDENCE_LISTS_H
 #define PSR_SPCOINCIDENCE_LISTS_H
 
+#include "base/tool.h"
 #include <psrkit/singlepulse.h>
 #include <psrkit/status.h>
-#include <psrkit/tool.h>
 
 enum { MARKS_BYTES = 64 };
 

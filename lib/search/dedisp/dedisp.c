@@ -2,9 +2,11 @@
 #include "dedisp_backend.h"
 
 #include "base/copy_desc.h"
+#include "base/ddplan_internal.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "formats/unpack.h"
+#include "search/dedisp/dedisp_internal.h"
 
 #include <psrkit/ddplan.h>
 

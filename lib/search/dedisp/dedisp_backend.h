@@ -7,6 +7,7 @@
 
 #include "dedisp_delay.h"
 #include "dedisp_merge.h"
+#include "search/dedisp/dedisp_internal.h"
 
 #include <psrkit/dedisp.h>
 

@@ -7,7 +7,8 @@
 #include "formats/unpack.h"
 #include "signal/cornerturn.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
+#include "search/dedisp/dedisp_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "base/cuda_call.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 
 enum { MAXLINE = 17, NRAW = 2 };

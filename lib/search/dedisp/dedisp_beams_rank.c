@@ -1,5 +1,6 @@
 /* Puts the trials of beams into the order of lines. */
 #include "dedisp_beams_rank.h"
+#include "base/ddplan_internal.h"
 
 #include <psrkit/ddplan.h>
 #include <stdlib.h>

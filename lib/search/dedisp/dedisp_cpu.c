@@ -5,8 +5,8 @@
 #include "formats/unpack.h"
 #include "signal/cornerturn.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* The CUDA backend: one or more devices in step, each with some of the trials; the spectra come
  * once and go to all. */
 #include "dedisp_cuda.h"
+#include "base/device_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

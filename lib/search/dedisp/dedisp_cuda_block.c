@@ -1,5 +1,6 @@
 /* Spectra that several plans take in cross the bus once: a block of them on each device, and the
  * next one coming.  Plans copy their pieces from there, which takes a fortieth of the time. */
+#include "base/device_internal.h"
 #include "dedisp_cuda.h"
 
 #include <stdlib.h>

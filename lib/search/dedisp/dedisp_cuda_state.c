@@ -1,4 +1,5 @@
 /* Holds the data of a plan on a CUDA device: memory, streams, delays. */
+#include "base/device_internal.h"
 #include "dedisp_cuda.h"
 
 #include <psrkit/device.h>

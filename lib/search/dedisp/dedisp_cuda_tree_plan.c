@@ -2,7 +2,7 @@
  * below, which stay in shared memory.  Nothing here needs a device. */
 #include "dedisp_cuda_tree.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

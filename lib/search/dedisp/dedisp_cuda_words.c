@@ -2,7 +2,7 @@
  * next outputs. */
 #include "dedisp_cuda.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 enum { MADE_BYTES = 1 << 30 }; /* of rows for a buffer: more outputs at once gain nothing */
 

@@ -1,7 +1,7 @@
 /* Plans the tree algorithm in words of two outputs.  Nothing here needs a device. */
 #include "dedisp_cuda_words_plan.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

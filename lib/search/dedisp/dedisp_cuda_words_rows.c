@@ -2,7 +2,7 @@
  * windows of channels that it makes them from. */
 #include "dedisp_cuda_words_plan.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Plans what groups of trials add up, and which rows of the second level they want. */
 #include "dedisp_cuda_words_plan.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 
 enum {

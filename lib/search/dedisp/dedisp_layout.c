@@ -1,4 +1,5 @@
 /* Orders the kept channels of a plan, and computes the delay of each at every trial. */
+#include "base/ddplan_internal.h"
 #include "dedisp_backend.h"
 
 #include <psrkit/ddplan.h>

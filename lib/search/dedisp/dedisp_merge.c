@@ -1,8 +1,8 @@
 /* Chooses the rows of tree dedispersion from the trials down. */
 #include "dedisp_merge_build.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include "dedisp_backend.h"
 #include "formats/unpack.h"
+#include "search/dedisp/dedisp_internal.h"
 #include "signal/timesum.h"
 
 #include <math.h>

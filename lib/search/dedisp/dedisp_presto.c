@@ -2,8 +2,10 @@
 #include "dedisp_presto.h"
 #include <psrkit/ddplan.h>
 
+#include "base/ddplan_internal.h"
 #include "formats/unpack.h"
 #include "signal/block_sums.h"
+#include "signal/clean_internal.h"
 #include "signal/clip.h"
 #include "signal/zerodm.h"
 #include <math.h>

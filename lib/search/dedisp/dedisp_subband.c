@@ -1,6 +1,6 @@
 /* Sums channels into sub-bands, the first of PRESTO's two dedispersion steps. */
+#include "base/tool.h"
 #include <psrkit/ddplan.h>
-#include <psrkit/tool.h>
 
 #include "base/threads.h"
 #include "dedisp_subband.h"

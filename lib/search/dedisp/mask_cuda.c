@@ -2,6 +2,7 @@
 #include "mask_device.h"
 
 #include "base/cuda_call.h"
+#include "base/device_internal.h"
 
 #include <mask_kernels.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* Steps of masked samples, as the edges that trials meet. */
 #include <psrkit/ddplan.h>
 
+#include "base/ddplan_internal.h"
 #include "dedisp_backend.h"
 #include "mask_correction_plan.h"
+#include "search/dedisp/dedisp_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,10 @@
 #include "fold_replaced.h"
 
 #include "base/copy_desc.h"
+#include "base/device_internal.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "search/fold/fold_internal.h"
 #include <psrkit/device.h>
 
 #include <stdlib.h>

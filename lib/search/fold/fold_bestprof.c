@@ -1,6 +1,8 @@
 /* The best profile of a searched fold, its statistics and errors, as prepfold derives them from the
  * .pfd. */
 #include "fold_trials.h"
+#include "formats/series_internal.h"
+#include "search/fold/fold_internal.h"
 
 #include <psrkit/series.h>
 #include <psrkit/signif.h>

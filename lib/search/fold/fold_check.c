@@ -5,8 +5,9 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "base/tool.h"
+#include "search/fold/fold_internal.h"
 #include <psrkit/ddplan.h>
-#include <psrkit/tool.h>
 
 #include <math.h>
 

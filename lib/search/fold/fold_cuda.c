@@ -5,6 +5,7 @@
 #include "fold_device.h"
 
 #include "base/cuda_call.h"
+#include "base/device_internal.h"
 #include "fold_lists.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Joins the parts of a fold: longer ones, as of a slow candidate, whose turns do not fit into short ones. */
 #include "fold_plan.h"
+#include "search/fold/fold_internal.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * channels mostly are, they are an offset of it, else they are added sample by sample. */
 #include "fold_replaced.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdint.h>
 #include <string.h>
 

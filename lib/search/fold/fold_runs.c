@@ -1,8 +1,8 @@
 /* Finds which samples of a block lie in which bin: runs of whole ones, and fractions. */
 #include "fold_runs.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <string.h>
 
 /* Turns by which a sample must be clear of the end of its bin to be passed over. */

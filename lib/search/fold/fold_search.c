@@ -5,7 +5,8 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
+#include "search/fold/fold_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

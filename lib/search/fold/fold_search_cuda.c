@@ -5,7 +5,8 @@
 #include "base/memory.h"
 #include "fold_kernels.h"
 
-#include <psrkit/tool.h>
+#include "base/device_internal.h"
+#include "base/tool.h"
 
 #include <stdlib.h>
 

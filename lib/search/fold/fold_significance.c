@@ -1,5 +1,6 @@
 /* Independent trials of a search around a fold. */
 #include "fold_trials.h"
+#include "search/fold/fold_internal.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "fold_state.h"
 
 #include "base/memory.h"
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <math.h>
 #include <stdlib.h>

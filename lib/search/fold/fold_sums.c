@@ -1,7 +1,7 @@
 /* How trials share sums of parts: patterns of rotations, each listed once. */
 #include "fold_sums.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* What a picture of a searched fold shows: profiles against time and frequency at the best values,
  * and chi^2 around them. */
 #include "fold_state.h"
+#include "search/fold/fold_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Verifies the places that the device reports, with the arithmetic of the CPU. */
 #include "accel_cuda.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 
 /* By spectrum, cell and stage, the most promising first. */

@@ -1,8 +1,8 @@
 /* Searches a pair of spectra on a CUDA device. */
 #include "accel_cuda.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 
 /* --- bounds ----------------------------------------------------------------------------------- */

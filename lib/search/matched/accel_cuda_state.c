@@ -1,5 +1,6 @@
 /* Holds a matched search's responses and memory on a CUDA device. */
 #include "accel_cuda.h"
+#include "base/device_internal.h"
 
 #include <psrkit/device.h>
 

@@ -5,7 +5,7 @@
 #include "peaks.h"
 #include "template_plans.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 
 #include <math.h>
 #include <stdlib.h>

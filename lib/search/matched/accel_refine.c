@@ -5,6 +5,7 @@
 #include "template_plans.h"
 
 #include "candidate_refine_notes.h"
+#include "search/matched/accel_internal.h"
 
 #include <psrkit/accel.h>
 #include <psrkit/signif.h>

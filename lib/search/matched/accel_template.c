@@ -2,6 +2,7 @@
 #include "template_plans.h"
 
 #include "base/clones.h"
+#include "search/matched/accel_internal.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -4,8 +4,10 @@
 #include "accel_refine.h"
 #include "accel_series.h"
 #include "base/copy_desc.h"
+#include "formats/series_internal.h"
 #include "presto_refine.h"
 #include "presto_search.h"
+#include "search/matched/accelsearch_internal.h"
 #include "template_bank.h"
 
 #include <config.h>

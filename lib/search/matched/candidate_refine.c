@@ -4,6 +4,7 @@
 
 #include "base/copy_desc.h"
 #include "base/threads.h"
+#include "search/matched/accel_internal.h"
 
 #include <psrkit/signif.h>
 

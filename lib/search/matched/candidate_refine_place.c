@@ -1,5 +1,6 @@
 /* Finds the position of a signal within a box, and the sign of its drift. */
 #include "candidate_refine_place.h"
+#include "search/matched/accel_internal.h"
 
 #include <psrkit/signif.h>
 
@@ -156,8 +157,8 @@ static void find_errors(const struct psr_refine_box *b, struct psr_refine_place 
 {
     double weight = 0;
     for (int h = 1; h <= b->hit->nharm; h++)
-        weight += h * h *
-                  psr_accel_template_power(b->matched[h - 1], h * p->r.value, h * p->z.value, 0);
+        weight +=
+            h * h * psr_accel_template_power(b->matched[h - 1], h * p->r.value, h * p->z.value, 0);
     weight = fmax(weight, PSR_REFINE_LEAST_POWER);
     p->r.error = 3 / (M_PI * sqrt(6 * weight));
     p->z.error = 3 * sqrt(10 / weight) / M_PI;

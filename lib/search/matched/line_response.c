@@ -1,5 +1,6 @@
 /* Fits the response of a bright line to bins, and subtracts it. */
 #include "line_response.h"
+#include "search/matched/accel_internal.h"
 #include "simplex.h"
 
 #include <math.h>

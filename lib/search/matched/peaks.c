@@ -1,8 +1,8 @@
 /* Reduces places above the threshold to peaks, and computes their significance. */
 #include "peaks.h"
 
+#include "base/tool.h"
 #include <psrkit/signif.h>
-#include <psrkit/tool.h>
 
 #include <math.h>
 #include <stdbool.h>

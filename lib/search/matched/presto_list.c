@@ -1,8 +1,8 @@
 /* Keeps the list of candidates as accelsearch does: neighbours and order. */
 #include "presto_list.h"
 
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

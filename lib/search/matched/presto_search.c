@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "signal/presto_sigma.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

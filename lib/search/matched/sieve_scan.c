@@ -4,7 +4,7 @@
 
 #include "base/threads.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

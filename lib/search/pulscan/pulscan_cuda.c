@@ -1,6 +1,7 @@
 /* Spectra through a CUDA device, group after group: while one is searched, the next is copied in,
  * and the peaks of the one before are fetched. */
 #include "pulscan_cuda.h"
+#include "formats/series_internal.h"
 
 #include <psrkit/series.h>
 #include <redden_kernels.h>

@@ -1,6 +1,7 @@
 /* Holds the data of a search on a CUDA device and on the host. */
 #include "pulscan_cuda.h"
 
+#include "base/device_internal.h"
 #include "signal/redden.h"
 
 #include <psrkit/device.h>

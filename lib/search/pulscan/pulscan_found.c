@@ -1,6 +1,6 @@
 /* A list of peaks that grows. */
+#include "base/tool.h"
 #include "pulscan_backend.h"
-#include <psrkit/tool.h>
 
 psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err)
 {

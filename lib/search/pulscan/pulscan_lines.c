@@ -1,7 +1,8 @@
 /* Fits bright lines, and computes what they add to boxes. */
 #include "pulscan_lines.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
+#include "search/matched/accel_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "pulscan_fundamental.h"
 #include "pulscan_grid.h"
 #include "pulscan_touch.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include <psrkit/signif.h>
 

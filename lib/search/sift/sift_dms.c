@@ -3,11 +3,12 @@
 
 #include "base/c_locale.h"
 #include "base/path.h"
+#include "base/tool.h"
 #include "formats/series_name.h"
+#include "search/sift/sift_internal.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

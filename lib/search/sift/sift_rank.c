@@ -1,4 +1,5 @@
 /* Orders results: marked ones last, fundamentals before their harmonics. */
+#include "search/sift/sift_internal.h"
 #include "sift_curve.h"
 
 #include <math.h>

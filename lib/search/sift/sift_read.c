@@ -2,8 +2,8 @@
 #include "sift_state.h"
 
 #include "base/path.h"
+#include "base/tool.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,8 @@
 #ifndef PSR_SEARCH_SINGLEPULSE_CLUSTER_RULE_H
 #define PSR_SEARCH_SINGLEPULSE_CLUSTER_RULE_H
 
+#include "base/ddplan_internal.h"
+
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <stdbool.h>

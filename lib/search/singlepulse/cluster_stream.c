@@ -2,7 +2,8 @@
 #include <psrkit/singlepulse.h>
 
 #include "base/copy_desc.h"
-#include <psrkit/tool.h>
+#include "base/tool.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,8 @@
 #include <psrkit/singlepulse.h>
 
 #include "base/copy_desc.h"
+#include "base/ddplan_internal.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "base/copy_desc.h"
 #include "pulse_spectrum.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <stdlib.h>
 

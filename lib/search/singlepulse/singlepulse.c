@@ -4,8 +4,9 @@
 #include "base/copy_desc.h"
 #include "base/threads.h"
 
+#include "base/tool.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

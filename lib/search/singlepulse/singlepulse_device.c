@@ -3,6 +3,7 @@
 #include "singlepulse_plan.h"
 
 #include "base/threads.h"
+#include "search/singlepulse/singlepulse_internal.h"
 
 #include <config.h>
 #include <stdlib.h>

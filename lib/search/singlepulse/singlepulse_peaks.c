@@ -1,7 +1,7 @@
 /* Turns loud pieces into events: gathers regions, settles them, and keeps their pulses. */
 #include "pulse.h"
 
-#include <psrkit/tool.h>
+#include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,10 +3,11 @@
 
 #include "base/quantile.h"
 
+#include "base/tool.h"
+#include "formats/series_internal.h"
 #include <math.h>
 #include <psrkit/series.h>
 #include <psrkit/signif.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include "rfi_iqrm.h"
 #include "rfi_periodic.h"
 #include "rfi_shapes.h"
+#include "signal/clean_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  * others are at its fractions. */
 #include "rfi_periodic.h"
 
+#include "base/tool.h"
 #include <math.h>
 #include <psrkit/clean.h>
 #include <psrkit/signif.h>
-#include <psrkit/tool.h>
 #include <stdlib.h>
 
 enum { PRESTO_ROOM = 10 }; /* of its list of detections, which is doubled when full */

@@ -8,6 +8,7 @@
 #include "rfi_cells.h"
 #include "rfi_clip.h"
 #include "rfi_dm0.h"
+#include "signal/clean_internal.h"
 #include "signal/zerodm.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* tool.h: what command-line tools need: numbers, text files, names and a second thread. */
-#ifndef PSRKIT_TOOL_H
-#define PSRKIT_TOOL_H
+#ifndef PSR_BASE_TOOL_H
+#define PSR_BASE_TOOL_H
 
 #include <psrkit/status.h>
 #include <pthread.h>
@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-PSR_API_BEGIN
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
@@ -80,12 +78,6 @@ PSR_MUST_CHECK psr_status psr_grow(void *array, size_t *room, size_t n, size_t s
 
 /* --- numbers and names ------------------------------------------------------------------------ */
 
-/* Reads a file of numbers separated by blanks and line ends.
- * Returned: *x [*n], malloc'd, caller frees; NULL on error
- * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT for a word that is not a number within 1e30, a file
- *           without numbers, a NUL byte, or more than 16 MiB */
-PSR_MUST_CHECK psr_status psr_numbers_read(const char *path, double **x, size_t *n, psr_err *err);
-
 /* A list of names, usually of files; zero-initialise for an empty list. */
 struct psr_names {
     char **name; /* [n] with capacity [room]; owned */
@@ -108,13 +100,6 @@ void psr_names_clear(struct psr_names *names);
  * Given:    suffix   with its dot
  * Returned: malloc'd, caller frees; NULL if out of memory */
 char *psr_path_beside(const char *path, const char *suffix);
-
-/* Digest of a whole file (XXH3, 64 bits), which tells whether it has changed; no protection against
- * someone who wants to deceive.
- * Returned: *digest, *bytes
- * Status:   PSR_EIO naming the path, PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_file_digest(uint64_t *digest, int64_t *bytes, const char *path,
-                                          psr_err *err);
 
 /* --- characters ------------------------------------------------------------------------------- */
 
@@ -243,5 +228,4 @@ void psr_read_ring_free(struct psr_read_ring *r, size_t i);
 /* Stops the producer. */
 void psr_read_ring_stop(struct psr_read_ring *r);
 
-PSR_API_END
 #endif

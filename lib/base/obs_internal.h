@@ -1,0 +1,23 @@
+/* obs_internal.h: checks of observations, and dates (private). */
+#ifndef PSR_BASE_OBS_INTERNAL_H
+#define PSR_BASE_OBS_INTERNAL_H
+
+#include <psrkit/obs.h>
+
+/* Checks the basic fields: nchan in 1..2^20, nif in 1..16, a known nbit, 0 < tsamp < 1e6 s, all
+ * frequencies positive and distinct.
+ * Given:  name   the file, for the message
+ * Status: PSR_EFORMAT naming file, field, value and limit; PSR_ENOMEM if obs has a table of
+ *         frequencies */
+PSR_MUST_CHECK psr_status psr_obs_check(const struct psr_obs *obs, const char *name, psr_err *err);
+
+/* Returns date + seconds, normalised. */
+struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds);
+
+/* Seconds from a to b. */
+double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b);
+
+/* PRESTO's name of the instrument with this SIGPROC machine_id, "Unknown" for others. */
+const char *psr_machine_name(int machine_id);
+
+#endif
