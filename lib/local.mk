@@ -24,35 +24,39 @@ pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
+psrexperimentaldir = $(psrincludedir)/experimental
+psrexperimental_HEADERS = \
+	lib/psrkit/experimental/accel.h \
+	lib/psrkit/experimental/accelsearch.h \
+	lib/psrkit/experimental/array.h \
+	lib/psrkit/experimental/beam.h \
+	lib/psrkit/experimental/beamformer.h \
+	lib/psrkit/experimental/candlist.h \
+	lib/psrkit/experimental/clean.h \
+	lib/psrkit/experimental/clean_auto.h \
+	lib/psrkit/experimental/dada.h \
+	lib/psrkit/experimental/dedisp.h \
+	lib/psrkit/experimental/filterbank.h \
+	lib/psrkit/experimental/fold.h \
+	lib/psrkit/experimental/fourier.h \
+	lib/psrkit/experimental/outfile.h \
+	lib/psrkit/experimental/pulscan.h \
+	lib/psrkit/experimental/sift.h \
+	lib/psrkit/experimental/singlepulse.h \
+	lib/psrkit/experimental/sink.h \
+	lib/psrkit/experimental/source.h
+
 psrinclude_HEADERS = \
-	lib/psrkit/accel.h \
-	lib/psrkit/accelsearch.h \
-	lib/psrkit/array.h \
-	lib/psrkit/beam.h \
-	lib/psrkit/beamformer.h \
-	lib/psrkit/candlist.h \
-	lib/psrkit/clean.h \
-	lib/psrkit/clean_auto.h \
-	lib/psrkit/dada.h \
 	lib/psrkit/ddplan.h \
-	lib/psrkit/dedisp.h \
 	lib/psrkit/device.h \
 	lib/psrkit/ephemeris.h \
+	lib/psrkit/experimental.h \
 	lib/psrkit/fake.h \
-	lib/psrkit/filterbank.h \
-	lib/psrkit/fold.h \
-	lib/psrkit/fourier.h \
 	lib/psrkit/obs.h \
-	lib/psrkit/outfile.h \
 	lib/psrkit/pipeline.h \
 	lib/psrkit/psrkit.h \
-	lib/psrkit/pulscan.h \
 	lib/psrkit/series.h \
-	lib/psrkit/sift.h \
 	lib/psrkit/signif.h \
-	lib/psrkit/singlepulse.h \
-	lib/psrkit/sink.h \
-	lib/psrkit/source.h \
 	lib/psrkit/status.h
 
 lib_libpsrkit_objects_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)

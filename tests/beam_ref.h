@@ -2,7 +2,7 @@
 #ifndef PSR_BEAM_REF_H
 #define PSR_BEAM_REF_H
 
-#include <psrkit/beam.h>
+#include <psrkit/experimental/beam.h>
 
 #include "tap.h"
 #include <complex.h>

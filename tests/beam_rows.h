@@ -10,7 +10,7 @@
 #include "search/dedisp/dedisp_internal.h"
 
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 #include <psrkit/fake.h>
 
 enum { ROWS_CHAN = 32, ROWS_BEAM = 6, ROWS_TDS = 4, ROWS_SAMP = 6000, ROWS_DM = 40, ROWS_N = 1500 };

@@ -2,7 +2,7 @@
  *   bench_beam [repeats [threads]]
  * The work: a frame of each case of Smith 2022, Tables 3 and 4, of random voltages; a few of its
  * channels, whose number does not matter to the time of one. */
-#include <psrkit/beam.h>
+#include <psrkit/experimental/beam.h>
 
 #include "beam/beam_internal.h"
 #include "bench.h"

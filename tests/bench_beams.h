@@ -7,7 +7,7 @@
 #include "bench.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 static const struct band {
     const char *name;

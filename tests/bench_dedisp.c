@@ -3,7 +3,7 @@
  * Exact sums and the tree algorithm in turns.  The work: W1 60 s of 1024 channels and 200 trials, W2 600 s of 256 channels and 100 trials, W3 10
  * s of 4096 channels and 4096 trials; random bytes in memory, output into one block's buffer. */
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 #include "bench_adds.h"
 #include <string.h>

@@ -2,8 +2,8 @@
  *   bench_fake [repeats]
  * The work: W1 60 s of 1024 channels, W2 600 s of 256, 8 bits, 128 us, and a pulsar of 5 ms. */
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/fake.h>
-#include <psrkit/outfile.h>
 
 #include "bench.h"
 #include "signal/fake_internal.h"

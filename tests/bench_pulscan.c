@@ -3,8 +3,8 @@
  *   bench_pulscan [repeats]
  * Where PSRKIT_BENCH_PULSCAN names Pulscan's program, it takes turns at the same noise, with the
  * same settings and threads; its time is the one it prints, file in and list out. */
+#include <psrkit/experimental/pulscan.h>
 #include <psrkit/fake.h>
-#include <psrkit/pulscan.h>
 
 #include "bench.h"
 #include "scratch.h"

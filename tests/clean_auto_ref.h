@@ -1,9 +1,9 @@
-/* clean_auto_ref.h: automatic cleaning as psrkit/clean_auto.h defines it, by plain loops over the whole
+/* clean_auto_ref.h: automatic cleaning as psrkit/experimental/clean_auto.h defines it, by plain loops over the whole
  * stream. */
 #ifndef PSR_TESTS_CLEAN_AUTO_REF_H
 #define PSR_TESTS_CLEAN_AUTO_REF_H
 
-#include <psrkit/clean_auto.h>
+#include <psrkit/experimental/clean_auto.h>
 
 #include <math.h>
 #include <stdlib.h>

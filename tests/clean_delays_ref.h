@@ -1,4 +1,4 @@
-/* clean_delays_ref.h: which runs of spectra are dispersed, as psrkit/clean_auto.h defines it, by plain loops; a part of
+/* clean_delays_ref.h: which runs of spectra are dispersed, as psrkit/experimental/clean_auto.h defines it, by plain loops; a part of
  * clean_auto_ref.h. */
 #ifndef PSR_TESTS_CLEAN_DELAYS_REF_H
 #define PSR_TESTS_CLEAN_DELAYS_REF_H

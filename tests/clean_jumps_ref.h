@@ -1,4 +1,4 @@
-/* clean_jumps_ref.h: steps of the level of the whole band, as psrkit/clean_auto.h defines them, by plain loops; a part of
+/* clean_jumps_ref.h: steps of the level of the whole band, as psrkit/experimental/clean_auto.h defines them, by plain loops; a part of
  * clean_auto_ref.h. */
 #ifndef PSR_TESTS_CLEAN_JUMPS_REF_H
 #define PSR_TESTS_CLEAN_JUMPS_REF_H

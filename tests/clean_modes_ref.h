@@ -1,4 +1,4 @@
-/* clean_modes_ref.h: noise that sub-bands have in common, as psrkit/clean_auto.h defines it, by plain loops;
+/* clean_modes_ref.h: noise that sub-bands have in common, as psrkit/experimental/clean_auto.h defines it, by plain loops;
  * a part of clean_auto_ref.h. */
 #ifndef PSR_TESTS_CLEAN_MODES_REF_H
 #define PSR_TESTS_CLEAN_MODES_REF_H

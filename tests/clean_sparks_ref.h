@@ -1,4 +1,4 @@
-/* clean_sparks_ref.h: sparks and pulses of the whole band, as psrkit/clean_auto.h defines them, by plain loops; a part of
+/* clean_sparks_ref.h: sparks and pulses of the whole band, as psrkit/experimental/clean_auto.h defines them, by plain loops; a part of
  * clean_auto_ref.h. */
 #ifndef PSR_TESTS_CLEAN_SPARKS_REF_H
 #define PSR_TESTS_CLEAN_SPARKS_REF_H

@@ -1,4 +1,4 @@
-/* clean_sweeps_ref.h: whether a delay fits a run of sparks better than none, as psrkit/clean_auto.h defines it, by plain
+/* clean_sweeps_ref.h: whether a delay fits a run of sparks better than none, as psrkit/experimental/clean_auto.h defines it, by plain
  * loops; a part of clean_auto_ref.h. */
 #ifndef PSR_TESTS_CLEAN_SWEEPS_REF_H
 #define PSR_TESTS_CLEAN_SWEEPS_REF_H

@@ -3,7 +3,7 @@
 #define PSR_TESTS_DEDISP_SHAPE_H
 
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 #include "search/dedisp/dedisp_internal.h"
 #include "tap.h"

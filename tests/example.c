@@ -1,6 +1,6 @@
 /* Dedisperses an array at three trial DMs and prints the brightest sample of each series. */
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Dedisperses an array from Python with libpsrkit.so, as tests/example.c does in C.
 
-Usage: example.py LIBRARY.  The fields below are those of struct psr_dedisp_desc in psrkit/dedisp.h.
+Usage: example.py LIBRARY.  The fields below are those of struct psr_dedisp_desc in psrkit/experimental/dedisp.h.
 """
 import ctypes
 import sys

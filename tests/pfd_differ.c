@@ -1,7 +1,7 @@
 /* pfd_differ [-profiles] A B [TOLERANCE]: compares two .pfd files in all but names of plots (in trials and profiles only): counts and texts must be equal,
  * numbers of the header and trials within TOLERANCE (default 1e-12), the frequency derivatives of a barycentred fold, which
  * a fit gives, by the turns that they make; every bin of the profiles within 1e-5 relative.  Says what differs. */
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_TESTS_PULSCAN_LIST_H
 #define PSR_TESTS_PULSCAN_LIST_H
 
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/pulscan.h>
 
 #include "search/pulscan/pulscan_internal.h"
 #include "tap.h"

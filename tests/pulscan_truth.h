@@ -2,7 +2,7 @@
 #ifndef PSR_TESTS_PULSCAN_TRUTH_H
 #define PSR_TESTS_PULSCAN_TRUTH_H
 
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/pulscan.h>
 
 #include "tap.h"
 #include <string.h>

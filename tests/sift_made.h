@@ -2,7 +2,7 @@
 #ifndef PSR_SIFT_MADE_H
 #define PSR_SIFT_MADE_H
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "tap.h"
 

@@ -2,7 +2,7 @@
 #ifndef PSR_TESTS_SOURCE_MADE_H
 #define PSR_TESTS_SOURCE_MADE_H
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include "fil.h"
 #include "scratch.h"

@@ -4,7 +4,7 @@
 
 #include "base/device_internal.h"
 
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 #include <stdlib.h>
 
 struct sum_sink {

@@ -1,5 +1,5 @@
 /* accel: values with errors, and accelsearch's files, to the byte. */
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 #include "formats/format_uncertainty.h"
 #include "scratch.h"

@@ -1,5 +1,5 @@
 /* accelsearch: pulsars beside bright lines, and bright lines alone. */
-#include <psrkit/accelsearch.h>
+#include <psrkit/experimental/accelsearch.h>
 #include <psrkit/signif.h>
 
 #include "search/matched/accel_lines.h"
@@ -169,7 +169,8 @@ static void make_parts(struct parts *p)
     const int reach = psr_template_reach(p->s.jmax, 0);
     if (psr_accel_normalise_create(&p->norm, &p->s, reach, &err) ||
         psr_correlator_create(&p->correlator, reach, psr_correlator_bins(reach, 0), &err) ||
-        psr_template_bank_create(&p->bank, p->correlator, p->s.jmax, 0, false, true, 1, NULL, &err) ||
+        psr_template_bank_create(&p->bank, p->correlator, p->s.jmax, 0, false, true, 1, NULL,
+                                 &err) ||
         psr_accel_lines_create(&p->lines, &p->s, &err))
         bail(&err);
 }

@@ -3,7 +3,7 @@
  *
  * `t_accel_noise` looks at few spectra; `t_accel_noise NSPEC [SEED]` at NSPEC of each setting, with
  * all cores, and prints the table of tests/science/accel_noise.txt. */
-#include <psrkit/accelsearch.h>
+#include <psrkit/experimental/accelsearch.h>
 #include <psrkit/fake.h>
 #include <psrkit/signif.h>
 

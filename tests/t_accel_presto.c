@@ -3,7 +3,7 @@
  *
  * `t_accel_presto write FILE.fft` writes the spectrum they were made from; beside it, the .inf that
  * each of them ends with does.  The commands are in the table below. */
-#include <psrkit/accelsearch.h>
+#include <psrkit/experimental/accelsearch.h>
 #include <psrkit/fake.h>
 
 #include "accel_truth.h"

@@ -4,7 +4,7 @@
 
 #include "accel_truth.h"
 
-#include <psrkit/accelsearch.h>
+#include <psrkit/experimental/accelsearch.h>
 
 /* How far amplitudes may be off, as a share of the root of |x|^2 over the bins they are made of:
  * normalised bins, responses and their products are in single precision, 1e-7 each. */

@@ -1,5 +1,5 @@
 /* matched: responses to a drift, against their definition. */
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 #include "search/matched/accel_internal.h"
 #include "tap.h"

@@ -1,5 +1,5 @@
 /* accelsearch: signals found and measured, what lists do not depend on, statuses. */
-#include <psrkit/accelsearch.h>
+#include <psrkit/experimental/accelsearch.h>
 #include <psrkit/signif.h>
 
 #include "search/matched/accel_search.h"

@@ -1,5 +1,5 @@
 /* array: files of arrays, and which way a direction lies. */
-#include <psrkit/array.h>
+#include <psrkit/experimental/array.h>
 
 #include "beam/array_internal.h"
 #include "scratch.h"

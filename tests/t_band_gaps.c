@@ -2,9 +2,9 @@
 #include "fake_made.h"
 #include "scratch.h"
 
-#include <psrkit/fold.h>
-#include <psrkit/outfile.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/fold.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/source.h>
 
 enum { NCHAN = 32, NSAMP = 20 * 2400, NBIN = 64 };
 

@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include <math.h>
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <string.h>
 
 enum { MOST = 300, ROUNDS = 60 };

@@ -4,9 +4,9 @@
 #include "formats/source_internal.h"
 #include "scratch.h"
 #include "tap.h"
-#include <psrkit/beamformer.h>
-#include <psrkit/dada.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/beamformer.h>
+#include <psrkit/experimental/dada.h>
+#include <psrkit/experimental/source.h>
 #include <string.h>
 
 enum { NDISH = 5, NCHAN = 4, NSAMP = 700, TDS = 3, NBEAM = 24 };

@@ -1,6 +1,6 @@
 /* Numbers, probability and rank of made folds: pulsars, interference, noise. */
 #include <psrkit/ddplan.h>
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "search/fold/fold_internal.h"
 #include "search/sift/sift_internal.h"

@@ -1,5 +1,5 @@
 /* measure: what candidates of boxes become in accelsearch's words. */
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 #include <psrkit/series.h>
 #include <psrkit/signif.h>
 

@@ -1,8 +1,8 @@
 /* candlist: every format of lists of candidates, by what their programs mean by the numbers; wrong
  * lines; names. */
-#include <psrkit/accel.h>
-#include <psrkit/candlist.h>
-#include <psrkit/fold.h>
+#include <psrkit/experimental/accel.h>
+#include <psrkit/experimental/candlist.h>
+#include <psrkit/experimental/fold.h>
 #include <psrkit/obs.h>
 
 #include "scratch.h"

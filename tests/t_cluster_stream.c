@@ -1,5 +1,5 @@
 /* Clusters of endless series: those of all events at once, each as soon as it is complete. */
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include "search/singlepulse/singlepulse_internal.h"
 #include "tap.h"

@@ -1,5 +1,5 @@
 /* dada: headers, what contradicts itself, and streams of voltages from files and pipes. */
-#include <psrkit/dada.h>
+#include <psrkit/experimental/dada.h>
 
 #include "base/obs_internal.h"
 #include "formats/dada_internal.h"

@@ -1,6 +1,6 @@
 /* dada_spectra: DADA files of spectra: what is written is read again, headers of others, and what is refused. */
-#include <psrkit/dada.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/dada.h>
+#include <psrkit/experimental/source.h>
 
 #include "base/obs_internal.h"
 #include "formats/source_internal.h"

@@ -1,6 +1,6 @@
 /* dedisp: series as prepsubband made them of SIGPROC's noise, sample for sample. */
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 #include "search/dedisp/dedisp_internal.h"
 #include "tap.h"

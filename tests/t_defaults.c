@@ -1,8 +1,8 @@
 /* Defaults of descriptions, as their headers and manual pages state them. */
-#include <psrkit/beamformer.h>
-#include <psrkit/clean.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/fold.h>
+#include <psrkit/experimental/beamformer.h>
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/fold.h>
 #include <psrkit/pipeline.h>
 
 #include "tap.h"

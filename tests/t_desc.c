@@ -2,6 +2,7 @@
 #include "search/matched/accel_internal.h"
 #include "search/pulscan/pulscan_internal.h"
 #include "tap.h"
+#include <psrkit/experimental.h>
 #include <psrkit/psrkit.h>
 #include <string.h>
 

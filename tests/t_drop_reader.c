@@ -5,7 +5,7 @@
 #include "loopback.h"
 
 #include <fcntl.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>

@@ -4,8 +4,8 @@
 
 #include "scratch.h"
 #include "signal/clean_auto_internal.h"
-#include <psrkit/clean_auto.h>
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/clean_auto.h>
 #include <psrkit/pipeline.h>
 #include <string.h>
 

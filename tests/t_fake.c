@@ -1,8 +1,8 @@
 /* Synthetic observations: noise and its levels, sameness however made, files, and refusals. */
 #include "fake_made.h"
 
+#include <psrkit/experimental/source.h>
 #include <psrkit/signif.h>
-#include <psrkit/source.h>
 
 #include "base/obs_internal.h"
 #include "fil.h"

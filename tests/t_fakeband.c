@@ -2,8 +2,8 @@
  * of psr_vdif_writer, read back. */
 #include "formats/baseband.h"
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
-#include <psrkit/source.h>
 
 #include "scratch.h"
 #include "signal/fake_internal.h"

@@ -4,8 +4,8 @@
 #include "formats/source_internal.h"
 #include "tap.h"
 
-#include <psrkit/filterbank.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/filterbank.h>
+#include <psrkit/experimental/source.h>
 
 #include <complex.h>
 

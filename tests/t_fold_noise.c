@@ -1,5 +1,5 @@
 /* sigma_trials: folds of noise with gpufold's own search are as significant as noise is. */
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include "fil.h"
 #include "search/fold/fold_internal.h"

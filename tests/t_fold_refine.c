@@ -1,7 +1,7 @@
 /* fold refinement: period, p-dot and DM of made pulses, against their truth and against a plain sum of harmonics;
  * and whether a pulse is in a small part of the band. */
 #include <psrkit/ddplan.h>
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include "search/fold/fold_internal.h"
 #include "tap.h"

@@ -2,7 +2,7 @@
  * if FOLD_BACKEND names one, which must give the CPU's bits. */
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include "search/fold/fold_internal.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /* folder: folds of a file are those of its cleaned spectra; what does not go together is refused. */
-#include <psrkit/clean_auto.h>
-#include <psrkit/fold.h>
+#include <psrkit/experimental/clean_auto.h>
+#include <psrkit/experimental/fold.h>
 
 #include "fil.h"
 

@@ -1,6 +1,6 @@
 /* inf: PRESTO's description of a time series, byte for byte. */
+#include <psrkit/experimental/source.h>
 #include <psrkit/series.h>
-#include <psrkit/source.h>
 
 #include "base/obs_internal.h"
 #include "formats/series_internal.h"

@@ -3,7 +3,7 @@
 #include "tap.h"
 
 #include <math.h>
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <string.h>
 
 enum { TRIALS = 40, EVENTS = 300, CLUSTERS = 60, CHANNELS = 20000 };

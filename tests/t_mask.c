@@ -1,5 +1,5 @@
 /* mask: rfifind's files, read and used. */
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include "base/obs_internal.h"
 #include "mask_bytes.h"

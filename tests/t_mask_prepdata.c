@@ -4,8 +4,8 @@
  * of the first one, unless some channel is masked throughout.  The golden series is at DM 47, of 32
  * channels of 8 bits and a mask of 7 intervals of two blocks each; channels 13 and 14 are masked in
  * interval 3.  All that differs here must be that slip. */
-#include <psrkit/clean.h>
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/clean.h>
 
 #include "signal/clean_internal.h"
 #include "tap.h"

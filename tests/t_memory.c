@@ -1,7 +1,7 @@
 /* memory: what a compatible search says that it holds is what it took from the heap; and a search takes
  * no more than its limit. */
-#include <psrkit/accelsearch.h>
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/accelsearch.h>
+#include <psrkit/experimental/pulscan.h>
 
 #include "tap.h"
 #include <malloc.h>

@@ -1,5 +1,6 @@
 /* out_of_memory: each allocation of the library fails once.  The call says so, and nothing that it took
  * remains: neither memory nor descriptors. */
+#include <psrkit/experimental.h>
 #include <psrkit/psrkit.h>
 
 #include "failing_heap.h"

@@ -1,5 +1,5 @@
 /* outfile: files that are whole or absent. */
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 #include "base/outfile_internal.h"
 #include "scratch.h"

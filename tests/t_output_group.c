@@ -1,5 +1,5 @@
 /* output_group: files that take their names together, and whose they are meanwhile. */
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 #include "base/outfile_internal.h"
 #include "scratch.h"

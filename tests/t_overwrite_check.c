@@ -2,7 +2,7 @@
 #include "scratch.h"
 #include "tap.h"
 #include <fcntl.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 static struct psr_overwrite_check check;
 static psr_err err;

@@ -1,5 +1,5 @@
 /* pfd: prepfold's .pfd and .bestprof files, read and written back. */
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include "scratch.h"
 #include "search/fold/fold_internal.h"

@@ -1,5 +1,5 @@
 /* pointing: lists of beams, which way they look, and gains. */
-#include <psrkit/array.h>
+#include <psrkit/experimental/array.h>
 
 #include "base/obs_internal.h"
 #include "beam/array_internal.h"

@@ -5,7 +5,7 @@
 #include "scratch.h"
 #include "tap.h"
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
  *
  * `t_pulscan_golden write FILE.fft` writes the spectrum they were made from; beside it, any .inf
  * does.  The commands are in the table below. */
+#include <psrkit/experimental/pulscan.h>
 #include <psrkit/fake.h>
-#include <psrkit/pulscan.h>
 #include <psrkit/series.h>
 
 #include "formats/series_internal.h"

@@ -1,5 +1,5 @@
 /* pulscan: candidates from hits. */
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/pulscan.h>
 #include <psrkit/signif.h>
 
 #include "search/pulscan/pulscan_internal.h"

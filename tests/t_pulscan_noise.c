@@ -3,8 +3,8 @@
  *
  * `t_pulscan_noise` looks at few settings and spectra; `t_pulscan_noise NSPEC NBIN [SEED]` at many
  * settings, and prints the table of tests/science/false_alarms.txt. */
+#include <psrkit/experimental/pulscan.h>
 #include <psrkit/fake.h>
-#include <psrkit/pulscan.h>
 #include <psrkit/signif.h>
 
 #include "formats/series_internal.h"

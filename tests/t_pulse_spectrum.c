@@ -4,7 +4,7 @@
 #include "tap.h"
 
 #include <math.h>
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <string.h>
 
 enum { MOST = 48, ROUNDS = 200 };

@@ -3,7 +3,7 @@
 #include "tap.h"
 
 #include <math.h>
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* rfi_files: .stats, .rfi and .mask files are written as they are read, and no broken one is read. */
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include "mask_bytes.h"
 #include "scratch.h"

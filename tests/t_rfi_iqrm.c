@@ -3,7 +3,7 @@
 
 #include "signal/clean_internal.h"
 #include "tap.h"
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 #include <string.h>
 
 enum { CHANS = 300 };

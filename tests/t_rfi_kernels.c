@@ -5,7 +5,7 @@
 #include "signal/rfi/rfi_powers.h"
 
 #include "tap.h"
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 #include <string.h>
 
 static const int isas[] = {PSR_ISA_BASE, PSR_ISA_AVX2, PSR_ISA_AVX512};

@@ -1,5 +1,5 @@
 /* rfi_mask: masks made from statistics, against the plain statement of rfifind's rules. */
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include "signal/clean_internal.h"
 #include "tap.h"

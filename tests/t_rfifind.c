@@ -1,6 +1,6 @@
 /* rfifind: statistics of cells and periodic signals, against the plain statement in double
  * precision. */
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include "formats/unpack.h"
 #include "signal/clean_internal.h"

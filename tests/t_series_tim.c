@@ -3,7 +3,7 @@
 #include "series_made.h"
 
 #include <fcntl.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 static bool check_tim(const char *bytes, size_t n, double dm, int64_t nsamp)
 {

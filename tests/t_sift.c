@@ -1,5 +1,5 @@
 /* Sifting: each rejection; DMs; few candidates; files. */
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "scratch.h"
 #include "search/sift/sift_internal.h"

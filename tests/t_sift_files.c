@@ -1,5 +1,5 @@
 /* What sifting reads: accelsearch's lists, catalogues of pulsars, and which pulsar a candidate is. */
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "scratch.h"
 #include "search/sift/sift_internal.h"

@@ -1,5 +1,5 @@
 /* sigproc: headers of SIGPROC's own making and of ours, and all that can be wrong with one. */
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include "base/obs_internal.h"
 #include "fil.h"

@@ -1,6 +1,6 @@
 /* spectrum: PRESTO's spectra in files, the transform that makes them, and red noise taken out. */
+#include <psrkit/experimental/source.h>
 #include <psrkit/series.h>
-#include <psrkit/source.h>
 
 #include "formats/series_internal.h"
 #include "scratch.h"

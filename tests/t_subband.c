@@ -1,6 +1,6 @@
 /* subband: sub-bands against their definition, and files of them against what was written. */
 #include <psrkit/ddplan.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include "scratch.h"
 #include "search/dedisp/dedisp_subband.h"

@@ -1,6 +1,6 @@
 /* udp: what is sent over the loopback interface against what is received. */
 #include "formats/udp_packet.h"
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include "loopback.h"
 #include "tap.h"

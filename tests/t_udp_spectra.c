@@ -2,9 +2,9 @@
  * lossless run, the others are flagged, and counts are exact, whatever is lost, disordered, repeated
  * or begun again. */
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/filterbank.h>
+#include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
-#include <psrkit/filterbank.h>
-#include <psrkit/source.h>
 
 #include "formats/source_internal.h"
 #include "loopback.h"

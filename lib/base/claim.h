@@ -6,7 +6,7 @@
 #ifndef PSR_BASE_CLAIM_H
 #define PSR_BASE_CLAIM_H
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 struct psr_claim;
 

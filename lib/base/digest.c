@@ -4,7 +4,7 @@
 #include "base/tool.h"
 #include "readfd.h"
 #include <fcntl.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_BASE_OUTFILE_INTERNAL_H
 #define PSR_BASE_OUTFILE_INTERNAL_H
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 /* Checks that a file of this name can be created later in a run: the name and its longer temporary
  * form are short enough, and it is not a symbolic link, unless the link leads to something other

@@ -1,7 +1,7 @@
 /* Opens files for the messages of other programs. */
 #include "base/outfile_internal.h"
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 #include <errno.h>
 #include <fcntl.h>

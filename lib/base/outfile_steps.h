@@ -3,7 +3,7 @@
 #ifndef PSR_BASE_OUTFILE_STEPS_H
 #define PSR_BASE_OUTFILE_STEPS_H
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 /* psr_outfile_commit performs the first and the last of these steps and psr_outfile_abort, which
  * keeps a file that has been renamed.  For standard output and special files only the first step

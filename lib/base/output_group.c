@@ -1,5 +1,5 @@
 /* Renames a set of output files together, so that no mixture of old and new is ever seen. */
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 #include "claim.h"
 #include "copy_desc.h"

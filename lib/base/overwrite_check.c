@@ -1,6 +1,6 @@
 /* Rejects outputs that are inputs, or each other, by device and inode. */
 #include "base/tool.h"
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 #include "base/outfile_internal.h"
 #include "companions.h"

@@ -1,7 +1,7 @@
 /* Names of files that are being written, and whether their writer still runs. */
 #include "part_name.h"
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 #include <errno.h>
 #include <signal.h>

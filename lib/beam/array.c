@@ -5,7 +5,7 @@
 #include "signal/barycentre.h"
 #include <psrkit/obs.h>
 
-#include <psrkit/array.h>
+#include <psrkit/experimental/array.h>
 
 #include <erfa.h>
 #include <erfam.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_BEAM_ARRAY_INTERNAL_H
 #define PSR_BEAM_ARRAY_INTERNAL_H
 
-#include <psrkit/array.h>
+#include <psrkit/experimental/array.h>
 
 /* Sets the site of an array from "LON,LAT,H", the format of psr_site_parse.
  * Status: PSR_EINVAL */

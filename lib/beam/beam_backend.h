@@ -5,7 +5,7 @@
 #ifndef PSR_BEAM_BEAM_BACKEND_H
 #define PSR_BEAM_BEAM_BACKEND_H
 
-#include <psrkit/beam.h>
+#include <psrkit/experimental/beam.h>
 
 /* A validated description.  Input [t][f][p][d], d < ndish; dish d is at grid position cell[d]. */
 struct psr_beam_work {

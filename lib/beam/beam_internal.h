@@ -2,7 +2,7 @@
 #ifndef PSR_BEAM_BEAM_INTERNAL_H
 #define PSR_BEAM_BEAM_INTERNAL_H
 
-#include <psrkit/beam.h>
+#include <psrkit/experimental/beam.h>
 
 /* Status: PSR_EINVAL naming field, value and limit (also for a weight or direction that is not
  *         finite); PSR_EFORMAT (as psr_array_check); PSR_ENOMEM; PSR_EDEVICE if the requested

@@ -5,7 +5,7 @@
 
 #include "base/tool.h"
 #include "beam/array_internal.h"
-#include <psrkit/array.h>
+#include <psrkit/experimental/array.h>
 
 #include <erfa.h>
 #include <erfam.h>

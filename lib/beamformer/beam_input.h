@@ -2,8 +2,8 @@
 #ifndef PSR_BEAMFORMER_BEAM_INPUT_H
 #define PSR_BEAMFORMER_BEAM_INPUT_H
 
-#include <psrkit/array.h>
-#include <psrkit/dada.h>
+#include <psrkit/experimental/array.h>
+#include <psrkit/experimental/dada.h>
 
 struct psr_beam_input {
     const char *name; /* of the first file */

@@ -4,8 +4,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <psrkit/outfile.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/source.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

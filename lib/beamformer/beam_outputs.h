@@ -6,8 +6,8 @@
 #include "base/tool.h"
 #include "beam_directions.h"
 #include "beam_scales.h"
-#include <psrkit/beamformer.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/beamformer.h>
+#include <psrkit/experimental/outfile.h>
 
 /* All is borrowed. */
 struct psr_beam_outputs_desc {

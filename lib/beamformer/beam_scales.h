@@ -3,8 +3,8 @@
 #define PSR_BEAMFORMER_BEAM_SCALES_H
 
 #include "beam_sums.h"
-#include <psrkit/beam.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/beam.h>
+#include <psrkit/experimental/outfile.h>
 
 struct psr_beam_scales_desc {
     const struct psr_beam_input *in;  /* borrowed */

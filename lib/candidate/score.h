@@ -2,7 +2,7 @@
 #ifndef PSR_CANDIDATE_SCORE_H
 #define PSR_CANDIDATE_SCORE_H
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 /* Fills the reasons, from the numbers. */
 void psr_cand_explain(struct psr_cand_score *score);

@@ -2,7 +2,7 @@
 #ifndef PSR_CANDIDATE_SCORE_TABLE_H
 #define PSR_CANDIDATE_SCORE_TABLE_H
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 /* A number is limited, taken off the centre, divided by the scale, and multiplied by the weight; one that is not
  * known counts as the centre. */

@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include <math.h>
 #include <stdio.h>

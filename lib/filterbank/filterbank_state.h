@@ -9,8 +9,8 @@
 #include "signal/detect.h"
 #include "signal/rescale.h"
 #include "signal/spectra.h"
-#include <psrkit/filterbank.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/filterbank.h>
+#include <psrkit/experimental/outfile.h>
 
 /* One block is read while two are on their way to a device. */
 enum { PSR_FILTERBANK_BLOCKS = 3 };

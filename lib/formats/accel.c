@@ -1,5 +1,5 @@
 /* Writes accelsearch's text file: the candidates, their harmonics, the .inf. */
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 #include "base/c_locale.h"
 #include "base/read_file.h"

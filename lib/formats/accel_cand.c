@@ -1,7 +1,7 @@
 /* Writes accelsearch's .cand records and .txtcand lines. */
 #include "search/matched/accel_internal.h"
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 #include <math.h>
 #include <string.h>

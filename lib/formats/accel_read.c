@@ -1,6 +1,6 @@
 /* Reads accelsearch's text file: the candidates, the powers of their harmonics, the .inf. */
 #include "base/tool.h"
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "base/c_locale.h"
 #include "base/read_file.h"

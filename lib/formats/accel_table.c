@@ -1,5 +1,5 @@
 /* Writes candidates as comma-separated values and as JSON, one per line. */
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 #include "row_output.h"
 

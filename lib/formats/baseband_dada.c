@@ -2,7 +2,7 @@
 #include "baseband_reader.h"
 #include "dada_keys.h"
 
-#include <psrkit/dada.h>
+#include <psrkit/experimental/dada.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Reads and writes prepfold's .bestprof files: the numbers of a fold, and its best profile. */
 #include "base/tool.h"
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include <math.h>
 #include <stddef.h>

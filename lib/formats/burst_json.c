@@ -1,5 +1,5 @@
 /* Writes a pulse as a line of JSON. */
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 
 #include "base/c_locale.h"
 #include "base/tool.h"

@@ -3,7 +3,7 @@
 #include "candlist_lines.h"
 #include "search/matched/accel_internal.h"
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 #include <psrkit/series.h>
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #define PSR_FORMATS_CANDLIST_LINES_H
 
 #include "base/tool.h"
-#include <psrkit/candlist.h>
+#include <psrkit/experimental/candlist.h>
 
 struct psr_candlist_lines {
     struct psr_candlist *list;

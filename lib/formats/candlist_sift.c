@@ -1,7 +1,7 @@
 /* Candidates to fold from a list of PRESTO's ACCEL_sift.py. */
 #include "candlist_lines.h"
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include <stdlib.h>
 #include <string.h>

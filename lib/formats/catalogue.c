@@ -1,6 +1,6 @@
 /* Reads catalogues of pulsars: psrcat's database, and separated values with a header. */
 #include "base/tool.h"
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "base/c_locale.h"
 #include "base/read_file.h"

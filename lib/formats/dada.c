@@ -6,7 +6,7 @@
 #include "base/obs_internal.h"
 #include "base/tool.h"
 #include "formats/dada_internal.h"
-#include <psrkit/dada.h>
+#include <psrkit/experimental/dada.h>
 
 #include <erfa.h>
 #include <erfam.h>

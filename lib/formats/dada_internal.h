@@ -2,7 +2,7 @@
 #ifndef PSR_FORMATS_DADA_INTERNAL_H
 #define PSR_FORMATS_DADA_INTERNAL_H
 
-#include <psrkit/dada.h>
+#include <psrkit/experimental/dada.h>
 
 /* Centre frequency of channel c in MHz: FREQ + BW ((c + 1/2) / NCHAN - 1/2). */
 double psr_dada_freq_mhz(const struct psr_dada *h, size_t c);

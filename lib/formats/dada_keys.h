@@ -4,7 +4,7 @@
 
 #include "header_keys.h"
 
-#include <psrkit/dada.h>
+#include <psrkit/experimental/dada.h>
 
 /* Whether these can be the first bytes of a DADA file. */
 bool psr_dada_is_header(const uint8_t *bytes, size_t n);

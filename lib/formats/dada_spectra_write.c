@@ -7,8 +7,8 @@
 #include "polarisation.h"
 #include "unpack.h"
 
-#include <psrkit/dada.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/dada.h>
+#include <psrkit/experimental/source.h>
 
 #include <ctype.h>
 #include <math.h>

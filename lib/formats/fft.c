@@ -6,7 +6,7 @@
 #include "base/c_locale.h"
 #include "base/readfd.h"
 #include "formats/series_internal.h"
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "beam/array_internal.h"
 #include "text_table.h"
 
-#include <psrkit/array.h>
-#include <psrkit/beam.h>
+#include <psrkit/experimental/array.h>
+#include <psrkit/experimental/beam.h>
 
 #include <math.h>
 #include <stdio.h>

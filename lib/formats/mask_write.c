@@ -1,5 +1,5 @@
 /* Writes rfifind's .mask files. */
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 static psr_status put_list(psr_outfile *f, const int32_t *list, size_t n, psr_err *err)
 {

@@ -5,7 +5,7 @@
 #include "base/read_file.h"
 #include "search/fold/fold_internal.h"
 #include <math.h>
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef PSR_FORMATS_POLARISATION_H
 #define PSR_FORMATS_POLARISATION_H
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 /* Polarisations [first, first + count) are summed. */
 struct psr_pol_choice {

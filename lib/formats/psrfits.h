@@ -15,7 +15,7 @@
 #include "cfitsio.h"
 #include "polarisation.h"
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 struct psr_fits_column {
     int number;         /* from 1; 0 where the table has no such column */

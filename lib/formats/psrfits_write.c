@@ -1,5 +1,5 @@
 /* Writes PSRFITS search-mode files as a stream. */
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include "base/c_locale.h"
 #include "base/obs_internal.h"

@@ -7,7 +7,7 @@
 
 #include "polarisation.h"
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 #include <string.h>
 
 #define PSR_FITS_MAGIC "SIMPLE  =" /* first bytes of every FITS file */

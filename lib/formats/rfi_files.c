@@ -3,7 +3,7 @@
 #include "base/read_file.h"
 #include "base/tool.h"
 #include "signal/clean_internal.h"
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include <errno.h>
 #include <stdlib.h>

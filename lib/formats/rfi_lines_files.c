@@ -1,7 +1,7 @@
 /* Writes lines of interference as .zaplist and .birds files. */
 #include "signal/clean_internal.h"
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include <math.h>
 

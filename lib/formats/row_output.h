@@ -3,7 +3,7 @@
 #define PSR_FORMATS_ROW_OUTPUT_H
 
 #include "base/tool.h"
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 /* Writes a value in quotes, doubled inside, where the text would not be one value without. */
 PSR_MUST_CHECK psr_status psr_csv_write_text(psr_outfile *f, const char *text, psr_err *err);

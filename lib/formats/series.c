@@ -6,7 +6,7 @@
 #include "series_mean.h"
 #include "series_name.h"
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include <limits.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Writes sifted candidates: sifting.py's layout, comma-separated values, JSON, rejects. */
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "row_output.h"
 

@@ -3,7 +3,7 @@
 #ifndef PSR_FORMATS_SIGPROC_HEADER_H
 #define PSR_FORMATS_SIGPROC_HEADER_H
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 /* How the value behind a key is stored. */
 enum psr_sigproc_type {

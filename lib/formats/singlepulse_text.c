@@ -1,7 +1,7 @@
 /* Writes single pulses and their clusters as text. */
 #include "search/singlepulse/singlepulse_internal.h"
 
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include <math.h>
 #include <stdio.h>

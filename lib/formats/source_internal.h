@@ -2,7 +2,7 @@
 #ifndef PSR_FORMATS_SOURCE_INTERNAL_H
 #define PSR_FORMATS_SOURCE_INTERNAL_H
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 /* Forgets ranges that end at or before this spectrum, so that the account of an endless input does not grow. */
 void psr_source_forget_gaps(psr_source *s, int64_t before);

@@ -6,7 +6,7 @@
 #include "udp_socket.h"
 #include "udp_wire.h"
 #include "unpack.h"
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Writes and sends VDIF frames. */
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include "base/copy_desc.h"
 #include "udp_wire.h"

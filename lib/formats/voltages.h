@@ -3,7 +3,7 @@
 #ifndef PSR_FORMATS_VOLTAGES_H
 #define PSR_FORMATS_VOLTAGES_H
 
-#include <psrkit/dada.h>
+#include <psrkit/experimental/dada.h>
 
 struct voltages_part {
     const char *path;

@@ -2,7 +2,7 @@
 #include "trials.h"
 
 #include <math.h>
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <stdlib.h>
 
 enum { LEAST = 8 /* channels of a part: fewer cannot be told from interference */ };

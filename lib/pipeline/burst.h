@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_BURST_H
 #define PSR_PIPELINE_BURST_H
 
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 
 /* Lines of a plan differ in sampling: the clock common to all ticks at the greatest common divisor of what they
  * sum. */

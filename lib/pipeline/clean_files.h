@@ -2,8 +2,8 @@
 #ifndef PSR_PIPELINE_CLEAN_FILES_H
 #define PSR_PIPELINE_CLEAN_FILES_H
 
-#include <psrkit/clean.h>
-#include <psrkit/clean_auto.h>
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/clean_auto.h>
 
 /* Calls check for each: ROOT.clean.json, ROOT.clean.mask and ROOT.clean.stats.  Status: that of
  * check */

@@ -5,10 +5,10 @@
 
 #include "trials.h"
 
-#include <psrkit/clean.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/dedisp.h>
+#include <psrkit/experimental/sink.h>
 #include <psrkit/series.h>
-#include <psrkit/sink.h>
 
 struct psr_dedispersion_desc {
     const char *input;                   /* its name, for messages */

@@ -9,7 +9,7 @@
 #include "base/tool.h"
 #include <errno.h>
 #include <math.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #define PSR_PIPELINE_FOLD_CLOCK_H
 
 #include "signal/barycentre.h"
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 /* Initialise with zeros.  Times as prepfold tabulates them, one every 20 s. */
 struct psr_fold_bary {

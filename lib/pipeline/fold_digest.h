@@ -3,7 +3,7 @@
 #ifndef PSR_PIPELINE_FOLD_DIGEST_H
 #define PSR_PIPELINE_FOLD_DIGEST_H
 
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 /* Digest of the input and of what all candidates have in common.
  * Given:    nsamp   of the input

@@ -5,7 +5,7 @@
 #include "base/readfd.h"
 
 #include "base/tool.h"
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "formats/tim.h"
 
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 #include <psrkit/series.h>
 #include <stdio.h>
 

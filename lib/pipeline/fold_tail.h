@@ -5,7 +5,7 @@
 #ifndef PSR_PIPELINE_FOLD_TAIL_H
 #define PSR_PIPELINE_FOLD_TAIL_H
 
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 /* Initialise with zeros. */
 struct psr_fold_tail {

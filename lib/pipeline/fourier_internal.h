@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_FOURIER_INTERNAL_H
 #define PSR_PIPELINE_FOURIER_INTERNAL_H
 
-#include <psrkit/fourier.h>
+#include <psrkit/experimental/fourier.h>
 
 /* What follows the root in the name of list k.
  * Returned: false if there is no list k */

@@ -3,7 +3,7 @@
 #include "pipeline/fourier_internal.h"
 #include "search/matched/accel_internal.h"
 
-#include <psrkit/fourier.h>
+#include <psrkit/experimental/fourier.h>
 
 #include <psrkit/signif.h>
 #include <stdio.h>

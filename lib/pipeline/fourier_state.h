@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_FOURIER_STATE_H
 #define PSR_PIPELINE_FOURIER_STATE_H
 
-#include <psrkit/fourier.h>
+#include <psrkit/experimental/fourier.h>
 
 enum { PSR_FOURIER_MAX_SUMS = 8 };
 

@@ -4,7 +4,7 @@
 
 #include "trials.h"
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 struct psr_input_desc {
     struct psr_source_desc source;       /* npath 0: the caller provides the spectra */

@@ -4,7 +4,7 @@
 #include "search/dedisp/mask_correction.h"
 #include "signal/clean_internal.h"
 
-#include <psrkit/clean_auto.h>
+#include <psrkit/experimental/clean_auto.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "formats/series_internal.h"
 #include "formats/subbands.h"
 #include <math.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "trials.h"
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 #include <time.h>
 
 typedef struct psr_provenance psr_provenance;

@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_PULSE_SPECTRA_H
 #define PSR_PIPELINE_PULSE_SPECTRA_H
 
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 
 typedef struct psr_pulse_spectra psr_pulse_spectra;
 

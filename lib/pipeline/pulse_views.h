@@ -2,9 +2,9 @@
 #ifndef PSR_PIPELINE_PULSE_VIEWS_H
 #define PSR_PIPELINE_PULSE_VIEWS_H
 
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <psrkit/obs.h>
-#include <psrkit/outfile.h>
-#include <psrkit/singlepulse.h>
 
 /* A pulse. */
 struct psr_pulse_view_place {

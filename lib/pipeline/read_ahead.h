@@ -2,8 +2,8 @@
 #ifndef PSR_PIPELINE_READ_AHEAD_H
 #define PSR_PIPELINE_READ_AHEAD_H
 
-#include <psrkit/sink.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/sink.h>
+#include <psrkit/experimental/source.h>
 
 typedef struct psr_read_ahead psr_read_ahead;
 

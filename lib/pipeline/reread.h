@@ -4,7 +4,7 @@
 
 #include "stage_clean.h"
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 typedef struct psr_reread psr_reread;
 

@@ -7,7 +7,7 @@
 #define PSR_PIPELINE_RESIDENT_SERIES_H
 
 #include "series_store.h"
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 
 typedef struct psr_resident_series psr_resident_series;
 

@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_RFIFIND_READER_H
 #define PSR_PIPELINE_RFIFIND_READER_H
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 /* Intervals of more than this are not read ahead. */
 enum { PSR_RFI_READ_AHEAD_BYTES = 64 << 20 };

@@ -5,7 +5,7 @@
 
 #include "presto_view.h"
 #include "rfifind_reader.h"
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include <limits.h>
 

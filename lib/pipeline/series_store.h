@@ -3,7 +3,7 @@
 #ifndef PSR_PIPELINE_SERIES_STORE_H
 #define PSR_PIPELINE_SERIES_STORE_H
 
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 #include <stddef.h>
 #include <stdint.h>
 

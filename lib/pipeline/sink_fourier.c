@@ -9,7 +9,7 @@
 #include "formats/series_mean.h"
 #include "formats/series_name.h"
 #include "resident_series.h"
-#include <psrkit/fourier.h>
+#include <psrkit/experimental/fourier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

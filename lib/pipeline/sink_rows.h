@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_SINK_ROWS_H
 #define PSR_PIPELINE_SINK_ROWS_H
 
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 
 extern const struct psr_sink_ops psr_sink_series, psr_sink_subbands, psr_sink_checksums,
     psr_sink_pulses, psr_sink_live, psr_sink_fourier;

@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_SINKS_H
 #define PSR_PIPELINE_SINKS_H
 
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 
 typedef struct psr_sinks psr_sinks;
 

@@ -3,7 +3,7 @@
 #ifndef PSR_PIPELINE_STAGE_BARYCENTRE_H
 #define PSR_PIPELINE_STAGE_BARYCENTRE_H
 
-#include <psrkit/sink.h>
+#include <psrkit/experimental/sink.h>
 
 typedef struct psr_stage_barycentre psr_stage_barycentre;
 

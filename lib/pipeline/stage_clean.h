@@ -2,9 +2,9 @@
 #ifndef PSR_PIPELINE_STAGE_CLEAN_H
 #define PSR_PIPELINE_STAGE_CLEAN_H
 
-#include <psrkit/clean.h>
-#include <psrkit/clean_auto.h>
-#include <psrkit/sink.h>
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/clean_auto.h>
+#include <psrkit/experimental/sink.h>
 
 typedef struct psr_stage_clean psr_stage_clean;
 

@@ -2,7 +2,7 @@
 #ifndef PSRKIT_DDPLAN_H
 #define PSRKIT_DDPLAN_H
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/status.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 #ifndef PSRKIT_FAKE_H
 #define PSRKIT_FAKE_H
 
-#include <psrkit/array.h>
-#include <psrkit/dada.h>
+#include <psrkit/experimental/array.h>
+#include <psrkit/experimental/dada.h>
 #include <psrkit/obs.h>
 #include <psrkit/status.h>
 #include <stddef.h>

@@ -17,9 +17,9 @@
 #ifndef PSRKIT_PIPELINE_H
 #define PSRKIT_PIPELINE_H
 
-#include <psrkit/dedisp.h>
-#include <psrkit/sink.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/dedisp.h>
+#include <psrkit/experimental/sink.h>
+#include <psrkit/experimental/source.h>
 
 PSR_API_BEGIN
 

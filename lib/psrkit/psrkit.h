@@ -1,4 +1,4 @@
-/* psrkit.h: includes the whole library.
+/* psrkit.h: includes what is stable of the library; experimental.h has the rest, which may still change.
  *
  * psrkit processes radio-telescope data into pulsar and fast-radio-burst candidates.  Expensive
  * operations use plans: psr_X_create checks a description and allocates, psr_X_execute processes a
@@ -10,33 +10,14 @@
 #ifndef PSRKIT_PSRKIT_H
 #define PSRKIT_PSRKIT_H
 
-#include <psrkit/accel.h>
-#include <psrkit/accelsearch.h>
-#include <psrkit/array.h>
-#include <psrkit/beam.h>
-#include <psrkit/beamformer.h>
-#include <psrkit/candlist.h>
-#include <psrkit/clean.h>
-#include <psrkit/clean_auto.h>
-#include <psrkit/dada.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
 #include <psrkit/device.h>
 #include <psrkit/ephemeris.h>
 #include <psrkit/fake.h>
-#include <psrkit/filterbank.h>
-#include <psrkit/fold.h>
-#include <psrkit/fourier.h>
 #include <psrkit/obs.h>
-#include <psrkit/outfile.h>
 #include <psrkit/pipeline.h>
-#include <psrkit/pulscan.h>
 #include <psrkit/series.h>
-#include <psrkit/sift.h>
 #include <psrkit/signif.h>
-#include <psrkit/singlepulse.h>
-#include <psrkit/sink.h>
-#include <psrkit/source.h>
 #include <psrkit/status.h>
 
 /* Version of the headers.  A program built with them runs with any later library of the same major

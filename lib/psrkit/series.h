@@ -2,8 +2,8 @@
 #ifndef PSRKIT_SERIES_H
 #define PSRKIT_SERIES_H
 
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/obs.h>
-#include <psrkit/outfile.h>
 #include <time.h>
 
 PSR_API_BEGIN

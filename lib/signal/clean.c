@@ -1,6 +1,6 @@
 /* Removes interference from a stream of spectra: masks, clipping, zero-DM. */
 #include "base/tool.h"
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include "base/copy_desc.h"
 #include "base/threads.h"

@@ -2,7 +2,7 @@
 #ifndef PSR_SIGNAL_CLEAN_AUTO_INTERNAL_H
 #define PSR_SIGNAL_CLEAN_AUTO_INTERNAL_H
 
-#include <psrkit/clean_auto.h>
+#include <psrkit/experimental/clean_auto.h>
 
 /* Steps of the noise of kept channels in the spectra that the last execute or finish returned, in time order: from
  * spectrum t on, this share of the variance of channel c is missing, 1 where it is masked (sparks included), 0 at the

@@ -2,7 +2,7 @@
 #ifndef PSR_SIGNAL_CLEAN_AUTO_PLAN_H
 #define PSR_SIGNAL_CLEAN_AUTO_PLAN_H
 
-#include <psrkit/clean_auto.h>
+#include <psrkit/experimental/clean_auto.h>
 
 #include "block_sums.h"
 #include "clean_auto_math.h"

@@ -2,7 +2,7 @@
 #ifndef PSR_SIGNAL_CLEAN_INTERNAL_H
 #define PSR_SIGNAL_CLEAN_INTERNAL_H
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 /* Parses a .mask file of n bytes; name is for messages.
  * Status: PSR_EFORMAT, PSR_ENOMEM */

@@ -2,7 +2,7 @@
 #ifndef PSR_SIGNAL_CLEAN_PLAN_H
 #define PSR_SIGNAL_CLEAN_PLAN_H
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include "block_sums.h"
 #include "clip.h"

@@ -1,6 +1,6 @@
 /* fuzz_accel: any bytes give a list of accelsearch whose candidates have their powers, or a clear
  * error. */
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "fuzz_file.h"
 

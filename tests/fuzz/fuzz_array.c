@@ -1,6 +1,6 @@
 /* fuzz_array: any bytes given as the file of an array give dishes that stand on its grid, or a
  * clear error. */
-#include <psrkit/array.h>
+#include <psrkit/experimental/array.h>
 
 #include "beam/array_internal.h"
 #include "fuzz_file.h"

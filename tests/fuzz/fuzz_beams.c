@@ -1,5 +1,5 @@
 /* fuzz_beams: any bytes given as a list of beams give directions of an array, or a clear error. */
-#include <psrkit/array.h>
+#include <psrkit/experimental/array.h>
 
 #include "beam/array_internal.h"
 #include "fuzz_file.h"

@@ -1,6 +1,6 @@
 /* fuzz_candlist: any bytes given as a list of candidates, tolerant of wrong lines and not. */
 
-#include <psrkit/candlist.h>
+#include <psrkit/experimental/candlist.h>
 
 #include "fuzz_file.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /* fuzz_catalogue: any bytes give a catalogue of pulsars with frequencies, or a clear error. */
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include "fuzz_file.h"
 

@@ -4,8 +4,8 @@
 #include "formats/dada_internal.h"
 #include "formats/source_internal.h"
 
-#include <psrkit/dada.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/dada.h>
+#include <psrkit/experimental/source.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * be used or a clear error. */
 #include "signal/clean_internal.h"
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* fuzz_pfd: any bytes given as a .pfd file, and again as a .bestprof file, give a fold that can be
  * used or a clear error. */
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include "fuzz_file.h"
 #include "search/fold/fold_internal.h"

@@ -3,7 +3,7 @@
 #include "base/obs_internal.h"
 #include "formats/source_internal.h"
 
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include <stdlib.h>
 #include <string.h>

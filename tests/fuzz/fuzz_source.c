@@ -2,7 +2,7 @@
  *
  * PSRFITS only with -DFUZZ_CFITSIO, and then without the columns' names that overflow CFITSIO 4.2
  * by a byte: its faults are not for `make check`, where every version of it is met. */
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 
 #include "base/obs_internal.h"
 #include "fuzz_file.h"

@@ -1,6 +1,6 @@
 /* fuzz_voltages: any bytes given as a DADA file of voltages are read to their end or to a clear
  * error. */
-#include <psrkit/dada.h>
+#include <psrkit/experimental/dada.h>
 
 #include "formats/dada_internal.h"
 #include "fuzz_file.h"

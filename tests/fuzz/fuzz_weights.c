@@ -1,7 +1,7 @@
 /* fuzz_weights: any bytes given as gains, text or NumPy's, give numbers within bounds, or a clear
  * error. */
-#include <psrkit/array.h>
-#include <psrkit/beam.h>
+#include <psrkit/experimental/array.h>
+#include <psrkit/experimental/beam.h>
 
 #include "beam/array_internal.h"
 #include "fuzz_file.h"

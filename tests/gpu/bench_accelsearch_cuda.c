@@ -4,7 +4,7 @@
 #include "search/matched/accel_cuda.h"
 #include "search/matched/accel_plan.h"
 
-#include <psrkit/accelsearch.h>
+#include <psrkit/experimental/accelsearch.h>
 #include <psrkit/signif.h>
 
 enum { NBIN = 2343750, REPEAT = 5, STAGES = 2 };

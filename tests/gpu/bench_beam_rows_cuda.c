@@ -11,7 +11,7 @@
 #include "bench_cuda.h"
 #include "search/dedisp/dedisp_internal.h"
 
-#include <psrkit/beam.h>
+#include <psrkit/experimental/beam.h>
 #include <string.h>
 
 enum { NDISH = 64, TDS = 32, PIECE_ROWS = 64, NBLOCK = 5, NCHAN = 1024 };

@@ -5,8 +5,8 @@
 #include "signal/clean_auto_internal.h"
 
 #include <cuda_runtime_api.h>
-#include <psrkit/clean_auto.h>
 #include <psrkit/device.h>
+#include <psrkit/experimental/clean_auto.h>
 #include <stdlib.h>
 #include <time.h>
 

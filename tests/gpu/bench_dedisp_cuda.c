@@ -16,8 +16,8 @@
 
 #include <math.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/dedisp.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <string.h>
 
 enum { REPEAT = 3, CHECKED = 64, MAX_LINES = PSR_DDPLAN_MAX_LINES };

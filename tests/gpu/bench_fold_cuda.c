@@ -5,7 +5,7 @@
 #include "search/fold/fold_internal.h"
 
 #include <psrkit/device.h>
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 enum { PARTS = 64, BANDS = 128, BINS = 64, DMS = 385, TRIALS = 257, REPEAT = 9 };
 

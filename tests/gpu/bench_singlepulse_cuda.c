@@ -9,7 +9,7 @@
 
 #include <math.h>
 #include <psrkit/device.h>
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 enum { BLOCK = 131072, BLOCKS = 3, DIFFERENT = 61, MOST = 51 };
 

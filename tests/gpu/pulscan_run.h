@@ -5,7 +5,7 @@
 #include "../tap.h"
 #include "search/pulscan/pulscan_internal.h"
 
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/pulscan.h>
 #include <string.h>
 
 enum { BATCH = 5 };

@@ -6,8 +6,8 @@
 #include "search/matched/accel_plan.h"
 #include "search/matched/accelsearch_internal.h"
 
-#include <psrkit/accelsearch.h>
 #include <psrkit/device.h>
+#include <psrkit/experimental/accelsearch.h>
 
 enum { BATCH = 5, MOST_ZAP = 4 };
 

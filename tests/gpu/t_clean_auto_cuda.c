@@ -6,8 +6,8 @@
 
 #include <cuda_runtime_api.h>
 #include <math.h>
-#include <psrkit/clean_auto.h>
 #include <psrkit/device.h>
+#include <psrkit/experimental/clean_auto.h>
 #include <string.h>
 
 /* --- spectra ---------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* dedisp on a CUDA device against the CPU: the same bits for integers, whatever the blocks pushed.
  */
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
 #include <psrkit/device.h>
+#include <psrkit/experimental/dedisp.h>
 
 #include "../tap.h"
 #include "base/device_internal.h"

@@ -13,8 +13,8 @@
 
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>
-#include <psrkit/pulscan.h>
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/pulscan.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <string.h>
 
 #ifndef LOST_DEVICE

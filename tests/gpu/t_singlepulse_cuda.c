@@ -7,8 +7,8 @@
 
 #include <cuda_runtime_api.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
 #include <psrkit/device.h>
+#include <psrkit/experimental/dedisp.h>
 
 struct setup {
     float *x; /* [nseries][n] */

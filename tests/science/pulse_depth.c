@@ -5,7 +5,7 @@
  *
  * PSRKIT_DEPTH_PEER is a command that searches the .dat files named after it as single_pulse_search.py
  * does; its figures stand beside ours, and their ratio below.  NOISE, 0 to 5, is one of the noises. */
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include <math.h>
 #include <stdio.h>

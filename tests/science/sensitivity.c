@@ -11,8 +11,8 @@
 #include "signal/fake_internal.h"
 
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/pulscan.h>
 #include <psrkit/fake.h>
-#include <psrkit/pulscan.h>
 #include <psrkit/series.h>
 
 #include <math.h>

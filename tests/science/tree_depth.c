@@ -12,7 +12,7 @@
 #include "base/ddplan_internal.h"
 
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_TOOLS_ACCELSIFT_FOLDS_H
 #define PSR_TOOLS_ACCELSIFT_FOLDS_H
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 struct accelsift_fold {
     char *name; /* LIST_Cand_NUMBER; owned */

@@ -6,7 +6,7 @@
 #include "base/tool.h"
 #include "tools/common/run.h"
 #include <glob.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include "tools/common/cli.h"
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 struct accelsift_options {
     struct psr_sift_desc run; /* most options are its fields */

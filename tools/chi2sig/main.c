@@ -5,7 +5,7 @@
 #include "tools/common/cli.h"
 #include <math.h>
 #include <psrkit/device.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_TOOLS_CANVAS_H
 #define PSR_TOOLS_CANVAS_H
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdint.h>
 
 struct canvas;

@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-#include <psrkit/fourier.h>
+#include <psrkit/experimental/fourier.h>
 
 struct fourier_options {
     struct psr_fourier_desc search;

@@ -6,7 +6,7 @@
 #ifndef PSR_TOOLS_GNUPLOT_H
 #define PSR_TOOLS_GNUPLOT_H
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "planeplot.h"
 
 #include <math.h>
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #define PLANEPLOT_H
 
 #include "gnuplot.h"
-#include <psrkit/accel.h>
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/accel.h>
+#include <psrkit/experimental/pulscan.h>
 
 struct planeplot {
     char title[600];

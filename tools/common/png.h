@@ -2,7 +2,7 @@
 #ifndef PSR_TOOLS_PNG_H
 #define PSR_TOOLS_PNG_H
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 /* Makes a PNG of pixels 0x00RRGGBB, [height] rows of stride bytes; fast rather than small.
  * Returned: *bytes [*n], malloc'd, caller frees; NULL on error

@@ -4,7 +4,7 @@
 #define PULSEPLOT_H
 
 #include "gnuplot.h"
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 struct pulseplot {
     const char *title;              /* such as the name of the input; may be NULL */

@@ -6,7 +6,7 @@
 #include "base/tool.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Prints a plan as JSON. */
 #include "ddplan.h"
 
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 #include "base/tool.h"
 #include <stdio.h>

@@ -5,8 +5,8 @@
 
 #include <math.h>
 #include <psrkit/ddplan.h>
-#include <psrkit/outfile.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/source.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #define PSR_TOOLS_FAKEBIN_H
 
 #include "tools/common/cli.h"
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
-#include <psrkit/outfile.h>
 #include <psrkit/series.h>
-#include <psrkit/source.h>
 
 /* Bytes made, then written; or sent, which may take long and must end when it is told to. */
 enum { FAKEBIN_BLOCK_BYTES = 32 << 20, FAKEBIN_SENT_BYTES = 1 << 18 };

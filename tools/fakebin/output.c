@@ -2,7 +2,7 @@
 #include "fakebin.h"
 
 #include <byteswap.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "tools/common/run.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
-#include <psrkit/source.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
 #include "tools/common/fourier_options.h"
 #include "tools/common/planeplot.h"
 #include "tools/common/run.h"
-#include <psrkit/fourier.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/fourier.h>
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
 #include <stdio.h>
 

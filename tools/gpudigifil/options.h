@@ -3,7 +3,7 @@
 #define PSR_TOOLS_GPUDIGIFIL_OPTIONS_H
 
 #include "tools/common/cli.h"
-#include <psrkit/filterbank.h>
+#include <psrkit/experimental/filterbank.h>
 
 struct digifil_options {
     struct psr_filterbank_desc run;

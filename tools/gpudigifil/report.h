@@ -3,7 +3,7 @@
 #define PSR_TOOLS_GPUDIGIFIL_REPORT_H
 
 #include "tools/common/cli.h"
-#include <psrkit/filterbank.h>
+#include <psrkit/experimental/filterbank.h>
 
 void digifil_print_plan(const struct cli *tool, const psr_filterbank *p);
 void digifil_print_account(const struct cli *tool, const psr_filterbank *p);

@@ -3,9 +3,9 @@
 #define PSR_TOOLS_GPUFOLD_H
 
 #include "tools/common/cli.h"
-#include <psrkit/sift.h>
-#include <psrkit/fold.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/fold.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/sift.h>
 
 struct gpufold_options {
     struct psr_folder_desc run; /* most options are its fields */

@@ -2,7 +2,7 @@
 #include "gpufold.h"
 
 #include "base/tool.h"
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The files of gpufold: their names, and writing them. */
 #include "gpufold.h"
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "tools/common/cli.h"
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 struct gpurfifind_options {
     struct psr_rfi_run_desc run; /* most options are its fields */

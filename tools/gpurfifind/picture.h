@@ -2,7 +2,7 @@
 #ifndef PSR_TOOLS_GPURFIFIND_PICTURE_H
 #define PSR_TOOLS_GPURFIFIND_PICTURE_H
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 /* Whether this build draws pictures. */
 bool gpurfifind_can_draw(void);

@@ -4,7 +4,7 @@
 
 #include "tools/common/cli.h"
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 /* Prints how many cells are bad, and why, to standard error. */
 void gpurfifind_print_cells(const struct cli *tool, const struct psr_rfi_run_report *r);

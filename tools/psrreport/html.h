@@ -2,7 +2,7 @@
 #ifndef PSR_TOOLS_PSRREPORT_HTML_H
 #define PSR_TOOLS_PSRREPORT_HTML_H
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 
 struct html {
     psr_outfile *f;

@@ -5,9 +5,9 @@
 #include "base/tool.h"
 #include "tools/common/cli.h"
 #include "tools/common/json_read.h"
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
+#include <psrkit/experimental/sift.h>
 #include <psrkit/series.h>
-#include <psrkit/sift.h>
 
 struct psrreport_options {
     const char *output, *csv, *title; /* NULL: their defaults */

@@ -1,7 +1,7 @@
 /* Sifts the lists of acceleration searches of a folder that has no sifted list. */
 #include "psrreport.h"
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 #include <stdlib.h>
 #include <string.h>
 

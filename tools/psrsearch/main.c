@@ -5,7 +5,7 @@
 #include "tools/common/run.h"
 
 #include <errno.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

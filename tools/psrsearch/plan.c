@@ -2,7 +2,7 @@
 #include "psrsearch.h"
 
 #include <math.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/source.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

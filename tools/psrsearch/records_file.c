@@ -1,7 +1,7 @@
 /* Reads and writes ROOT.steps.json. */
 #include "psrsearch.h"
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 

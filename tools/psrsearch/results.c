@@ -3,7 +3,7 @@
 
 #include "tools/common/json_read.h"
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #include <stdlib.h>
 #include <string.h>

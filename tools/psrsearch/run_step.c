@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

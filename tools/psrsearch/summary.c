@@ -1,7 +1,7 @@
 /* The summary of a search: a line of JSON, and some for people. */
 #include "psrsearch.h"
 
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define PSR_SPCOINCIDENCE_LISTS_H
 
 #include "base/tool.h"
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <psrkit/status.h>
 
 enum { MARKS_BYTES = 64 };

@@ -2,7 +2,7 @@
 #include "lists.h"
 
 #include "tools/common/cli.h"
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

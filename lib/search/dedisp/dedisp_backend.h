@@ -9,7 +9,7 @@
 #include "dedisp_merge.h"
 #include "search/dedisp/dedisp_internal.h"
 
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 /* A validated description.  Kept channels are numbered k = 0..nkept-1 by decreasing frequency.  The
  * sums are

@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_DEDISP_DEDISP_BEAMS_RANK_H
 #define PSR_SEARCH_DEDISP_DEDISP_BEAMS_RANK_H
 
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 struct psr_beams_trial {
     double dm;

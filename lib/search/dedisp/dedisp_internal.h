@@ -2,7 +2,7 @@
 #ifndef PSR_DEDISP_DEDISP_INTERNAL_H
 #define PSR_DEDISP_DEDISP_INTERNAL_H
 
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 /* Computes psr_dedisp_maxshift without creating the plan.
  * Status: as psr_dedisp_create */

@@ -4,7 +4,7 @@
 
 #include "dedisp_rings.h"
 
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 /* A sub-band: which parts of the band, its trials, and the rows of the output that they have. */
 struct psr_dedisp_line_band {

@@ -10,7 +10,7 @@
 #ifndef PSR_SEARCH_DEDISP_DEDISP_MULTI_H
 #define PSR_SEARCH_DEDISP_DEDISP_MULTI_H
 
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/dedisp.h>
 
 typedef struct psr_dedisp_multi psr_dedisp_multi;
 

@@ -13,7 +13,7 @@
 #ifndef PSR_SEARCH_DEDISP_DEDISP_PRESTO_H
 #define PSR_SEARCH_DEDISP_DEDISP_PRESTO_H
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 typedef struct psr_compat psr_compat;
 

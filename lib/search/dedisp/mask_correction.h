@@ -11,8 +11,8 @@
 #ifndef PSR_SEARCH_DEDISP_MASK_CORRECTION_H
 #define PSR_SEARCH_DEDISP_MASK_CORRECTION_H
 
-#include <psrkit/clean.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/dedisp.h>
 
 typedef struct psr_mask_correction psr_mask_correction;
 

@@ -3,7 +3,7 @@
 #define PSR_SEARCH_FOLD_CHECK_H
 
 #include "formats/unpack.h"
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 /* Status: PSR_EINVAL, PSR_EUNSUPPORTED */
 PSR_MUST_CHECK psr_status psr_fold_check(const struct psr_fold_desc *desc, psr_err *err);

@@ -2,7 +2,7 @@
 #ifndef PSR_FOLD_FOLD_INTERNAL_H
 #define PSR_FOLD_FOLD_INTERNAL_H
 
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 /* Allocates the arrays with the shape that the counts state, filled with zeros.  The caller clears
  * *pfd, also after an error.

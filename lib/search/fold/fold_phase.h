@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_FOLD_PHASE_H
 #define PSR_SEARCH_FOLD_PHASE_H
 
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 #include <math.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 #include "base/stop.h"
 
-#include <psrkit/fold.h>
+#include <psrkit/experimental/fold.h>
 
 /* What the trials of a fold are made of; owns part_s, fdot and fdotdot. */
 struct psr_fold_trials {

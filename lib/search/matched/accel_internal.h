@@ -2,7 +2,7 @@
 #ifndef PSR_MATCHED_ACCEL_INTERNAL_H
 #define PSR_MATCHED_ACCEL_INTERNAL_H
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 /* Response at (r, z).  Powers differ from the sum above by at most 1 % if the bins extend at least
  * |z| / 2 + 8 beyond r on both sides. */

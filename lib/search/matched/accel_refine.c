@@ -7,7 +7,7 @@
 #include "candidate_refine_notes.h"
 #include "search/matched/accel_internal.h"
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 #include <psrkit/signif.h>
 
 #include <math.h>

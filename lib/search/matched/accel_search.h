@@ -4,7 +4,7 @@
 
 #include "base/stop.h"
 
-#include <psrkit/accelsearch.h>
+#include <psrkit/experimental/accelsearch.h>
 #include <psrkit/series.h>
 #include <psrkit/signif.h>
 

@@ -2,7 +2,7 @@
 #ifndef PSR_MATCHED_ACCELSEARCH_INTERNAL_H
 #define PSR_MATCHED_ACCELSEARCH_INTERNAL_H
 
-#include <psrkit/accelsearch.h>
+#include <psrkit/experimental/accelsearch.h>
 
 /* As psr_accelsearch_execute for n <= batch spectra: in [n], result [n].  A GPU searches two at a
  * time, and prepares the next while it searches. */

@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_CANDIDATE_REFINE_NOTES_H
 #define PSR_SEARCH_CANDIDATE_REFINE_NOTES_H
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 /* Notes "H 35 of Cand 2", or "H 7/2 of Cand 1", where a candidate's frequency is such a multiple of
  * that of a better one (cand, best first, counted from 1) and chance would bring it there less than

@@ -1,10 +1,10 @@
 /* candidate_refine_place.h: position of a signal within a box, from matched filters (private).
  *
- * psrkit/accel.h states the rules. */
+ * psrkit/experimental/accel.h states the rules. */
 #ifndef PSR_SEARCH_CANDIDATE_REFINE_PLACE_H
 #define PSR_SEARCH_CANDIDATE_REFINE_PLACE_H
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 /* Errors are of powers above this. */
 #define PSR_REFINE_LEAST_POWER 0.01

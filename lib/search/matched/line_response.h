@@ -5,7 +5,7 @@
 #include "correlate_kernel.h"
 #include "response.h"
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 /* A line of mean frequency r, drift z and jerk w. */
 struct psr_line_response {

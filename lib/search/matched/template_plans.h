@@ -5,7 +5,7 @@
 #ifndef PSR_SEARCH_MATCHED_TEMPLATE_PLANS_H
 #define PSR_SEARCH_MATCHED_TEMPLATE_PLANS_H
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 
 #include <complex.h>
 #include <fftw3.h>

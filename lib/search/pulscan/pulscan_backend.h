@@ -6,7 +6,7 @@
 #define PSR_SEARCH_PULSCAN_BACKEND_H
 
 #include "base/stop.h"
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/pulscan.h>
 
 /* Bins [begin, end) are normalised by the medians of bins [first, first + count), which hold them.
  * Blocks are contiguous; all have the same count, except the last of a compatible

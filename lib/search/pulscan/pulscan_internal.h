@@ -2,7 +2,7 @@
 #ifndef PSR_PULSCAN_PULSCAN_INTERNAL_H
 #define PSR_PULSCAN_PULSCAN_INTERNAL_H
 
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/pulscan.h>
 
 /* Returns memory of the plan that an execute reads fastest, for spectrum s < batch: 2 nbin floats.
  * The caller may fill it and pass it to execute, which overwrites series there. */

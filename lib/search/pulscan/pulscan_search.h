@@ -17,7 +17,7 @@ void psr_pulscan_forget(struct psr_pulscan_search *s);
 
 struct psr_pulscan_lines;
 
-/* Removes peaks that are side lobes of a line, as defined in psrkit/pulscan.h.
+/* Removes peaks that are side lobes of a line, as defined in psrkit/experimental/pulscan.h.
  * Given:  lines   those of its spectra
  *         found   by spectrum, H, width and start
  * Status: PSR_ENOMEM */

@@ -2,7 +2,7 @@
 #ifndef PSR_SIFT_SIFT_INTERNAL_H
 #define PSR_SIFT_SIFT_INTERNAL_H
 
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 /* As psr_accel_read, from text of n bytes followed by a NUL byte; name is for messages. */
 PSR_MUST_CHECK psr_status psr_accel_parse(struct psr_accel_rows *rows, const char *text, size_t n,

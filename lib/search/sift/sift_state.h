@@ -5,7 +5,7 @@
 #include "sift_birds.h"
 
 #include <math.h>
-#include <psrkit/sift.h>
+#include <psrkit/experimental/sift.h>
 
 #define PSR_SIFT_NONE SIZE_MAX
 

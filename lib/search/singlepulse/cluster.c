@@ -3,7 +3,7 @@
  * Best first, each event joins the cluster of its best friend, so a cluster is what leads uphill to
  * one peak.  Peaks of noise on the flank of a pulse are told from pulses by the saddle: the best
  * event over which two clusters meet. */
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
 #include "cluster_rule.h"

@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_SINGLEPULSE_CLUSTER_PARTS_H
 #define PSR_SEARCH_SINGLEPULSE_CLUSTER_PARTS_H
 
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 struct psr_band_range {
     double low_mhz, high_mhz;

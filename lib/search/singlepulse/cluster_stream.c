@@ -1,5 +1,5 @@
 /* Groups events of endless series into pulses: events that may be friends, once no more can come. */
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
 #include "base/tool.h"

@@ -1,5 +1,5 @@
 /* Counts the beams in which a pulse is seen. */
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include <math.h>
 #include <stdlib.h>

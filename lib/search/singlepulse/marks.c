@@ -1,5 +1,5 @@
 /* Marks pulses that are what interference makes. */
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
 #include "base/ddplan_internal.h"

@@ -16,7 +16,7 @@
 #include "base/clones.h"
 #include "pulse_adapt.h"
 
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 /* Loud pieces in a row are settled together, but a row of this many from its front, as seen half its
  * length ahead, so that a storm of interference takes bounded memory and time. */

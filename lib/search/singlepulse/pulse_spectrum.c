@@ -1,5 +1,5 @@
 /* The spectrum of a pulse, and what it says of where the pulse comes from. */
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
 #include "pulse_spectrum.h"

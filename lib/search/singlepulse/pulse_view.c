@@ -1,5 +1,5 @@
 /* Pictures of the spectra around a pulse: as they came, and shifted by its delays. */
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
 #include "pulse_spectrum.h"

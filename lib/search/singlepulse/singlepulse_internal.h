@@ -2,7 +2,7 @@
 #ifndef PSR_SINGLEPULSE_SINGLEPULSE_INTERNAL_H
 #define PSR_SINGLEPULSE_SINGLEPULSE_INTERNAL_H
 
-#include <psrkit/singlepulse.h>
+#include <psrkit/experimental/singlepulse.h>
 
 /* Declares that samples [span.first, span.first + span.count) of the input of dedispersion (counted
  * in series samples) contain no data: no boxcar uses them, at any DM, and they do not enter the

@@ -2,7 +2,7 @@
 #ifndef PSR_SIGNAL_RFI_BIRDIES_H
 #define PSR_SIGNAL_RFI_BIRDIES_H
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 /* Adds a detection to the first birdie whose mean frequency is near enough, or as a new one.
  * Status: PSR_ENOMEM */

@@ -4,7 +4,7 @@
 
 #include "rfi_periodic.h"
 #include "signal/block_sums.h"
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 enum { PSR_RFI_TILE = 16 }; /* channels processed together */
 

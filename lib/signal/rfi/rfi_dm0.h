@@ -3,7 +3,7 @@
 #ifndef PSR_SIGNAL_RFI_DM0_H
 #define PSR_SIGNAL_RFI_DM0_H
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 typedef struct psr_rfi_dm0 psr_rfi_dm0;
 

@@ -12,7 +12,7 @@
 #ifndef PSR_SIGNAL_RFI_LINES_H
 #define PSR_SIGNAL_RFI_LINES_H
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 enum { PSR_RFI_LINES_LENGTH = 1 << 24 };
 

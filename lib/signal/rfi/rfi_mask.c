@@ -1,5 +1,5 @@
 /* Makes a mask from statistics, by rfifind's rules and in its arithmetic. */
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include "base/quantile.h"
 #include "formats/channel_list.h"

@@ -7,7 +7,7 @@
 
 #include "base/tool.h"
 #include <math.h>
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 #include <psrkit/signif.h>
 #include <stdlib.h>
 

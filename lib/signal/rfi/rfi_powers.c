@@ -4,7 +4,7 @@
 #include "base/isa.h"
 
 #include <math.h>
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #if defined __x86_64__
 #include <immintrin.h>

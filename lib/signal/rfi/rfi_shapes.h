@@ -5,7 +5,7 @@
 
 #include "rfi_kurtosis.h"
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 /* Intervals that a channel needs for a spectral kurtosis: its shape is the median over them. */
 enum { PSR_RFI_LEAST_INTERVALS = 4 };

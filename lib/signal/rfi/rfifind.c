@@ -1,5 +1,5 @@
 /* Finds interference in a stream of spectra: cuts it into intervals and measures each. */
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
 
 #include "base/copy_desc.h"
 #include "base/threads.h"

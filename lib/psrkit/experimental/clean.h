@@ -2,9 +2,9 @@
 #ifndef PSRKIT_CLEAN_H
 #define PSRKIT_CLEAN_H
 
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/source.h>
 #include <psrkit/obs.h>
-#include <psrkit/outfile.h>
-#include <psrkit/source.h>
 
 PSR_API_BEGIN
 

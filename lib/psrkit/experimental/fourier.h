@@ -16,10 +16,10 @@
 #ifndef PSRKIT_FOURIER_H
 #define PSRKIT_FOURIER_H
 
-#include <psrkit/accel.h>
-#include <psrkit/accelsearch.h>
-#include <psrkit/outfile.h>
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/accel.h>
+#include <psrkit/experimental/accelsearch.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/pulscan.h>
 #include <psrkit/series.h>
 
 PSR_API_BEGIN

@@ -24,11 +24,11 @@
 #ifndef PSRKIT_FOLD_H
 #define PSRKIT_FOLD_H
 
-#include <psrkit/candlist.h>
-#include <psrkit/clean.h>
 #include <psrkit/ephemeris.h>
-#include <psrkit/outfile.h>
-#include <psrkit/source.h>
+#include <psrkit/experimental/candlist.h>
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/source.h>
 #include <time.h>
 
 PSR_API_BEGIN

@@ -52,8 +52,8 @@
 #define PSRKIT_SINGLEPULSE_H
 
 #include <psrkit/device.h>
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/obs.h>
-#include <psrkit/outfile.h>
 
 PSR_API_BEGIN
 

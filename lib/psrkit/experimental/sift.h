@@ -12,8 +12,8 @@
 #ifndef PSRKIT_SIFT_H
 #define PSRKIT_SIFT_H
 
-#include <psrkit/fold.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/fold.h>
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
 #include <psrkit/status.h>
 #include <stdbool.h>

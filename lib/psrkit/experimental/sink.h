@@ -8,11 +8,11 @@
 #ifndef PSRKIT_SINK_H
 #define PSRKIT_SINK_H
 
-#include <psrkit/clean.h>
 #include <psrkit/device.h>
-#include <psrkit/outfile.h>
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/singlepulse.h>
 #include <psrkit/series.h>
-#include <psrkit/singlepulse.h>
 
 /* Spectra before dedispersion, series after it.
  *

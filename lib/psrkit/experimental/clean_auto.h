@@ -2,9 +2,9 @@
 #ifndef PSRKIT_CLEAN_AUTO_H
 #define PSRKIT_CLEAN_AUTO_H
 
-#include <psrkit/clean.h>
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/obs.h>
-#include <psrkit/outfile.h>
 
 PSR_API_BEGIN
 

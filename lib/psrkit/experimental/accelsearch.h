@@ -37,7 +37,7 @@
 #ifndef PSRKIT_ACCELSEARCH_H
 #define PSRKIT_ACCELSEARCH_H
 
-#include <psrkit/accel.h>
+#include <psrkit/experimental/accel.h>
 #include <psrkit/obs.h>
 #include <psrkit/series.h>
 

@@ -2,8 +2,8 @@
 #ifndef PSRKIT_SOURCE_H
 #define PSRKIT_SOURCE_H
 
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/obs.h>
-#include <psrkit/outfile.h>
 #include <psrkit/series.h>
 
 PSR_API_BEGIN

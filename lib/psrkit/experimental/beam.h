@@ -15,8 +15,8 @@
 #ifndef PSRKIT_BEAM_H
 #define PSRKIT_BEAM_H
 
-#include <psrkit/array.h>
-#include <psrkit/dada.h>
+#include <psrkit/experimental/array.h>
+#include <psrkit/experimental/dada.h>
 
 PSR_API_BEGIN
 

@@ -2,8 +2,8 @@
 #ifndef PSRKIT_ACCEL_H
 #define PSRKIT_ACCEL_H
 
-#include <psrkit/outfile.h>
-#include <psrkit/pulscan.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/pulscan.h>
 #include <psrkit/status.h>
 #include <stddef.h>
 #include <stdint.h>

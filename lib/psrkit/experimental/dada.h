@@ -2,8 +2,8 @@
 #ifndef PSRKIT_DADA_H
 #define PSRKIT_DADA_H
 
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/obs.h>
-#include <psrkit/outfile.h>
 #include <stdbool.h>
 
 PSR_API_BEGIN

@@ -17,7 +17,7 @@
 #ifndef PSRKIT_BEAMFORMER_H
 #define PSRKIT_BEAMFORMER_H
 
-#include <psrkit/beam.h>
+#include <psrkit/experimental/beam.h>
 
 PSR_API_BEGIN
 
