@@ -1,4 +1,6 @@
 /* Descriptions of callers that were built with another version of the library. */
+#include "beam/beam_internal.h"
+#include "formats/dada_internal.h"
 #include "search/matched/accel_internal.h"
 #include "search/pulscan/pulscan_internal.h"
 #include "tap.h"
