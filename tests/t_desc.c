@@ -93,9 +93,45 @@ static void test_versions(void)
     ok(psr_dedisp_create(&p, &later.d, &err) == PSR_EINVAL, "no size: %s", err.msg);
 }
 
+/* Defaults for an earlier version: nothing is written behind it; and for a later one. */
+#define DEFAULTS(module)                                                                           \
+    {                                                                                              \
+        struct {                                                                                   \
+            struct psr_##module##_desc d;                                                          \
+            size_t behind;                                                                         \
+        } now, was, next;                                                                          \
+        const size_t early = sizeof now.d - sizeof(size_t), late = sizeof next;                    \
+        memset(&was, 0x5a, sizeof was);                                                            \
+        memset(&next, 0x5a, sizeof next);                                                          \
+        psr_##module##_defaults(&now.d);                                                           \
+        psr_##module##_set_defaults(&was.d, early);                                                \
+        psr_##module##_set_defaults(&next.d, late);                                                \
+        const unsigned char *kept = (const unsigned char *)&was + early;                           \
+        ok(now.d.size == sizeof now.d && was.d.size == early && next.d.size == late &&             \
+               kept[0] == 0x5a && !memcmp(kept, kept + 1, sizeof was - early - 1) &&               \
+               !memcmp((char *)&was + sizeof early, (char *)&now + sizeof early,                   \
+                       early - sizeof early) &&                                                    \
+               !memcmp((char *)&next + sizeof early, (char *)&now + sizeof early,                  \
+                       sizeof now.d - sizeof early) &&                                             \
+               next.behind == 0,                                                                   \
+           #module ": defaults of %zu, %zu and %zu bytes", early, sizeof now.d, late);             \
+    }
+
+static void test_defaults(void)
+{
+    DEFAULTS(beamformer)
+    DEFAULTS(filterbank)
+    DEFAULTS(folder)
+    DEFAULTS(fourier)
+    DEFAULTS(pipeline)
+    DEFAULTS(rfi_run)
+    DEFAULTS(sift)
+}
+
 int main(void)
 {
     test_sizes();
     test_versions();
+    test_defaults();
     return done_testing();
 }

@@ -24,3 +24,10 @@ psr_status psr_copy_desc(void *to, size_t bytes, const void *from, const char *n
     memcpy(to, &bytes, sizeof bytes);
     return PSR_OK;
 }
+
+void psr_give_desc(void *to, size_t size, const void *all, size_t bytes)
+{
+    memset(to, 0, size);
+    memcpy(to, all, size < bytes ? size : bytes);
+    memcpy(to, &size, sizeof size);
+}

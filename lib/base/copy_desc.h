@@ -1,4 +1,4 @@
-/* copy_desc.h: copies descriptions from callers built with another version of the library
+/* copy_desc.h: copies descriptions from and to callers built with another version of the library
  * (private). */
 #ifndef PSR_BASE_COPY_DESC_H
 #define PSR_BASE_COPY_DESC_H
@@ -13,5 +13,9 @@
  * Status: PSR_EINVAL */
 PSR_MUST_CHECK psr_status psr_copy_desc(void *to, size_t bytes, const void *from, const char *name,
                                         psr_err *err);
+
+/* Writes a description for a caller whose version of it has "size" bytes: fields that only that version has become 0.
+ * Given: all   [bytes] of this version, its size not set */
+void psr_give_desc(void *to, size_t size, const void *all, size_t bytes);
 
 #endif

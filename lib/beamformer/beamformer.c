@@ -2,18 +2,19 @@
 #include "beamformer_state.h"
 
 #include "base/clock.h"
+#include "base/copy_desc.h"
 #include "base/path.h"
 #include <stdlib.h>
 
-void psr_beamformer_defaults(struct psr_beamformer_desc *desc)
+void psr_beamformer_set_defaults(struct psr_beamformer_desc *desc, size_t size)
 {
-    *desc = (struct psr_beamformer_desc){
-        .size = sizeof *desc,
+    const struct psr_beamformer_desc all = {
         .beam = -1,
         .cadence_s = 1,
         .nbits = 8,
         .device = "auto",
     };
+    psr_give_desc(desc, size, &all, sizeof all);
 }
 
 psr_status psr_beamformer_create(psr_beamformer **out, const struct psr_beamformer_desc *desc,

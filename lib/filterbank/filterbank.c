@@ -15,17 +15,17 @@
 
 enum { HELD_BYTES = 1 << 26 }; /* of rows to measure the first scale on */
 
-void psr_filterbank_defaults(struct psr_filterbank_desc *desc)
+void psr_filterbank_set_defaults(struct psr_filterbank_desc *desc, size_t size)
 {
-    *desc = (struct psr_filterbank_desc){.size = sizeof *desc,
-                                         .pol = -1,
-                                         .ntap = 1,
-                                         .tsum = 1,
-                                         .fsum = 1,
-                                         .nbits = 2,
-                                         .interval_s = 10,
-                                         .scale = 1,
-                                         .device = "auto"};
+    const struct psr_filterbank_desc all = {.pol = -1,
+                                            .ntap = 1,
+                                            .tsum = 1,
+                                            .fsum = 1,
+                                            .nbits = 2,
+                                            .interval_s = 10,
+                                            .scale = 1,
+                                            .device = "auto"};
+    psr_give_desc(desc, size, &all, sizeof all);
 }
 
 /* --- preparing -------------------------------------------------------------------------------- */

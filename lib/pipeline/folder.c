@@ -16,19 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-void psr_folder_defaults(struct psr_folder_desc *desc)
+void psr_folder_set_defaults(struct psr_folder_desc *desc, size_t size)
 {
-    *desc = (struct psr_folder_desc){.size = sizeof *desc,
-                                     .if_choice = -1,
-                                     .end = 1,
-                                     .clip_sigma = 6,
-                                     .device = "auto",
-                                     .npart = 64,
-                                     .pstep = 2,
-                                     .pdstep = 4,
-                                     .dmstep = 2,
-                                     .npfact = 2,
-                                     .ndmfact = 3};
+    const struct psr_folder_desc all = {.if_choice = -1,
+                                        .end = 1,
+                                        .clip_sigma = 6,
+                                        .device = "auto",
+                                        .npart = 64,
+                                        .pstep = 2,
+                                        .pdstep = 4,
+                                        .dmstep = 2,
+                                        .npfact = 2,
+                                        .ndmfact = 3};
+    psr_give_desc(desc, size, &all, sizeof all);
 }
 
 /* --- what is folded --------------------------------------------------------------------------- */

@@ -13,10 +13,9 @@
 
 enum { BATCH_MOST = 64 };
 
-void psr_fourier_defaults(struct psr_fourier_desc *d)
+void psr_fourier_set_defaults(struct psr_fourier_desc *desc, size_t size)
 {
-    *d = (struct psr_fourier_desc){
-        .size = sizeof *d,
+    const struct psr_fourier_desc all = {
         .boxes = true,
         .zmax = 200,
         .wmax = -1,
@@ -31,6 +30,7 @@ void psr_fourier_defaults(struct psr_fourier_desc *d)
         .endfreq_hz = 6,
         .device = "auto",
     };
+    psr_give_desc(desc, size, &all, sizeof all);
 }
 
 static int64_t least(int64_t a, int64_t b)

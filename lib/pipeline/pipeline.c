@@ -4,15 +4,15 @@
 #include "pipeline_state.h"
 
 #include "base/clock.h"
+#include "base/copy_desc.h"
 
 #include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>
 
-void psr_pipeline_defaults(struct psr_pipeline_desc *desc)
+void psr_pipeline_set_defaults(struct psr_pipeline_desc *desc, size_t size)
 {
-    *desc = (struct psr_pipeline_desc){
-        .size = sizeof *desc,
+    const struct psr_pipeline_desc all = {
         .if_choice = -1,
         .clip_sigma = 6,
         .dmstep = 1,
@@ -24,6 +24,7 @@ void psr_pipeline_defaults(struct psr_pipeline_desc *desc)
         .device = "auto",
         .program = "psrkit",
     };
+    psr_give_desc(desc, size, &all, sizeof all);
 }
 
 bool psr_pipeline_runs_by_lines(const struct psr_pipeline *p)

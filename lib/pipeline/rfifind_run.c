@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void psr_rfi_run_defaults(struct psr_rfi_run_desc *desc)
+void psr_rfi_run_set_defaults(struct psr_rfi_run_desc *desc, size_t size)
 {
-    *desc = (struct psr_rfi_run_desc){
-        .size = sizeof *desc,
-        .source = {.size = sizeof desc->source, .if_choice = -1},
+    const struct psr_rfi_run_desc all = {
+        .source = {.size = sizeof all.source, .if_choice = -1},
         .interval_s = 30,
         .clip_sigma = 6,
         .rules = {.time_sigma = 10, .freq_sigma = 4, .chan_frac = 0.7, .int_frac = 0.3},
     };
+    psr_give_desc(desc, size, &all, sizeof all);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

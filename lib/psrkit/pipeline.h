@@ -132,8 +132,9 @@ struct psr_pipeline_desc {
     enum psr_pols pols; /* as in psr_source_desc */
 };
 
-/* Sets size and all fields to their defaults. */
-void psr_pipeline_defaults(struct psr_pipeline_desc *desc);
+/* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
+void psr_pipeline_set_defaults(struct psr_pipeline_desc *desc, size_t size);
+#define psr_pipeline_defaults(desc) psr_pipeline_set_defaults((desc), sizeof *(desc))
 
 /* Opens the input and creates the outputs under temporary names.  *out is NULL on error.
  * Status: PSR_EINVAL naming field, value and limit; those of the modules it uses */

@@ -60,8 +60,9 @@ struct psr_beamformer_desc {
     void *ctx;                                  /* passed to both */
 };
 
-/* Sets size and all fields to their defaults. */
-void psr_beamformer_defaults(struct psr_beamformer_desc *desc);
+/* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
+void psr_beamformer_set_defaults(struct psr_beamformer_desc *desc, size_t size);
+#define psr_beamformer_defaults(desc) psr_beamformer_set_defaults((desc), sizeof *(desc))
 
 /* Opens the input and creates the outputs under temporary names.  *out is NULL on error.
  * Status: PSR_EINVAL naming field, value and limit; those of the modules it uses */

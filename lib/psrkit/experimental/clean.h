@@ -375,7 +375,8 @@ struct psr_rfi_run_report {
 };
 
 /* Fills *desc with the defaults of rfifind. */
-void psr_rfi_run_defaults(struct psr_rfi_run_desc *desc);
+void psr_rfi_run_set_defaults(struct psr_rfi_run_desc *desc, size_t size);
+#define psr_rfi_run_defaults(desc) psr_rfi_run_set_defaults((desc), sizeof *(desc))
 
 /* Reads the input, finds interference and writes the files, all or none.  Inputs and outputs are
  * checked before anything is written: no output may be an input.

@@ -75,8 +75,9 @@ struct psr_filterbank_desc {
     double block_mb;    /* voltages that it takes at a time; default 0: 34, or 0.05 s of a pipe */
 };
 
-/* Sets size and all fields to their defaults. */
-void psr_filterbank_defaults(struct psr_filterbank_desc *desc);
+/* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
+void psr_filterbank_set_defaults(struct psr_filterbank_desc *desc, size_t size);
+#define psr_filterbank_defaults(desc) psr_filterbank_set_defaults((desc), sizeof *(desc))
 
 /* Opens the input, makes the plan and creates the output under a temporary name.
  * Status: PSR_EINVAL naming field, value and limit; PSR_EFORMAT, PSR_EUNSUPPORTED, PSR_EIO, PSR_ENOMEM;

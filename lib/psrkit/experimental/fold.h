@@ -416,8 +416,9 @@ struct psr_folder_desc {
     bool whole_turns;    /* a turn that the end cuts is not folded */
 };
 
-/* Sets size and all fields to their defaults. */
-void psr_folder_defaults(struct psr_folder_desc *desc);
+/* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
+void psr_folder_set_defaults(struct psr_folder_desc *desc, size_t size);
+#define psr_folder_defaults(desc) psr_folder_set_defaults((desc), sizeof *(desc))
 
 /* Calls check for the names of the files of clean_root.  Status: that of check */
 PSR_MUST_CHECK psr_status psr_folder_clean_names(const char *clean_root,

@@ -73,7 +73,8 @@ struct psr_fourier_desc {
     void *ctx;
 };
 
-void psr_fourier_defaults(struct psr_fourier_desc *d);
+void psr_fourier_set_defaults(struct psr_fourier_desc *desc, size_t size);
+#define psr_fourier_defaults(desc) psr_fourier_set_defaults((desc), sizeof *(desc))
 
 /* Status: PSR_ENOMEM.  What d says is checked by psr_fourier_plan. */
 PSR_MUST_CHECK psr_status psr_fourier_create(psr_fourier **out, const struct psr_fourier_desc *d,

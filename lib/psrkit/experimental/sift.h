@@ -260,7 +260,8 @@ typedef struct psr_sift psr_sift;
  * whatever length; hits count, not DMs; the tolerance of harmonics is q r_err over the best candidate's T;
  * equals keep the order of the lists; DMs have two decimals.  bird_p and bird_f are not used, since
  * sifting.py never uses its own. */
-void psr_sift_defaults(struct psr_sift_desc *desc);
+void psr_sift_set_defaults(struct psr_sift_desc *desc, size_t size);
+#define psr_sift_defaults(desc) psr_sift_set_defaults((desc), sizeof *(desc))
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_sift_create(psr_sift **out, const struct psr_sift_desc *desc,

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void psr_sift_defaults(struct psr_sift_desc *desc)
+void psr_sift_set_defaults(struct psr_sift_desc *desc, size_t size)
 {
-    *desc = (struct psr_sift_desc){
-        .size = sizeof *desc,
+    const struct psr_sift_desc all = {
         .r_err = 1.1,
         .short_period_s = 0.0005,
         .long_period_s = 15,
@@ -21,6 +20,7 @@ void psr_sift_defaults(struct psr_sift_desc *desc)
         .low_dm_cutoff = 2,
         .catalogue_deg = 1,
     };
+    psr_give_desc(desc, size, &all, sizeof all);
 }
 
 /* --- create ----------------------------------------------------------------------------------- */
