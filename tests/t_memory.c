@@ -122,7 +122,7 @@ static void test_accelsearch(void)
     };
     for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
         struct psr_accelsearch_desc d = row[k].d;
-        int64_t said, less = 0, again = 0;
+        int64_t said = 0, less = 0, again = 0;
         d.size = sizeof d;
         d.nthread = 3;
         d.backend = "cpu";
