@@ -132,8 +132,13 @@ static void test_lines(void)
     ok(mark(&d, 909, true, strong) == PSR_SIFT_LINE && mark(&d, 909, false, strong) == 0 &&
            mark(&d, 900, true, strong) == 0,
        "a barycentric candidate");
+    d.baryv = 0;
+    d.long_period_s = 1000;
+    ok(mark(&d, 2.9, false, strong) == PSR_SIFT_FEW_TURNS && mark(&d, 3.1, false, strong) == 0,
+       "fewer than three turns");
     d.presto = true;
-    ok(mark(&d, 100, false, strong) == 0, "sifting.py has no marks");
+    ok(mark(&d, 100, false, strong) == 0 && mark(&d, 2.9, false, strong) == 0,
+       "sifting.py has no marks");
 }
 
 /* Lists at DM 0, 20 and 40 of 1.2 to 1.5 GHz: a strong candidate that has these shares of its powers, and a

@@ -17,7 +17,7 @@ static const char titles[] =
 
 const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks)
 {
-    static const char *const name[] = {"line", "dm0", "dm?", "narrow"};
+    static const char *const name[] = {"line", "dm0", "dm?", "narrow", "turns"};
     text[0] = '\0';
     for (unsigned k = 0; k < sizeof name / sizeof *name; k++)
         if (marks & 1U << k)

@@ -118,10 +118,11 @@ enum psr_sift_mark {
     PSR_SIFT_DM0 = 2,        /* DM 0 fits its hits, and no dispersed signal does */
     PSR_SIFT_DM_UNKNOWN = 4, /* DM 0 fits its hits, and so does its DM: counts nowhere as a mark */
     PSR_SIFT_NARROW = 8, /* of a fold: its pulse is in an eighth of the band (psr_fold_is_narrow) */
+    PSR_SIFT_FEW_TURNS = 16, /* fewer than 3 turns in the observation, which red noise has, too */
 };
 
 /* The marks that tell against a candidate. */
-#define PSR_SIFT_AGAINST (PSR_SIFT_LINE | PSR_SIFT_DM0 | PSR_SIFT_NARROW)
+#define PSR_SIFT_AGAINST (PSR_SIFT_LINE | PSR_SIFT_DM0 | PSR_SIFT_NARROW | PSR_SIFT_FEW_TURNS)
 
 struct psr_sift_bird {
     double value, error; /* candidates nearer than error are rejected */

@@ -70,12 +70,17 @@ static bool is_line(const struct psr_sift *s, const struct psr_sift_entry *e)
            is_at_line(s, f_hz * e->best, half_bin_hz, (double)e->best_power);
 }
 
+/* Red noise rises as steeply as it likes over so few bins. */
+static const double LEAST_TURNS = 3;
+
 void psr_sift_mark(const struct psr_sift *s, const struct psr_sift_entry *e,
                    struct psr_sift_cand *cand)
 {
     if (s->d.presto)
         return;
     cand->marks = is_line(s, e) && !psr_sift_is_off_dm0(e) ? PSR_SIFT_LINE : 0U;
+    if (e->f * s->list[e->list].tobs_s < LEAST_TURNS)
+        cand->marks |= PSR_SIFT_FEW_TURNS;
     if (e->verdict == PSR_SIFT_UNDISPERSED)
         cand->marks |= PSR_SIFT_DM0;
     if (e->verdict == PSR_SIFT_UNDETERMINED)
