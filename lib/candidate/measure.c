@@ -75,21 +75,29 @@ static void measure_dm(const struct cube *c, double *number)
 /* --- band and time ------------------------------------------------------------------------------ */
 
 /* Share of pieces that have the profile of the others.
- * Given:  var [n]   of each one's noise; 0: no data */
+ * Given:    var [n]   of each one's noise; 0: no data
+ * Returned: *all, the pieces with data */
 static double share_of(const struct cube *c, const struct psr_fold_coefs *piece, const double *var,
-                       size_t n)
+                       size_t n, size_t *all)
 {
-    size_t stands = 0, all = 0;
+    size_t stands = 0;
+    *all = 0;
     for (size_t j = 0; j < n; j++) {
         struct psr_fold_coefs rest = c->sum;
         add(&rest, &piece[j], -1);
         const double size = sqrt(project(&rest, &rest, c->n));
         if (!(var[j] > 0) || !(size > 0))
             continue;
-        all++;
+        ++*all;
         stands += project(&rest, &piece[j], c->n) / size > STANDS_SIGMA * sqrt(var[j] / 2);
     }
-    return all > 1 ? (double)stands / (double)all : NAN;
+    return *all > 1 ? (double)stands / (double)*all : NAN;
+}
+
+/* The share that a pulse of this S/N has which is the same in all of n pieces. */
+static double expect_share(double snr, size_t n)
+{
+    return 0.5 * erfc((STANDS_SIGMA - snr / sqrt((double)n)) / sqrt(2));
 }
 
 static double correlate_halves(const struct cube *c, const struct psr_fold_coefs *piece, size_t n)
@@ -104,7 +112,7 @@ static double correlate_halves(const struct cube *c, const struct psr_fold_coefs
 static psr_status measure_shares(const struct cube *c, double *number, psr_err *err)
 {
     double *var = calloc(c->h.npart, sizeof *var), all = 0;
-    size_t filled = 0;
+    size_t filled = 0, nband, npart;
     if (!var)
         return psr_fail_nomem(err, "parts of a fold", 8.0 * (double)c->h.npart);
     for (size_t j = 0; j < c->h.nsub; j++)
@@ -119,8 +127,10 @@ static psr_status measure_shares(const struct cube *c, double *number, psr_err *
         }
         var[i] = most > 0 && seen > 0 ? all / (double)c->h.npart : 0;
     }
-    number[PSR_CAND_SHARE_BANDS] = share_of(c, c->band, c->h.var, c->h.nsub);
-    number[PSR_CAND_SHARE_PARTS] = share_of(c, c->part, var, c->h.npart);
+    number[PSR_CAND_SHARE_BANDS] = share_of(c, c->band, c->h.var, c->h.nsub, &nband);
+    number[PSR_CAND_SHARE_PARTS] = share_of(c, c->part, var, c->h.npart, &npart);
+    number[PSR_CAND_BANDS_RATIO] =
+        number[PSR_CAND_SHARE_BANDS] / expect_share(number[PSR_CAND_SNR], nband);
     number[PSR_CAND_HALVES_BAND] = correlate_halves(c, c->band, c->h.nsub);
     number[PSR_CAND_HALVES_TIME] = correlate_halves(c, c->part, c->h.npart);
     number[PSR_CAND_COVERED] =

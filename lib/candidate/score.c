@@ -32,7 +32,7 @@ static const struct rule rules[] = {
     {PSR_CAND_ALPHA, true, 0.7, "weaker at DM 0"},
     {PSR_CAND_GAMMA, false, 0.3, "DM uncertain"},
     {PSR_CAND_BETA, false, 0.3, "the fold moved the DM"},
-    {PSR_CAND_SHARE_BANDS, true, 0.5, "in few sub-bands"},
+    {PSR_CAND_BANDS_RATIO, true, 0.7, "in few sub-bands"},
     {PSR_CAND_SHARE_BANDS, false, 0.8, "in most sub-bands"},
     {PSR_CAND_SHARE_PARTS, true, 0.4, "in few parts"},
     {PSR_CAND_SHARE_PARTS, false, 0.8, "in most parts"},

@@ -206,6 +206,7 @@ const char *psr_cand_number_name(enum psr_cand_number k)
         [PSR_CAND_COVERED] = "covered",
         [PSR_CAND_SNR] = "snr",
         [PSR_CAND_DM0_SIGMA] = "dm0_sigma",
+        [PSR_CAND_BANDS_RATIO] = "bands_ratio",
     };
     return number[k];
 }

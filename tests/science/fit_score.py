@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
 """fit_score.py folds FIRST END FILE: makes skies FIRST to END - 1 with fakebin, folds pulsars and other signals with
 gpufold -json (both in PATH), and writes a line of JSON for each fold: its numbers, kind, sky.
-fit_score.py fit FILE: fits the table of lib/candidate/score_table.c to the even skies and tests it on the odd ones.
+fit_score.py fit FILE [ROOT.fold.json ..]: fits the table of lib/candidate/score_table.c and PSR_CAND_LINE to half of the skies and tests both
+on the others; the further files are what psrsearch folded in skies without pulsars.
 
-Kinds: 1 a pulsar of S/N 8 and more, whose sweep rejects DM 0; 2 one that DM 0 fits as well; 3 fainter ones, which are not
-fitted; 0 noise and interference: signals of DM 0 in all channels or in some, radars, the mains, sparks, tones."""
+Kinds: 1 a pulsar, 3 one of S/N below 8, which is not fitted, 0 noise and interference: signals of DM 0 in all channels or in
+some, radars, sparks.  One in two skies has pulsars, two in three have interference."""
 import json, math, os, random, subprocess, sys, tempfile
 
-NUMBERS = ['alpha', 'beta', 'gamma', 'share_bands', 'share_parts', 'halves_band', 'halves_time', 'accel_ok', 'covered', 'snr', 'dm0_sigma']
-LIMITS = {'alpha': (0, 2), 'beta': (0, 1), 'gamma': (0, 2), 'share_bands': (0, 1), 'share_parts': (0, 1), 'halves_band': (-1, 1),
-          'halves_time': (-1, 1), 'accel_ok': (0, 1), 'covered': (0, 1), 'snr': (1, 40), 'dm0_sigma': (-5, 10)}
+NUMBERS = ['alpha', 'beta', 'gamma', 'share_bands', 'share_parts', 'halves_band', 'halves_time', 'accel_ok', 'covered', 'snr', 'dm0_sigma', 'bands_ratio']
+# S/N tells a pulsar from noise, but nothing of interference, which may be brighter; alpha tells only bright signals of DM 0.
+LIMITS = {'alpha': (.9, 1), 'beta': (0, 1), 'gamma': (0, 1), 'share_bands': (0, 1), 'share_parts': (0, 1), 'halves_band': (-1, 1),
+          'halves_time': (-1, 1), 'accel_ok': (0, 1), 'covered': (0, 1), 'snr': (6, 9), 'dm0_sigma': (-3, 9), 'bands_ratio': (.5, .8)}
+REJECTS = 4  # sigma, by which a curve over DM rejects DM 0
 FALLING = ('alpha', 'beta', 'gamma')  # speak against a pulsar; all others for it
 BANDS = [(1464, 2), (1500, 4.7), (430, .3), (3200, 8)]  # top channel and channel width, MHz
 NCHAN, TSAMP_US, TOBS_S, K = 64, 1024, 60, 1 / 2.41e-4
 
 
 def draw(sky):
-    """Options of fakebin, and candidates: period, DM, kind."""
+    """Options of fakebin, and candidates: period, DM, kind, and of pulsars true DM and width."""
     r = random.Random(4711 + sky)
     top, width = BANDS[sky % 4]
     low, high = top - (NCHAN - 1) * width, top
@@ -24,15 +27,14 @@ def draw(sky):
     # Far enough that a pulse of 20 ms is swept over many times its width.
     most_dm = 1.5 / sweep
     options, cands = [], []
-    for i in range(5):
+    for i in range(5 if sky // 8 % 2 == 0 else 0):
         p = 10 ** r.uniform(-1.6, .6)
         w = p * r.uniform(.02, .15)
         dm = most_dm * 10 ** r.uniform(-2, 0)
         snr = 10 ** r.uniform(math.log10(8.5), 1.5)
-        d = snr ** 2 * (1 - 1 / math.sqrt(1 + .462 * (sweep * dm / w) ** 2))
         options += ['-add', 'pulsar period=%g dm=%g width=%g snr=%g' % (p, dm, w, snr)]
         for off in (0, .3):  # a search is off by a part of the pulse
-            cands.append((p, dm + r.uniform(-off, off) * w / sweep, 3 if snr < 8 else 1 if d > 16 else 2))
+            cands.append((p, max(dm + r.uniform(-off, off) * w / sweep, .1 * dm), 3 if snr < 8 else 1, dm, w))
     if sky % 3:
         for i in range(4):
             p = 10 ** r.uniform(-1.6, .6)
@@ -61,7 +63,7 @@ def fold(sky, to):
     for line, c in zip(out.splitlines(), cands):
         q = json.loads(line)
         q['beta'] = abs(q['dm'] - c[1]) / c[1]  # which gpufold takes from names of lists
-        to.write(json.dumps(dict(sky=sky, kind=c[2], p=c[0], dm=c[1], found_p=q.get('p_s_topo'), **{k: q.get(k) for k in NUMBERS})) + '\n')
+        to.write(json.dumps(dict(sky=sky, kind=c[2], p=c[0], dm=c[1], found_p=q.get('p_s_topo'), found_dm=q['dm'], **{k: q.get(k) for k in NUMBERS})) + '\n')
     to.flush()
 
 
@@ -72,12 +74,15 @@ def folds(first, end, path):
 
 
 def is_clear(r):
-    """Not a fold in which another signal of the sky was found: pulsars at their own period, others at none of a pulsar's harmonics."""
+    """Not a fold in which another signal of the sky was found: pulsars within their width, others at none of a pulsar's harmonics."""
+    options, cands, top, width = draw(r['sky'])
+    sweep = K * ((top - (NCHAN - 1) * width) ** -2 - top ** -2)
     off = lambda p: abs(r['found_p'] / p - 1) * TOBS_S / r['found_p']  # turns over the observation
     if r['kind']:
-        return off(r['p']) < 1
-    pulsars = {c[0] for c in draw(r['sky'])[1] if c[2]}
-    return not any(off(p * a / b) < 2 for p in pulsars for a in range(1, 5) for b in range(1, 5))
+        dm, w = min((c for c in cands if c[2]), key=lambda c: abs(c[0] - r['p']) + abs(c[1] - r['dm']))[3:]
+        return off(r['p']) < 2 * w / r['p'] + .05 and abs(r['found_dm'] - dm) * sweep < 2.5 * w
+    pulsars = {c[0] for c in cands if c[2]}
+    return not any(off(p * a / b) < 2 for p in pulsars for a in range(1, 9) for b in range(1, 9))
 
 
 def newton(a, y):
@@ -92,13 +97,15 @@ def newton(a, y):
     return w
 
 
-def fit(path):
+def fit(path, empty):
     import numpy as np
     rows = [json.loads(line) for line in open(path)]
     rows = [r for r in rows if r['kind'] != 3 and r['snr'] is not None and is_clear(r)]
+    for k, name in enumerate(empty):
+        rows += [dict(r, kind=0, sky=4 * k) for r in map(json.loads, open(name)) if r.get('snr') is not None]
     rows = [r for r in rows if not r['kind'] or r['snr'] > 8]
     raw = np.array([[np.nan if r[k] is None else min(max(r[k], LIMITS[k][0]), LIMITS[k][1]) for k in NUMBERS] for r in rows])
-    kind = np.array([r['kind'] for r in rows])
+    kind = np.array([0 if not r['kind'] else 1 if (r['dm0_sigma'] or 0) > REJECTS else 2 for r in rows])
     odd = np.array([r['sky'] % 8 >= 4 for r in rows])  # all bands on both sides
     y = (kind > 0).astype(float)
     centre = np.nanmean(raw[~odd], 0)
@@ -118,11 +125,12 @@ def fit(path):
     for k, name in enumerate(NUMBERS):
         print('    [PSR_CAND_%s] = {%g, %g, %.4g, %.4g, %.3f},' % (name.upper(), *LIMITS[name], centre[k], scale[k], w[k + 1]))
     p = 1 / (1 + np.exp(-a @ w))
+    line = np.quantile(p[~odd & (kind == 0)], .99)
+    print('#define PSR_CAND_LINE %.3f' % line)
     for which, name in ((~odd, 'fitted'), (odd, 'not fitted')):
         none, clear, open_ = p[which & (kind == 0)], p[which & (kind == 1)], p[which & (kind == 2)]
-        line = np.quantile(none, .99)
-        print('# %s: %d others, line of 1 %% at %.3f; of %d pulsars that reject DM 0 %.1f %% above it, of %d with an open DM %.1f %%' %
-              (name, len(none), line, len(clear), 100 * np.mean(clear > line), len(open_), 100 * np.mean(open_ > line) if len(open_) else 0))
+        print('# %s: of %d others %.2f %% above the line, %.3f; of %d pulsars that reject DM 0 %.1f %%, of %d with an open DM %.1f %%' %
+              (name, len(none), 100 * np.mean(none > line), line, len(clear), 100 * np.mean(clear > line), len(open_), 100 * np.mean(open_ > line) if len(open_) else 0))
         edge = [0, .1, .3, .7, .9, 1.0001]
         print('# ' + ', '.join('%g to %.1g: said %.3f, true %.3f of %d' % (l, h, p[m].mean(), y[m].mean(), m.sum())
                                for l, h in zip(edge, edge[1:]) for m in [which & (p >= l) & (p < h)] if m.any()))
@@ -132,4 +140,4 @@ if __name__ == '__main__':
     if sys.argv[1] == 'folds':
         folds(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     else:
-        fit(sys.argv[2])
+        fit(sys.argv[2], sys.argv[3:])

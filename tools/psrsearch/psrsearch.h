@@ -231,10 +231,11 @@ struct psrsearch_results {
     size_t nsifted; /* rows of the sifted list, before they are scored */
     size_t ncand, nknown, nfold, nburst;
     size_t nmarked, nburst_marked; /* of these, with marks of interference */
+    size_t nlikely; /* candidates without marks whose probability is above PSR_CAND_LINE */
     struct {
         char name[PSR_TEXT_MAX], marks[32];
-        double period_s, dm, sigma, snr, probability;
-    } best; /* row 1 of the scored list */
+        double period_s, dm, sigma, snr, probability; /* NAN: not folded */
+    } best;                                           /* row 1 of the scored list */
     struct {
         double snr, time_s, dm;
         char marks[32];

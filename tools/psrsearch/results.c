@@ -33,6 +33,8 @@ static void take_object(struct psrsearch_results *found, const struct json_value
     const char *marks = json_text(candidate, "marks");
     found->nknown += *json_text(candidate, "note") != '\0';
     found->nmarked += psr_sift_marks_count(marks);
+    found->nlikely +=
+        !psr_sift_marks_count(marks) && json_number(candidate, "probability") > PSR_CAND_LINE;
     if (found->ncand++)
         return;
     set_name(found, candidate);

@@ -1,7 +1,9 @@
 /* The summary of a search: a line of JSON, and some for people. */
 #include "psrsearch.h"
 
+#include <math.h>
 #include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/sift.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +68,7 @@ static void put_summary(struct psr_json *j, const struct psrsearch_results *foun
     psr_json_int(j, "known", (int64_t)found->nknown);
     psr_json_int(j, "folded", (int64_t)found->nfold);
     psr_json_int(j, "bursts", (int64_t)found->nburst);
+    psr_json_int(j, "likely_candidates", (int64_t)found->nlikely);
     psr_json_int(j, "marked_candidates", (int64_t)found->nmarked);
     psr_json_int(j, "marked_bursts", (int64_t)found->nburst_marked);
     put_best(j, found);
@@ -121,9 +124,14 @@ void psrsearch_summary_print(const struct psrsearch_results *found, const struct
             cli_printable(name, sizeof name, p->root), found->ncand, found->nknown, found->nmarked,
             found->nfold, found->nburst, found->nburst_marked);
     if (found->ncand)
-        fprintf(stderr, "psrsearch: best candidate: %s, %.9g ms, DM %g, sigma %.1f\n",
+        fprintf(stderr, "psrsearch: best candidate: %s, %.9g ms, DM %g, sigma %.1f",
                 cli_printable(name, sizeof name, found->best.name), found->best.period_s * 1e3,
                 found->best.dm, found->best.sigma);
+    if (found->ncand && !isnan(found->best.probability))
+        fprintf(stderr, ", probability %.3f%s", found->best.probability,
+                found->best.probability > PSR_CAND_LINE ? "" : ": may be noise");
+    if (found->ncand)
+        fputc('\n', stderr);
     if (found->nburst)
         fprintf(stderr, "psrsearch: best burst: S/N %.1f at %.4f s, DM %g\n", found->burst.snr,
                 found->burst.time_s, found->burst.dm);
