@@ -272,6 +272,7 @@ EXTRA_DIST += \
 	tests/science/rfifind_files.txt \
 	tests/science/score.txt \
 	tests/science/seeds.txt \
+	tests/science/skies.txt \
 	tests/science/sensitivity.txt \
 	tests/science/tree_depth.txt
 
