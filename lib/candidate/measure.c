@@ -74,24 +74,28 @@ static void measure_dm(const struct cube *c, double *number)
 
 /* --- band and time ------------------------------------------------------------------------------ */
 
+/* A share of n pieces, those with data. */
+struct share {
+    double of;
+    size_t n;
+};
+
 /* Share of pieces that have the profile of the others.
- * Given:    var [n]   of each one's noise; 0: no data
- * Returned: *all, the pieces with data */
-static double share_of(const struct cube *c, const struct psr_fold_coefs *piece, const double *var,
-                       size_t n, size_t *all)
+ * Given:  var [n]   of each one's noise; 0: no data */
+static struct share share_of(const struct cube *c, const struct psr_fold_coefs *piece,
+                             const double *var, size_t n)
 {
-    size_t stands = 0;
-    *all = 0;
+    size_t stands = 0, all = 0;
     for (size_t j = 0; j < n; j++) {
         struct psr_fold_coefs rest = c->sum;
         add(&rest, &piece[j], -1);
         const double size = sqrt(project(&rest, &rest, c->n));
         if (!(var[j] > 0) || !(size > 0))
             continue;
-        ++*all;
+        all++;
         stands += project(&rest, &piece[j], c->n) / size > STANDS_SIGMA * sqrt(var[j] / 2);
     }
-    return *all > 1 ? (double)stands / (double)*all : NAN;
+    return (struct share){all > 1 ? (double)stands / (double)all : NAN, all};
 }
 
 /* The share that a pulse of this S/N has which is the same in all of n pieces. */
@@ -112,7 +116,7 @@ static double correlate_halves(const struct cube *c, const struct psr_fold_coefs
 static psr_status measure_shares(const struct cube *c, double *number, psr_err *err)
 {
     double *var = calloc(c->h.npart, sizeof *var), all = 0;
-    size_t filled = 0, nband, npart;
+    size_t filled = 0;
     if (!var)
         return psr_fail_nomem(err, "parts of a fold", 8.0 * (double)c->h.npart);
     for (size_t j = 0; j < c->h.nsub; j++)
@@ -127,10 +131,10 @@ static psr_status measure_shares(const struct cube *c, double *number, psr_err *
         }
         var[i] = most > 0 && seen > 0 ? all / (double)c->h.npart : 0;
     }
-    number[PSR_CAND_SHARE_BANDS] = share_of(c, c->band, c->h.var, c->h.nsub, &nband);
-    number[PSR_CAND_SHARE_PARTS] = share_of(c, c->part, var, c->h.npart, &npart);
-    number[PSR_CAND_BANDS_RATIO] =
-        number[PSR_CAND_SHARE_BANDS] / expect_share(number[PSR_CAND_SNR], nband);
+    const struct share bands = share_of(c, c->band, c->h.var, c->h.nsub);
+    number[PSR_CAND_SHARE_BANDS] = bands.of;
+    number[PSR_CAND_BANDS_RATIO] = bands.of / expect_share(number[PSR_CAND_SNR], bands.n);
+    number[PSR_CAND_SHARE_PARTS] = share_of(c, c->part, var, c->h.npart).of;
     number[PSR_CAND_HALVES_BAND] = correlate_halves(c, c->band, c->h.nsub);
     number[PSR_CAND_HALVES_TIME] = correlate_halves(c, c->part, c->h.npart);
     number[PSR_CAND_COVERED] =

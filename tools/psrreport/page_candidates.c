@@ -142,7 +142,10 @@ static void describe(struct page *p, size_t nrow)
              "In order of rank: by the probability that the fold gives, those not folded by sigma "
              "of the search; fundamentals before their harmonics. Of folds of noise and "
              "interference one "
-             "in a hundred has a probability above 0.379. "
+             "in a hundred has a probability above ");
+    html_number(h, "%.3f", PSR_CAND_LINE);
+    html_raw(h,
+             ". "
              "alpha: S/N at DM 0 over S/N. beta: change of the DM by the fold over the DM. gamma: "
              "error of the DM over the DM. share_bands, share_parts: share of sub-bands and of "
              "parts of the observation in which the pulse stands above 1 sigma. halves_band, "
