@@ -221,6 +221,7 @@ dist_noinst_DATA += \
 	tests/write_spectrum.h \
 	tests/tap.h
 EXTRA_DIST += \
+	tests/abi \
 	tests/golden \
 	tests/science/README.md \
 	tests/science/accel_noise.txt \
@@ -293,6 +294,7 @@ out_of_memory_wrap = \
 tests_t_fast_number_io_SOURCES = tests/t_fast_number_io.c tools/chi2sig/fast_number_io.c tools/chi2sig/fast_number_io.h
 
 CLI_TESTS = \
+	tests/abi.bats \
 	tests/abuse.bats \
 	tests/accelsearch.bats \
 	tests/accelsift.bats \

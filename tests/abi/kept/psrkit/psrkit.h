@@ -1,0 +1,35 @@
+/* psrkit.h: includes what is stable of the library; experimental.h has the rest, which may still change.
+ *
+ * psrkit processes radio-telescope data into pulsar and fast-radio-burst candidates.  Expensive
+ * operations use plans: psr_X_create checks a description and allocates, psr_X_execute processes a
+ * block, psr_X_destroy frees.  Functions that can fail return a psr_status and write a message to a
+ * psr_err (status.h).  The library never prints, never exits and has no global state.
+ *
+ * Zero-initialise a description and set its first field, size, to its sizeof: the program then also
+ * runs with a later library that has more fields, which count as 0. */
+#ifndef PSRKIT_PSRKIT_H
+#define PSRKIT_PSRKIT_H
+
+#include <psrkit/ddplan.h>
+#include <psrkit/device.h>
+#include <psrkit/ephemeris.h>
+#include <psrkit/fake.h>
+#include <psrkit/obs.h>
+#include <psrkit/pipeline.h>
+#include <psrkit/series.h>
+#include <psrkit/signif.h>
+#include <psrkit/status.h>
+
+/* Version of the headers.  A program built with them runs with any later library of the same major
+ * version (while that is 0: of the same minor version). */
+#define PSR_VERSION_MAJOR 0
+#define PSR_VERSION_MINOR 1
+#define PSR_VERSION_PATCH 0
+
+PSR_API_BEGIN
+
+/* Returned: version of the running library, e.g. "0.1.0"; static storage */
+const char *psr_version(void);
+
+PSR_API_END
+#endif
