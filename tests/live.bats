@@ -46,6 +46,15 @@ field() {
     awk '/bound: / {sub(".*bound: ", ""); exit !($1 < 0.5)}' log
 }
 
+@test "the bound counts the sweep of each trial's neighbours, where DMs are not even" {
+    fakebin "${sky[@]}" -tobs 2 -o a.fil
+    # DM 1000 sweeps over 0.83 s, DM 70 to 90 over 0.06 s and 0.07 s; all others and their neighbours are close.
+    printf '%s\n' 0 10 20 30 40 50 60 70 80 90 1000 >dms
+    gpudedisp -live -dms dms -maxwidth 0.02 -threshold 7 a.fil 2>log
+    cat log
+    awk '/bound: / {sub(".*bound: ", ""); exit !($1 > 0.8 && $1 < 1.2)}' log
+}
+
 @test "-block is what a pulse waits at most, or cannot be" {
     fakebin "${sky[@]}" -tobs 2 -o a.fil
     gpudedisp -live "${search[@]}" -block 0.4 a.fil 2>log

@@ -1,6 +1,7 @@
 /* udp_frames: VDIF frames sent over the loopback interface are read as the same frames in a file are. */
 #include "baseband_made.h"
 #include "formats/baseband.h"
+#include "formats/baseband_input.h"
 #include "formats/udp_frames.h"
 #include "formats/vdif_frame.h"
 
@@ -14,6 +15,18 @@ enum { NFRAME = 400, FRAME_NSAMP = 64, SEQUENCE_BYTES = 8, DATAGRAM_MAX = 65507 
 /* Datagrams a second, few enough for small buffers of the kernel on a busy machine. */
 static const double datagram_rate = 2000;
 
+/* What comes before the stream. */
+enum early { NOTHING, OTHER_SIZE, OLD, OTHER_BITS, OTHER_REAL, OTHER_CHANNELS, KINDS_MIXED };
+static const char *const early_name[] = {
+    "",
+    ", ten of another size first",
+    ", ten old ones first",
+    ", ten of other bits first",
+    ", ten of real samples first",
+    ", ten of other channels first",
+    ", thirty of three other kinds in turn first",
+};
+
 /* Frames as they are sent: in this order, some twice, some never. */
 struct stream {
     struct made made;
@@ -21,7 +34,7 @@ struct stream {
     struct made_bytes frames;
     size_t frame_bytes, per_datagram, prefix;
     bool hostile;
-    int early; /* 1: ten datagrams of another size come first; 2: ten that are 500 s old */
+    enum early early;
     int port;
     uint64_t random;
 };
@@ -96,6 +109,34 @@ static void send_hostile(const struct stream *s, int fd, uint64_t *random)
     (void)!send(fd, packet, length[kind], 0);
 }
 
+/* Makes a frame's header say another kind, of the same size. */
+static void change_kind(unsigned char *header, enum early kind)
+{
+    if (kind == OTHER_BITS) /* bits of a component, less 1, from bit 26 of word 3 */
+        header[15] ^= (7 ^ 3) << 2;
+    else if (kind == OTHER_REAL)
+        header[15] ^= 0x80;
+    else if (kind == OTHER_CHANNELS) /* the logarithm from bit 24 of word 2 */
+        header[11] ^= 1;
+}
+
+static void send_early(const struct stream *s, int fd)
+{
+    static unsigned char packet[DATAGRAM_MAX];
+    const bool mixed = s->early == KINDS_MIXED, other_size = s->early == OTHER_SIZE;
+    const size_t bytes = s->per_datagram * s->frame_bytes,
+                 n = other_size ? 3 * s->frame_bytes : bytes;
+    for (int i = 0; s->early && i < (mixed ? 30 : 10); i++) {
+        memcpy(packet + s->prefix, s->frames.bytes, n);
+        for (size_t at = s->prefix; at < s->prefix + n; at += s->frame_bytes) {
+            if (s->early == OLD)
+                psr_vdif_add_seconds(packet + at, -500);
+            change_kind(packet + at, mixed ? (enum early)(OTHER_BITS + i % 3) : s->early);
+        }
+        (void)!send(fd, packet, s->prefix + n, 0);
+    }
+}
+
 static void *send_stream(void *arg)
 {
     const struct stream *s = arg;
@@ -104,13 +145,7 @@ static void *send_stream(void *arg)
     uint64_t number = 0, random = s->random;
     const int fd = loopback_sender(s->port);
     nanosleep(&(struct timespec){0, 200000000}, NULL); /* the receiver opens */
-    for (int i = 0; s->early && i < 10; i++) {
-        memcpy(packet + s->prefix, s->frames.bytes, 3 * s->frame_bytes);
-        if (s->early == 2)
-            for (size_t at = s->prefix; at < s->prefix + bytes; at += s->frame_bytes)
-                psr_vdif_add_seconds(packet + at, -500);
-        (void)!send(fd, packet, s->prefix + (s->early == 1 ? 3 * s->frame_bytes : bytes), 0);
-    }
+    send_early(s, fd);
     for (int i = 0; s->hostile && i < 20; i++)
         send_hostile(s, fd, &random);
     for (size_t at = 0; at < s->frames.n; at += bytes, number++) {
@@ -168,7 +203,8 @@ static bool same(const struct result *a, const struct result *b)
            m->duplicates == n->duplicates;
 }
 
-static void test_stream(uint64_t *random, double loss, size_t reorder, bool hostile, int early)
+static void test_stream(uint64_t *random, double loss, size_t reorder, bool hostile,
+                        enum early early)
 {
     struct stream s = {.per_datagram = (size_t)tap_between(random, 1, 2),
                        .prefix = tap_random(random) >> 63 ? SEQUENCE_BYTES : 0,
@@ -196,12 +232,8 @@ static void test_stream(uint64_t *random, double loss, size_t reorder, bool host
        "%zu threads of %zu channels, %zu frames a datagram behind %zu bytes, %g lost, reordered by "
        "%zu%s: %lld lost, %lld twice%s",
        s.vdif.nthread, s.vdif.nchan, s.per_datagram, s.prefix, loss, reorder,
-       hostile      ? ", among hostile ones"
-       : early == 1 ? ", ten of another size first"
-       : early      ? ", ten old ones first"
-                    : "",
-       (long long)file.count.lost, (long long)file.count.duplicates,
-       overflowed ? " (the kernel lost some: not compared)" : "");
+       hostile ? ", among hostile ones" : early_name[early], (long long)file.count.lost,
+       (long long)file.count.duplicates, overflowed ? " (the kernel lost some: not compared)" : "");
     diag("%s", st ? err.msg : net.note);
     free(file.x), free(file.lost), free(net.x), free(net.lost);
     free(s.frames.bytes), free(s.made.level);
@@ -271,17 +303,69 @@ static void test_slow_reader(uint64_t *random)
     free(s.frames.bytes), free(s.made.level);
 }
 
+/* --- the buffer before it ----------------------------------------------------------------------- */
+
+enum { FIRST = 40, PAUSE_MS = 300 };
+
+static void *send_with_pause(void *arg)
+{
+    const struct stream *s = arg;
+    const int fd = loopback_sender(s->port);
+    nanosleep(&(struct timespec){0, 200000000}, NULL);
+    send_some(s, fd, FIRST);
+    nanosleep(&(struct timespec){0, PAUSE_MS * 1000000L}, NULL);
+    send_some(s, fd, FIRST);
+    close(fd);
+    return NULL;
+}
+
+/* A pause is no end: what is shown is short, and the input has ended, only when the stream has. */
+static void test_input(uint64_t *random)
+{
+    struct stream s = {.per_datagram = 1, .port = loopback_port()};
+    struct result r = {.n = 0};
+    const struct psr_notes notes = {keep_note, &r};
+    struct psr_baseband_input *in;
+    const uint8_t *bytes;
+    psr_err err = {.msg = ""};
+    pthread_t thread;
+    char name[64];
+    size_t all = 0, more = 0;
+    bool early = true;
+    make_stream(&s, random, 0, 0);
+    const size_t sent = 2 * FIRST * s.frame_bytes;
+    snprintf(name, sizeof name, "udp://127.0.0.1:%d?idle=1", s.port);
+    if (pthread_create(&thread, NULL, send_with_pause, &s))
+        exit(EXIT_FAILURE);
+    psr_status st = psr_baseband_input_open(&in, name, &notes, &err);
+    if (!st)
+        st = psr_baseband_input_peek(in, sent, &bytes, &all, &err);
+    if (!st) {
+        early = in->ended;
+        st = psr_baseband_input_peek(in, sent + 1, &bytes, &more, &err);
+    }
+    pthread_join(thread, NULL);
+    ok(!st && all == sent && !early && more == sent && in->ended,
+       "all of %zu bytes are shown over a pause of %d ms: %zu, then %zu and the end", sent,
+       PAUSE_MS, all, more);
+    diag("%s%s", err.msg, r.note);
+    if (!st)
+        psr_baseband_input_close(in);
+    free(s.frames.bytes), free(s.made.level);
+}
+
 int main(void)
 {
     uint64_t random = tap_seed();
     scratch_make();
-    test_stream(&random, 0, 0, false, 0);
-    test_stream(&random, 0.001, 0, false, 0);
-    test_stream(&random, 0.05, 0, false, 0);
-    test_stream(&random, 0.05, 16, false, 0);
-    test_stream(&random, 0.05, 16, true, 0);
-    test_stream(&random, 0, 0, false, 1);
-    test_stream(&random, 0, 0, false, 2);
+    test_stream(&random, 0, 0, false, NOTHING);
+    test_stream(&random, 0.001, 0, false, NOTHING);
+    test_stream(&random, 0.05, 0, false, NOTHING);
+    test_stream(&random, 0.05, 16, false, NOTHING);
+    test_stream(&random, 0.05, 16, true, NOTHING);
+    for (enum early early = OTHER_SIZE; early <= KINDS_MIXED; early++)
+        test_stream(&random, 0, 0, false, early);
     test_slow_reader(&random);
+    test_input(&random);
     return done_testing();
 }

@@ -1,6 +1,7 @@
 /* udp: datagrams of another stream, or of the stream with numbers that cannot be, change nothing of what is received. */
 #include "formats/sigproc_header.h"
 #include "formats/udp_packet.h"
+#include "formats/udp_quorum.h"
 #include <psrkit/experimental/source.h>
 
 #include "loopback.h"
@@ -29,14 +30,15 @@ static uint8_t level(uint64_t stream, int64_t number, size_t row)
     return (uint8_t)(31 * stream + 7 * (uint64_t)number + row);
 }
 
-static void send_header(int fd, uint64_t stream, size_t nchan)
+/* Header of spectra of another kind: nif polarisations of nchan channels of nbit bits. */
+static void send_kind(int fd, uint64_t stream, size_t nchan, int nbit, int nif)
 {
     struct psr_obs obs;
     unsigned char packet[4096], *header = NULL;
     size_t n = 0;
     psr_err err;
     psr_obs_init(&obs);
-    obs.nchan = nchan, obs.nbit = 8, obs.nif = 1;
+    obs.nchan = nchan, obs.nbit = nbit, obs.nif = nif;
     obs.fch1_mhz = 1500, obs.foff_mhz = -1, obs.tsamp_s = 1e-3;
     obs.tstart.day = 60000 + (long)stream;
     if (psr_sigproc_make_header(&header, &n, &obs, PSR_SIGPROC_FILTERBANK, &err))
@@ -50,6 +52,11 @@ static void send_header(int fd, uint64_t stream, size_t nchan)
     memcpy(packet + PSR_UDP_HEAD, header, n);
     (void)!send(fd, packet, PSR_UDP_HEAD + n, 0);
     free(header);
+}
+
+static void send_header(int fd, uint64_t stream, size_t nchan)
+{
+    send_kind(fd, stream, nchan, 8, 1);
 }
 
 static void send_samples(int fd, uint64_t stream, int64_t number)
@@ -104,6 +111,36 @@ static void strays_first(int fd, int other_fd)
     send_own(fd);
 }
 
+/* Two polarisations in half as many channels, and four in a quarter: packets of the stream's size, as many as make a
+ * quorum, are of no stream that can be received; then ten of other bits, and headers after their samples. */
+static void other_kinds_first(int fd, int other_fd)
+{
+    send_kind(other_fd, OTHER, NCHAN / 2, 8, 2);
+    send_range(other_fd, OTHER, 0, 2 * PSR_UDP_QUORUM_OF);
+    send_range(other_fd, OTHER + 1, 0, PSR_UDP_QUORUM_OF);
+    send_kind(other_fd, OTHER + 1, NCHAN / 4, 8, 4);
+    send_end(other_fd, OTHER + 1, PSR_UDP_QUORUM_OF);
+    send_kind(other_fd, OTHER + 2, NCHAN / 2, 16, 1);
+    send_range(other_fd, OTHER + 2, 0, STRAYS);
+    send_range(other_fd, OTHER + 2, INT64_C(1) << 40, (INT64_C(1) << 40) + STRAYS / 2);
+    send_own(fd);
+}
+
+/* The same among the packets of the stream, whose header comes last. */
+static void other_kinds_between(int fd, int other_fd)
+{
+    send_kind(other_fd, OTHER, NCHAN / 2, 8, 2);
+    send_kind(other_fd, OTHER + 1, NCHAN / 2, 16, 1);
+    for (int64_t k = 0; k < PACKETS; k++) {
+        if (k < STRAYS)
+            send_samples(other_fd, OTHER + (uint64_t)k % 2, k % 2 ? (INT64_C(1) << 40) + k : k);
+        send_samples(fd, OWN, k);
+        if (k == STRAYS)
+            send_header(fd, OWN, NCHAN);
+    }
+    send_end(fd, OWN, PACKETS);
+}
+
 static void far_numbers(int fd, int other_fd)
 {
     (void)other_fd;
@@ -149,6 +186,8 @@ static void another_sender(int fd, int other_fd)
 
 static const struct scenario scenarios[] = {
     {"ten strays first", "", strays_first, PACKETS},
+    {"other kinds of spectra first", "", other_kinds_first, PACKETS},
+    {"other kinds of spectra between, the header late", "", other_kinds_between, PACKETS},
     {"numbers that cannot be", "", far_numbers, PACKETS},
     {"a stream that begins again far ahead", "", far_stream, PACKETS},
     {"ten strays in a silence", "", strays_in_silence, PACKETS},
