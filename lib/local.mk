@@ -127,6 +127,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beam/array_internal.h \
 	lib/beam/beam_internal.h \
 	lib/formats/dada_internal.h \
+	lib/formats/lists_internal.h \
 	lib/formats/series_internal.h \
 	lib/formats/source_internal.h \
 	lib/pipeline/fourier_internal.h \
@@ -140,6 +141,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto_internal.h \
 	lib/signal/clean_internal.h \
 	lib/signal/fake_internal.h \
+	lib/signal/orbit_internal.h \
 	lib/base/async_task.c \
 	lib/base/claim.c \
 	lib/base/claim.h \

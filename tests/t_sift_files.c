@@ -2,7 +2,7 @@
 #include <psrkit/experimental/sift.h>
 
 #include "scratch.h"
-#include "search/sift/sift_internal.h"
+#include "formats/lists_internal.h"
 #include "tap.h"
 
 /* --- lists ------------------------------------------------------------------------------------ */

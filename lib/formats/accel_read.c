@@ -5,7 +5,7 @@
 #include "base/c_locale.h"
 #include "base/read_file.h"
 #include "formats/series_internal.h"
-#include "search/sift/sift_internal.h"
+#include "lists_internal.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

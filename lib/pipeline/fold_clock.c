@@ -1,6 +1,6 @@
 /* Converts barycentric spins and orbits to the telescope's clock, as prepfold does. */
 #include "fold_clock.h"
-#include "signal/fake_internal.h"
+#include "signal/orbit_internal.h"
 
 #include <psrkit/fake.h>
 

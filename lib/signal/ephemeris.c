@@ -1,5 +1,5 @@
 /* Evaluates ephemerides of pulsars around a date. */
-#include "signal/fake_internal.h"
+#include "signal/orbit_internal.h"
 
 #include <psrkit/ephemeris.h>
 

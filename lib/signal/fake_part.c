@@ -1,6 +1,6 @@
 /* Prepares the signals of a synthetic observation, and adds their pulses. */
 #include "fake_parts.h"
-#include "signal/fake_internal.h"
+#include "signal/orbit_internal.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

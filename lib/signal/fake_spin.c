@@ -1,6 +1,6 @@
 /* Computes the spin phase of a pulsar in a binary. */
 #include "fake_parts.h"
-#include "signal/fake_internal.h"
+#include "signal/orbit_internal.h"
 
 #include <math.h>
 

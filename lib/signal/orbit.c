@@ -1,5 +1,5 @@
 /* Solves Kepler orbits. */
-#include "signal/fake_internal.h"
+#include "signal/orbit_internal.h"
 
 #include <psrkit/fake.h>
 
