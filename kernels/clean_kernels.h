@@ -1,5 +1,5 @@
 /* clean_kernels.h: automatic cleaning of spectra on the device, with the same bits as on the host
- * (psrkit/experimental/clean_auto.h defines the steps, lib/signal/clean_auto_math.h has their arithmetic).
+ * (psrkit/experimental/clean_auto.h defines the steps, lib/rfi/auto/clean_auto_math.h has their arithmetic).
  *
  * Each launcher takes one step of a window, behind those before it in the stream. */
 #ifndef PSR_KERNELS_CLEAN_KERNELS_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "signal/clean_auto_math.h"
+#include "rfi/auto/clean_auto_math.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -106,12 +106,12 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 # The host has the same bits.
 kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
 kernels/mask_correction.$(OBJEXT): kernel_flags = -fmad=false
-kernels/mask_correction.$(OBJEXT): lib/search/dedisp/mask_device.h lib/search/dedisp/mask_correction.h
+kernels/mask_correction.$(OBJEXT): lib/search/dedisp/mask/mask_device.h lib/search/dedisp/mask/mask_correction.h
 kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
 CLEAN_OBJECTS = \
 	kernels/clean_modes.$(OBJEXT) kernels/clean_samples.$(OBJEXT) kernels/clean_sparks.$(OBJEXT)
 $(CLEAN_OBJECTS): kernel_flags = -fmad=false
-$(CLEAN_OBJECTS): lib/signal/clean_auto_math.h
+$(CLEAN_OBJECTS): lib/rfi/auto/clean_auto_math.h
 kernels/fold.$(OBJEXT) kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \

@@ -6,7 +6,7 @@
  * Most tiles have no change, and one factor or one term.  Bound: device memory, 8 bytes a sample. */
 #include "mask_kernels.h"
 
-#include "search/dedisp/mask_correction.h"
+#include "search/dedisp/mask/mask_correction.h"
 
 namespace
 {

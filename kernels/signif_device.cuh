@@ -13,6 +13,6 @@
 #define SIGNIF_FN    static __device__ __forceinline__
 #define SIGNIF_TABLE static __constant__ const
 
-#include "signal/signif_core.h"
+#include "stats/signif_core.h"
 
 #endif

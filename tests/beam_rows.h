@@ -3,10 +3,10 @@
 #ifndef PSR_TEST_BEAM_ROWS_H
 #define PSR_TEST_BEAM_ROWS_H
 
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "beam/beam_internal.h"
 #include "beam_ref.h"
-#include "formats/dada_internal.h"
+#include "formats/dada/dada_internal.h"
 #include "search/dedisp/dedisp_internal.h"
 
 #include <psrkit/ddplan.h>

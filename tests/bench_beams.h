@@ -3,8 +3,8 @@
 #ifndef PSR_BENCH_BEAMS_H
 #define PSR_BENCH_BEAMS_H
 
-#include "base/ddplan_internal.h"
 #include "bench.h"
+#include "plan/ddplan_internal.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/experimental/dedisp.h>

@@ -6,7 +6,7 @@
 #include <psrkit/fake.h>
 
 #include "bench.h"
-#include "signal/fake_internal.h"
+#include "fake/fake_internal.h"
 #include <string.h>
 
 enum { BLOCK = 32 << 20, NORMALS = 1 << 15 };

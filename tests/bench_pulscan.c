@@ -7,8 +7,8 @@
 #include <psrkit/fake.h>
 
 #include "bench.h"
+#include "fake/fake_internal.h"
 #include "scratch.h"
-#include "signal/fake_internal.h"
 
 enum { NBIN = 2350000, MOST = 101 };
 

@@ -2,7 +2,7 @@
 #ifndef PSR_TESTS_CHANNELISE_REF_H
 #define PSR_TESTS_CHANNELISE_REF_H
 
-#include "signal/channelise.h"
+#include "dsp/channels/channelise.h"
 #include "tap.h"
 
 #include <complex.h>

@@ -3,8 +3,8 @@
 #define PSR_TESTS_CLEAN_SCENE_H
 
 #include "mask_bytes.h"
-#include "search/dedisp/mask_correction.h"
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
+#include "search/dedisp/mask/mask_correction.h"
 
 enum { MAX_CHAN = 40, BLOCK = PSR_CLEAN_BLOCK, MAX_SAMP = 4 * BLOCK, MAX_DM = 5 };
 

@@ -25,6 +25,33 @@ tools/a/main.c:5 includes base/y.h
 tools/a/main.c:6 includes z.h" ]
 }
 
+# room_pairs FOLDER: which rooms of FOLDER/lib include headers of which others.
+room_pairs() {
+    (cd "$1/lib" && grep -roE --include='*.[ch]' '^ *# *include *"[^"]+"' . | sed -E 's/^\.\///; s/: *# *include *"/ /; s/"$//' |
+        while read -r file header; do
+            room=${file%/*}
+            [[ $header == */* && -f $header ]] || continue
+            [ "$room" = "${header%/*}" ] || echo "$room ${header%/*}"
+        done | sort -u)
+}
+
+@test "rooms of the library know each other one way" {
+    room_pairs "$srcdir" >"$BATS_TEST_TMPDIR/pairs"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/pairs")" -gt 100 ]
+    found=$(tsort "$BATS_TEST_TMPDIR/pairs" 2>&1 >"$BATS_TEST_TMPDIR/order")
+    [ -z "$found" ] || { echo "$found"; return 1; }
+    # What runs is above what it runs, and the base is below all.
+    awk '{ at[$1] = NR } END { exit !(at["run/dedisperse"] < at["search/dedisp"] && at["formats/spectra"] < at["base"]) }' \
+        "$BATS_TEST_TMPDIR/order"
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p lib/up lib/down
+    touch lib/up/u.h lib/down/d.h
+    echo '#include "down/d.h"' >lib/up/u.c
+    echo '#include "up/u.h"' >lib/down/d.c
+    [ "$(room_pairs .)" = "down up
+up down" ]
+}
+
 # circles OBJECT...: the objects that use each other in a circle, those through which it closes.
 circles() {
     nm -A -g "$@" 2>/dev/null | awk '

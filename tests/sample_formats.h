@@ -2,7 +2,7 @@
 #ifndef PSR_SAMPLE_FORMATS_H
 #define PSR_SAMPLE_FORMATS_H
 
-#include "formats/unpack.h"
+#include "formats/spectra/unpack.h"
 
 static const struct {
     int nbit;

@@ -2,7 +2,7 @@
 #ifndef PSR_SUM_SINK_H
 #define PSR_SUM_SINK_H
 
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 
 #include <psrkit/experimental/sink.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* accel: values with errors, and accelsearch's files, to the byte. */
 #include <psrkit/experimental/accel.h>
 
-#include "formats/format_uncertainty.h"
+#include "formats/lists/format_uncertainty.h"
 #include "scratch.h"
-#include "search/matched/accel_internal.h"
+#include "search/matched/response/accel_internal.h"
 #include "tap.h"
 
 static void test_values(void)

@@ -7,7 +7,7 @@
 #include <psrkit/fake.h>
 #include <psrkit/signif.h>
 
-#include "signal/fake_internal.h"
+#include "fake/fake_internal.h"
 #include "tap.h"
 
 struct setting {

@@ -7,10 +7,10 @@
 #include <psrkit/fake.h>
 
 #include "accel_truth.h"
+#include "compat/presto/presto_plane.h"
+#include "fake/fake_internal.h"
 #include "scratch.h"
-#include "search/matched/accel_internal.h"
-#include "search/matched/presto_plane.h"
-#include "signal/fake_internal.h"
+#include "search/matched/response/accel_internal.h"
 #include "write_spectrum.h"
 
 enum { NBIN = 24000, MOST_LINE = 400, SIGMA = 1, POWER = 2, COHERENT = 3 };

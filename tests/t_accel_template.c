@@ -1,7 +1,7 @@
 /* matched: responses to a drift, against their definition. */
 #include <psrkit/experimental/accel.h>
 
-#include "search/matched/accel_internal.h"
+#include "search/matched/response/accel_internal.h"
 #include "tap.h"
 
 #include <complex.h>

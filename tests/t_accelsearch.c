@@ -2,12 +2,12 @@
 #include <psrkit/experimental/accelsearch.h>
 #include <psrkit/signif.h>
 
-#include "search/matched/accel_search.h"
-#include "search/matched/response.h"
+#include "search/matched/response/accel_search.h"
+#include "search/matched/response/response.h"
 
 #include "accel_truth.h"
-#include "formats/series_internal.h"
-#include "search/matched/accelsearch_internal.h"
+#include "formats/series/series_internal.h"
+#include "run/fourier/accelsearch_internal.h"
 
 enum { NBIN = 30000 };
 

@@ -4,8 +4,8 @@
 #include "scratch.h"
 #include "tap.h"
 
-#include "pipeline/trials.h"
-#include "search/singlepulse/cluster_parts.h"
+#include "run/dedisperse/lines/trials.h"
+#include "search/singlepulse/pulses/cluster_parts.h"
 
 #include <psrkit/device.h>
 #include <psrkit/pipeline.h>

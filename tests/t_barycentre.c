@@ -1,7 +1,7 @@
 /* barycentre: times against astropy's, sites, positions, and PRESTO's epochs. */
 
+#include "astro/barycentre.h"
 #include "base/obs_internal.h"
-#include "signal/barycentre.h"
 #include "tap.h"
 
 #include <limits.h>

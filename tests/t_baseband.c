@@ -1,6 +1,6 @@
 /* Tests the readers of voltages: made files of every kind, lost frames, real files, bad headers. */
 #include "baseband_made.h"
-#include "signal/spectra.h"
+#include "dsp/channels/spectra.h"
 #include "tap.h"
 
 static uint64_t state;

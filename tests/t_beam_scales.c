@@ -1,7 +1,7 @@
 /* beam_scales: scales measured on intensities with gaps, levels, files, against their definitions. */
 #include "beam/beam_backend.h"
-#include "beamformer/beam_input.h"
-#include "beamformer/beam_scales.h"
+#include "run/beamform/beam_input.h"
+#include "run/beamform/beam_scales.h"
 
 #include "scratch.h"
 #include "tap.h"

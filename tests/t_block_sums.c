@@ -1,6 +1,6 @@
 /* block_sums: sums of packed spectra, by spectrum and by channel, against one sample at a time. */
-#include "formats/unpack.h"
-#include "signal/block_sums.h"
+#include "dsp/block_sums.h"
+#include "formats/spectra/unpack.h"
 
 #include "sample_formats.h"
 #include "tap.h"

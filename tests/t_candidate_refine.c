@@ -3,9 +3,9 @@
 #include <psrkit/series.h>
 #include <psrkit/signif.h>
 
-#include "formats/series_internal.h"
-#include "search/matched/accel_internal.h"
-#include "search/matched/candidate_refine_notes.h"
+#include "formats/series/series_internal.h"
+#include "search/matched/refine/candidate_refine_notes.h"
+#include "search/matched/response/accel_internal.h"
 #include "search/pulscan/pulscan_internal.h"
 #include "tap.h"
 

@@ -6,7 +6,7 @@
 #include <psrkit/obs.h>
 
 #include "scratch.h"
-#include "search/matched/accel_internal.h"
+#include "search/matched/response/accel_internal.h"
 #include "tap.h"
 
 static struct psr_candlist list;

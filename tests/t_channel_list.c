@@ -1,6 +1,6 @@
 /* lists: ignored channels and trial DMs. */
 
-#include "formats/channel_list.h"
+#include "formats/spectra/channel_list.h"
 #include "scratch.h"
 #include "tap.h"
 

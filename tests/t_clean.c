@@ -1,6 +1,6 @@
 /* clean: against the plain statement, on any cut of the stream, and what it refuses. */
 #include "clean_scene.h"
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
 
 static double unpack(const struct scene *s, const psr_clean *p, const void *block, size_t t, int c)
 {

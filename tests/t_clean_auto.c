@@ -1,7 +1,7 @@
 /* Automatic cleaning: to the bit as a plain reference, however it is called; what survives it, and
  * what does not; what noise loses; refusals. */
 #include "clean_stream.h"
-#include "signal/clean_auto_internal.h"
+#include "rfi/auto/clean_auto_internal.h"
 
 /* --- to the bit ------------------------------------------------------------------------------- */
 

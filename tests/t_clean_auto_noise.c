@@ -2,7 +2,7 @@
  * sparks, and what of noise seems delayed.
  *   t_clean_auto_noise [WINDOWS]   of 256 channels, 4096 spectra; of each depth and threshold */
 #include "noise_bits.h"
-#include "signal/clean_auto_plan.h"
+#include "rfi/auto/clean_auto_plan.h"
 
 enum { CHANS = 256, WINDOW = 4096, BLOCKS = 16, NSETTING = 3, NDEPTH = 4 };
 

@@ -1,8 +1,8 @@
 /* clean_files: what automatic cleaning took out, read back from the files in PRESTO's layouts. */
-#include "pipeline/clean_files.h"
+#include "run/common/clean_files.h"
 
+#include "rfi/rules/clean_internal.h"
 #include "scratch.h"
-#include "signal/clean_internal.h"
 #include "tap.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* clean, dedisp and patch: series of cleaned streams are those of the cleaned cells. */
-#include "base/ddplan_internal.h"
 #include "clean_scene.h"
+#include "plan/ddplan_internal.h"
+#include "rfi/rules/clean_internal.h"
 #include "search/dedisp/dedisp_internal.h"
-#include "signal/clean_internal.h"
 #include <psrkit/ddplan.h>
 
 static void dedisperse(struct consumer *k, const psr_clean *p, const void *block, size_t n)

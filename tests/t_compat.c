@@ -1,9 +1,9 @@
 /* compat: against prepsubband's rules stated over whole arrays, to the bit. */
 #include <psrkit/ddplan.h>
 
+#include "compat/presto/dedisp_presto.h"
 #include "mask_bytes.h"
-#include "search/dedisp/dedisp_presto.h"
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
 
 enum { MAX_CHAN = 24, MAX_DM = 4, MAX_BLOCKS = 14, MAX_BLOCK = 240 };
 

@@ -2,7 +2,7 @@
 #include <psrkit/experimental/dada.h>
 
 #include "base/obs_internal.h"
-#include "formats/dada_internal.h"
+#include "formats/dada/dada_internal.h"
 #include "scratch.h"
 #include "tap.h"
 #include <fcntl.h>

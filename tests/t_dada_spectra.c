@@ -3,7 +3,7 @@
 #include <psrkit/experimental/source.h>
 
 #include "base/obs_internal.h"
-#include "formats/source_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

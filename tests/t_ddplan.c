@@ -1,4 +1,4 @@
-#include "base/ddplan_internal.h"
+#include "plan/ddplan_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

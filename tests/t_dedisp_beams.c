@@ -1,8 +1,8 @@
 /* dedisp_beams: every sum of every beam against one done the naive way with the
  * lags that the plan tells, on random shapes; these lags against those of
  * psr_dedisp; and what a plan refuses. */
-#include "base/ddplan_internal.h"
 #include "beams_shape.h"
+#include "plan/ddplan_internal.h"
 #include "search/dedisp/dedisp_internal.h"
 
 /* --- sums

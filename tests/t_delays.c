@@ -1,7 +1,7 @@
 /* delays: the dispersion law, its constants and its rounding. */
 #include <psrkit/ddplan.h>
 
-#include "base/ddplan_internal.h"
+#include "plan/ddplan_internal.h"
 #include "tap.h"
 #include <math.h>
 

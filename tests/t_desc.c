@@ -1,7 +1,7 @@
 /* Descriptions of callers that were built with another version of the library. */
 #include "beam/beam_internal.h"
-#include "formats/dada_internal.h"
-#include "search/matched/accel_internal.h"
+#include "formats/dada/dada_internal.h"
+#include "search/matched/response/accel_internal.h"
 #include "search/pulscan/pulscan_internal.h"
 #include "tap.h"
 #include <psrkit/experimental.h>

@@ -1,7 +1,7 @@
 /* device: the accelerators there are, or the reason why there are none. */
 #include <psrkit/device.h>
 
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "tap.h"
 #include <string.h>
 

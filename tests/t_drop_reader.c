@@ -1,7 +1,7 @@
 /* drop_reader: a pipe that is read too slowly loses whole blocks, which are gaps, and its writer never waits; and waits for
  * silent inputs end when the caller stops. */
 #include "fil.h"
-#include "formats/source_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "loopback.h"
 
 #include <fcntl.h>

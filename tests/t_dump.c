@@ -1,6 +1,6 @@
 /* dump: files hold the spectra that were asked for, byte for byte; what is lost is counted, and said. */
 #include "base/obs_internal.h"
-#include "pipeline/dump.h"
+#include "run/dedisperse/pulses/dump.h"
 #include "scratch.h"
 #include "tap.h"
 

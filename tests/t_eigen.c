@@ -1,7 +1,7 @@
 /* Eigenvalues of symmetric matrices: what they must satisfy, on random ones, repeated and huge values. */
 #include "tap.h"
 
-#include "base/eigen.h"
+#include "stats/eigen.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <psrkit/ephemeris.h>
 
 #include "base/obs_internal.h"
-#include "pipeline/fold_model.h"
+#include "run/fold/fold_model.h"
 #include "scratch.h"
 #include "tap.h"
 

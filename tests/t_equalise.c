@@ -2,8 +2,8 @@
  * plainly: of the cleaned samples, and of what is missing. */
 #include "tap.h"
 
+#include "rfi/auto/clean_auto_internal.h"
 #include "scratch.h"
-#include "signal/clean_auto_internal.h"
 #include <psrkit/ddplan.h>
 #include <psrkit/experimental/clean_auto.h>
 #include <psrkit/pipeline.h>

@@ -1,7 +1,7 @@
 /* Interference in synthetic observations, beside a plain reference for each kind; threads, blocks and
  * IFs; the list of what happens; refusals. */
+#include "fake/fake_internal.h"
 #include "fake_made.h"
-#include "signal/fake_internal.h"
 
 enum { NCHAN = 24, NSAMP = 700 };
 static const double tsamp_s = 1e-3;

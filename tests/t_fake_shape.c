@@ -1,6 +1,6 @@
 /* Synthetic observations: phases of pulsars, and shapes and S/N of what is injected. */
+#include "fake/fake_internal.h"
 #include "fake_made.h"
-#include "signal/fake_internal.h"
 
 static const double two_pi = 6.283185307179586476925;
 

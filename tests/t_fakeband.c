@@ -1,12 +1,12 @@
 /* fakeband: noise and pulses of one telescope against transforms in double precision; and the frames
  * of psr_vdif_writer, read back. */
-#include "formats/baseband.h"
+#include "formats/voltages/baseband.h"
 #include <psrkit/ddplan.h>
 #include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
 
+#include "fake/fake_internal.h"
 #include "scratch.h"
-#include "signal/fake_internal.h"
 #include "tap.h"
 #include <complex.h>
 #include <math.h>

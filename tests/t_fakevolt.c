@@ -4,7 +4,7 @@
 
 #include "beam/beam_internal.h"
 #include "beam_ref.h"
-#include "formats/dada_internal.h"
+#include "formats/dada/dada_internal.h"
 
 enum { NCHAN = 4, NSAMP = 4000 };
 

@@ -1,7 +1,7 @@
 /* Tests the way from voltages to a filterbank against sums in double precision. */
 #include "base/obs_internal.h"
 #include "baseband_made.h"
-#include "formats/source_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "tap.h"
 
 #include <psrkit/experimental/filterbank.h>

@@ -1,7 +1,7 @@
 /* pulscan: candidates are named by the fundamental whose harmonics hold power. */
 #include <psrkit/series.h>
 
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 #include "pulscan_list.h"
 #include "search/pulscan/pulscan_internal.h"
 #include <complex.h>

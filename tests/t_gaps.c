@@ -1,5 +1,5 @@
 /* gaps: stretches a file lacks, from a reader made of a script, against the rule of source.h. */
-#include "formats/reader.h"
+#include "formats/spectra/reader.h"
 
 #include "tap.h"
 #include <string.h>

@@ -3,8 +3,8 @@
 #include <psrkit/series.h>
 
 #include "base/obs_internal.h"
-#include "formats/series_internal.h"
-#include "formats/source_internal.h"
+#include "formats/series/series_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "inf_text.h"
 #include "scratch.h"
 #include "tap.h"

@@ -3,8 +3,8 @@
 
 #include "base/obs_internal.h"
 #include "mask_bytes.h"
+#include "rfi/rules/clean_internal.h"
 #include "scratch.h"
-#include "signal/clean_internal.h"
 
 static psr_err err;
 

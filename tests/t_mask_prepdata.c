@@ -7,7 +7,7 @@
 #include <psrkit/ddplan.h>
 #include <psrkit/experimental/clean.h>
 
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
 #include "tap.h"
 #include <limits.h>
 #include <string.h>

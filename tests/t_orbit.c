@@ -1,7 +1,7 @@
 /* Kepler orbits against long double and against their own differences. */
 #include <psrkit/fake.h>
 
-#include "signal/orbit_internal.h"
+#include "astro/orbit_internal.h"
 #include "tap.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* outfile: files that are whole or absent. */
 #include <psrkit/experimental/outfile.h>
 
-#include "base/outfile_internal.h"
+#include "base/output/outfile_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* output_group: files that take their names together, and whose they are meanwhile. */
 #include <psrkit/experimental/outfile.h>
 
-#include "base/outfile_internal.h"
+#include "base/output/outfile_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* Which polarisations make total intensity: by the header, by the caller, and as files are written and read again. */
-#include "formats/polarisation.h"
+#include "formats/spectra/polarisation.h"
 
-#include "formats/source_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

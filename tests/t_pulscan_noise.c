@@ -7,9 +7,9 @@
 #include <psrkit/fake.h>
 #include <psrkit/signif.h>
 
-#include "formats/series_internal.h"
+#include "fake/fake_internal.h"
+#include "formats/series/series_internal.h"
 #include "search/pulscan/pulscan_internal.h"
-#include "signal/fake_internal.h"
 #include "tap.h"
 #include <string.h>
 

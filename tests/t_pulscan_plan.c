@@ -1,10 +1,10 @@
 /* pulscan: plans; what hits do not depend on, bad data, series, normalised bins, statuses. */
 #include <psrkit/series.h>
 
+#include "dsp/redden.h"
 #include "search/pulscan/pulscan_significance.h"
-#include "signal/redden.h"
 
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 #include "pulscan_truth.h"
 #include "search/pulscan/pulscan_internal.h"
 

@@ -1,5 +1,5 @@
 /* order: the k-th smallest of numbers of many shapes, against a sorted copy. */
-#include "base/quantile.h"
+#include "stats/quantile.h"
 
 #include "tap.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* readfd: what is read at a place, to the end and beyond it, and what can be read again. */
-#include "base/readfd.h"
+#include "base/input/readfd.h"
 #include "scratch.h"
 #include "tap.h"
 

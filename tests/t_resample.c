@@ -2,8 +2,8 @@
  * cut. */
 #include <psrkit/ddplan.h>
 
-#include "base/ddplan_internal.h"
-#include "signal/resample.h"
+#include "dsp/resample.h"
+#include "plan/ddplan_internal.h"
 #include "tap.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* rfi_dm0: bursts in the sums of all channels, counted exactly, and lines that bursts do not hide. */
-#include "signal/rfi/rfi_dm0.h"
+#include "rfi/detectors/rfi_dm0.h"
 
-#include "signal/clean_internal.h"
-#include "signal/rfi/rfi_lines.h"
+#include "rfi/detectors/rfi_lines.h"
+#include "rfi/rules/clean_internal.h"
 #include "tap.h"
 #include <string.h>
 

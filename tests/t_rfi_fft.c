@@ -1,5 +1,5 @@
 /* rfi_fft: transforms of any length against the plain sum. */
-#include "signal/rfi/rfi_fft.h"
+#include "rfi/statistics/rfi_fft.h"
 
 #include "tap.h"
 #include <fftw3.h>

@@ -2,8 +2,8 @@
 #include <psrkit/experimental/clean.h>
 
 #include "mask_bytes.h"
+#include "rfi/rules/clean_internal.h"
 #include "scratch.h"
-#include "signal/clean_internal.h"
 #include <psrkit/series.h>
 
 static psr_err err;

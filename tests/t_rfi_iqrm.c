@@ -1,7 +1,7 @@
 /* rfi_iqrm: channels out of line with their neighbours, against the plain statement, and in noise. */
-#include "signal/rfi/rfi_iqrm.h"
+#include "rfi/detectors/rfi_iqrm.h"
 
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
 #include "tap.h"
 #include <psrkit/experimental/clean.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* rfi_fft_kernel, rfi_bytes_kernel, rfi_powers: the inner loops of each instruction set against plain
  * sums, and their bits against each other. */
-#include "signal/rfi/rfi_bytes_kernel.h"
-#include "signal/rfi/rfi_fft_kernel.h"
-#include "signal/rfi/rfi_powers.h"
+#include "rfi/statistics/rfi_bytes_kernel.h"
+#include "rfi/statistics/rfi_fft_kernel.h"
+#include "rfi/statistics/rfi_powers.h"
 
 #include "tap.h"
 #include <psrkit/experimental/clean.h>

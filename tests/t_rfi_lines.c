@@ -1,8 +1,8 @@
 /* rfi_lines: lines in the spectrum of a series: false ones in white and red noise, real ones and
  * their harmonics, long series in parts. */
-#include "signal/rfi/rfi_lines.h"
+#include "rfi/detectors/rfi_lines.h"
 
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
 #include "tap.h"
 #include <psrkit/signif.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* rfi_mask: masks made from statistics, against the plain statement of rfifind's rules. */
 #include <psrkit/experimental/clean.h>
 
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
 #include "tap.h"
 #include <psrkit/signif.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* rfi_moments, rfi_kurtosis, rfi_outliers: against plain sums, the estimator's definition, and in
  * noise. */
-#include "signal/rfi/rfi_block_moments.h"
-#include "signal/rfi/rfi_kurtosis.h"
-#include "signal/rfi/rfi_outliers.h"
+#include "rfi/detectors/rfi_outliers.h"
+#include "rfi/statistics/rfi_block_moments.h"
+#include "rfi/statistics/rfi_kurtosis.h"
 
-#include "formats/unpack.h"
+#include "formats/spectra/unpack.h"
 #include "tap.h"
 #include <psrkit/signif.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * itself and at several thresholds.
  *   t_rfi_noise [OBSERVATIONS]   of 128 channels, 128 intervals of 480 spectra; of each depth */
 #include "noise_bits.h"
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
 #include <psrkit/experimental/clean.h>
 #include <psrkit/obs.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * precision. */
 #include <psrkit/experimental/clean.h>
 
-#include "formats/unpack.h"
-#include "signal/clean_internal.h"
+#include "formats/spectra/unpack.h"
+#include "rfi/rules/clean_internal.h"
 #include "tap.h"
 #include <float.h>
 #include <psrkit/signif.h>

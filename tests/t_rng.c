@@ -1,7 +1,7 @@
 /* Random numbers: the published values, sameness however they are drawn, and their statistics. */
 #include <psrkit/fake.h>
 
-#include "signal/fake_internal.h"
+#include "fake/fake_internal.h"
 #include "tap.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* series: time series in files, their padding, and lengths that transform well. */
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 #include "series_made.h"
 
 #include <signal.h>

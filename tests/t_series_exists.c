@@ -1,7 +1,7 @@
 /* series: whether files are there that a run would only write again. */
 #include <psrkit/series.h>
 
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

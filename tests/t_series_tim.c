@@ -1,5 +1,5 @@
 /* series: .tim files, and one of them on standard output. */
-#include "formats/source_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "series_made.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* What sifting reads: accelsearch's lists, catalogues of pulsars, and which pulsar a candidate is. */
 #include <psrkit/experimental/sift.h>
 
+#include "formats/lists/lists_internal.h"
 #include "scratch.h"
-#include "formats/lists_internal.h"
 #include "tap.h"
 
 /* --- lists ------------------------------------------------------------------------------------ */

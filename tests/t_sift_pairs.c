@@ -2,7 +2,7 @@
  * which candidates are popped. */
 #include "sift_made.h"
 
-#include "signal/presto_sigma.h"
+#include "stats/presto_sigma.h"
 
 #include <psrkit/signif.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/obs_internal.h"
 #include "fil.h"
-#include "formats/source_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "scratch.h"
 
 static const struct fil_desc plain = {

@@ -1,5 +1,5 @@
 /* simplex: every point that the search for a minimum looks at, against the method written plainly. */
-#include "search/matched/simplex.h"
+#include "stats/simplex.h"
 
 #include "tap.h"
 

@@ -2,7 +2,7 @@
 #include <psrkit/experimental/source.h>
 #include <psrkit/series.h>
 
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* base: lines and whole files of text, which end wherever what is read does not. */
-#include "base/read_file.h"
+#include "base/input/read_file.h"
 #include "base/tool.h"
 #include "scratch.h"
 #include "tap.h"

@@ -1,9 +1,9 @@
 /* udp_frames: VDIF frames sent over the loopback interface are read as the same frames in a file are. */
 #include "baseband_made.h"
-#include "formats/baseband.h"
-#include "formats/baseband_input.h"
-#include "formats/udp_frames.h"
-#include "formats/vdif_frame.h"
+#include "formats/stream/udp_frames.h"
+#include "formats/stream/vdif_frame.h"
+#include "formats/voltages/baseband.h"
+#include "formats/voltages/baseband_input.h"
 
 #include "loopback.h"
 #include "tap.h"

@@ -6,7 +6,7 @@
 #include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
 
-#include "formats/source_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "loopback.h"
 #include "scratch.h"
 #include "tap.h"

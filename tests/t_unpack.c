@@ -1,5 +1,5 @@
 /* unpack: packed spectra against one sample at a time. */
-#include "formats/unpack.h"
+#include "formats/spectra/unpack.h"
 
 #include "sample_formats.h"
 #include "tap.h"

@@ -1,7 +1,7 @@
 /* zaplist: birdies from PRESTO's files, and the bins they cover. */
 #include <psrkit/series.h>
 
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 #include "tap.h"
 
 #include <string.h>

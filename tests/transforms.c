@@ -2,9 +2,9 @@
  * precision, as a search of its channels by interval needs, with the faster of FFTW's plans (measured)
  * and the library's own.
  *   transforms FILE HEADER_BYTES NCHAN PTSPERINT THREADS */
-#include "base/threads.h"
+#include "base/threads/threads.h"
 #include "bench.h"
-#include "signal/rfi/rfi_fft.h"
+#include "rfi/statistics/rfi_fft.h"
 
 #include <fcntl.h>
 #include <fftw3.h>

@@ -6,11 +6,11 @@
  *   vdif_flood receive PORT                takes packets until none come for half a second, and says how fast
  * Prints a line. */
 #include "bench.h"
-#include "formats/udp_socket.h"
-#include "formats/vdif_frame.h"
+#include "formats/stream/udp_socket.h"
+#include "formats/stream/vdif_frame.h"
 
 #include "base/clock.h"
-#include "signal/fake_internal.h"
+#include "fake/fake_internal.h"
 #include <fcntl.h>
 #include <math.h>
 #include <netinet/in.h>

@@ -8,17 +8,17 @@ tools_ldflags = $(AM_LDFLAGS) -Wl,-rpath,$(TOOLS_RPATH)
 noinst_LTLIBRARIES += tools/libcommon.la
 tools_libcommon_la_CPPFLAGS = $(tools_cppflags) $(CAIRO_CFLAGS)
 tools_libcommon_la_SOURCES = \
-	lib/base/async_task.c \
+	lib/base/threads/async_task.c \
 	lib/base/c_locale.c \
 	lib/base/grow.c \
-	lib/base/json.c \
-	lib/base/monitor.c \
-	lib/base/names.c \
-	lib/base/number.c \
+	lib/base/text/json.c \
+	lib/base/threads/monitor.c \
+	lib/base/text/names.c \
+	lib/base/text/number.c \
 	lib/base/path.c \
-	lib/base/read_ring.c \
-	lib/base/text_lines.c \
-	lib/base/utf8.c \
+	lib/base/input/read_ring.c \
+	lib/base/text/text_lines.c \
+	lib/base/text/utf8.c \
 	tools/common/cli.c \
 	tools/common/cli.h \
 	tools/common/cli_nearest.c \

@@ -3,7 +3,7 @@
 
 #include "base/copy_desc.h"
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/threads/threads.h"
 #include "beam/array_internal.h"
 #include "beam/beam_internal.h"
 

@@ -4,7 +4,7 @@
 #include "beam_backend.h"
 #include "beam_cpu_resample.h"
 
-#include "base/threads.h"
+#include "base/threads/threads.h"
 
 #include <fftw3.h>
 #include <stdlib.h>

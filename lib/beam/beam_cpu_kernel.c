@@ -1,7 +1,7 @@
 /* Chooses the beamformer's inner loops for this processor. */
 #include "beam_cpu_kernel.h"
 
-#include "base/isa.h"
+#include "base/threads/isa.h"
 
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
@@ -9,7 +9,7 @@
     }
 
 #define PSR_LANES "beam/beam_cpu_lanes.h"
-#include "base/isa_lanes.h"
+#include "base/threads/isa_lanes.h"
 
 static const struct psr_beam_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
 

@@ -5,7 +5,7 @@
  * Where the channels' sums have different lengths, their rows do not end together, and are returned
  * at the end of the block. */
 #include "beam_cuda.h"
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 
 #include <psrkit/device.h>
 #include <stdlib.h>

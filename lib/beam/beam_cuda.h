@@ -5,7 +5,7 @@
 #ifndef PSR_BEAM_BEAM_CUDA_H
 #define PSR_BEAM_BEAM_CUDA_H
 
-#include "base/cuda_call.h"
+#include "base/device/cuda_call.h"
 #include "beam_backend.h"
 
 #include <beam_kernels.h>

@@ -1,6 +1,6 @@
 /* Holds the data of a beam plan on a CUDA device: constants, weights, factors of directions,
  * buffers. */
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "beam_cuda.h"
 #include "beam_cuda_slots.h"
 

@@ -1,7 +1,7 @@
 /* Reads lists of beam directions, and converts them to grid coordinates. */
+#include "astro/barycentre.h"
 #include "base/path.h"
-#include "formats/text_table.h"
-#include "signal/barycentre.h"
+#include "formats/spectra/text_table.h"
 
 #include "base/tool.h"
 #include "beam/array_internal.h"

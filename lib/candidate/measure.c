@@ -1,8 +1,8 @@
 /* Numbers of a fold: its profile over the band, the observation and DM. */
 #include "score.h"
 
-#include "formats/series_name.h"
-#include "search/fold/fold_harmonics.h"
+#include "formats/series/series_name.h"
+#include "search/fold/trials/fold_harmonics.h"
 #include "search/sift/sift_internal.h"
 
 #include <math.h>

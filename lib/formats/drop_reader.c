@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/monitor.h"
 #include "base/path.h"
-#include "unpack.h"
+#include "base/threads/monitor.h"
+#include "formats/spectra/unpack.h"
 
 #include "base/tool.h"
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_FORMATS_DROP_READER_H
 #define PSR_FORMATS_DROP_READER_H
 
-#include "reader.h"
+#include "formats/spectra/reader.h"
 
 typedef psr_status psr_reader_open(struct psr_reader **out, const char *path,
                                    const struct psr_source_desc *desc, psr_err *err);

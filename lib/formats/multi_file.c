@@ -1,12 +1,12 @@
 /* Opens the files of one observation, checks that they match, and orders them by time. */
 #include "multi_file.h"
-#include "base/dada_ring.h"
+#include "base/input/dada_ring.h"
+#include "base/input/readfd.h"
 #include "base/obs_internal.h"
-#include "base/readfd.h"
-#include "dada_keys.h"
 #include "drop_reader.h"
-#include "subbands.h"
-#include "udp_socket.h"
+#include "formats/dada/dada_keys.h"
+#include "formats/series/subbands.h"
+#include "formats/stream/udp_socket.h"
 #include <psrkit/obs.h>
 
 #include <math.h>

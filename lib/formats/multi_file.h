@@ -5,7 +5,7 @@
 #ifndef PSR_FORMATS_MULTI_FILE_H
 #define PSR_FORMATS_MULTI_FILE_H
 
-#include "reader.h"
+#include "formats/spectra/reader.h"
 
 struct psr_format;
 

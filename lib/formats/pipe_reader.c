@@ -1,6 +1,6 @@
 /* Reads spectra from a pipe, in the format that its first bytes tell. */
-#include "dada_keys.h"
-#include "spectra_reader.h"
+#include "formats/dada/dada_keys.h"
+#include "formats/spectra/spectra_reader.h"
 
 #include <ctype.h>
 

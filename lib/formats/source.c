@@ -1,12 +1,12 @@
 /* Returns the spectra of any input as blocks, with gaps between files or rows filled. */
 #include "base/copy_desc.h"
 #include "base/path.h"
+#include "formats/spectra/unpack.h"
 #include "multi_file.h"
-#include "unpack.h"
 
 #include "base/obs_internal.h"
 #include "base/tool.h"
-#include "formats/source_internal.h"
+#include "formats/spectra/source_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* fuzz_baseband: any bytes given as voltages of one telescope are read to their end, or to a clear
  * error. */
-#include "signal/spectra.h"
+#include "dsp/channels/spectra.h"
 
 #include "fuzz_file.h"
 

@@ -1,8 +1,8 @@
 /* fuzz_dada: any text given as a DADA header, of voltages and of spectra.  What is accepted must be usable, and the keys
  * that are kept must be part of it. */
 #include "base/obs_internal.h"
-#include "formats/dada_internal.h"
-#include "formats/source_internal.h"
+#include "formats/dada/dada_internal.h"
+#include "formats/spectra/source_internal.h"
 
 #include <psrkit/experimental/dada.h>
 #include <psrkit/experimental/source.h>

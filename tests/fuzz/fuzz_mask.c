@@ -1,6 +1,6 @@
 /* fuzz_mask: any bytes given as an rfifind mask, and again as its statistics, give a mask that can
  * be used or a clear error. */
-#include "signal/clean_internal.h"
+#include "rfi/rules/clean_internal.h"
 
 #include <psrkit/experimental/clean.h>
 

@@ -1,5 +1,5 @@
 /* fuzz_plan.c: any text given to the plan parser gives lines in range or a clear error. */
-#include "base/ddplan_internal.h"
+#include "plan/ddplan_internal.h"
 
 #include <psrkit/ddplan.h>
 

@@ -2,7 +2,7 @@
  * error. */
 #include <psrkit/experimental/dada.h>
 
-#include "formats/dada_internal.h"
+#include "formats/dada/dada_internal.h"
 #include "fuzz_file.h"
 
 enum { MOST_BYTES = 1 << 20 };

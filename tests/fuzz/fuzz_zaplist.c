@@ -1,6 +1,6 @@
 /* fuzz_zaplist: any bytes give a list of birdies that covers bins of a spectrum, or a clear error.
  */
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 
 #include <psrkit/series.h>
 

@@ -1,8 +1,8 @@
 /* Speed of the matched search on a CUDA device: spectra of 2.34 M bins (600 s at 128 us) of noise,
  * a pair at a time; beside what the device does at most. */
 #include "bench_cuda.h"
-#include "search/matched/accel_cuda.h"
 #include "search/matched/accel_plan.h"
+#include "search/matched/cuda/accel_cuda.h"
 
 #include <psrkit/experimental/accelsearch.h>
 #include <psrkit/signif.h>

@@ -6,7 +6,7 @@
  * pinned memory.  Times are medians from block to block: of beams alone, of dedispersion alone, and of both
  * with two buffers of rows.  Beside them is how fast the device copies from the host. */
 #include "../bench_beams.h"
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "beam/beam_internal.h"
 #include "bench_cuda.h"
 #include "search/dedisp/dedisp_internal.h"

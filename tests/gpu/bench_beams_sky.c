@@ -6,7 +6,7 @@
  * beams went through a second, which bursts were found in their beams, and what else was above
  * threshold.  Exit status: 1 if a burst was not found in its beam, or something in another. */
 #include "../bench_beams.h"
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "beam_peaks.h"
 #include "bench_cuda.h"
 #include "search/dedisp/dedisp_internal.h"

@@ -9,7 +9,7 @@
  * Every sum is one of those that the naive formula gives with the plan's delays: some are checked.
  *
  *   bench_dedisp_cuda [WORK [CHANNELS]] */
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "bench_cuda.h"
 #include "search/dedisp/dedisp_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"

@@ -2,7 +2,7 @@
  * no channel, in some, and sparks in all. */
 #include "../tap.h"
 
-#include "search/dedisp/mask_correction.h"
+#include "search/dedisp/mask/mask_correction.h"
 
 #include <cuda_runtime_api.h>
 #include <psrkit/ddplan.h>

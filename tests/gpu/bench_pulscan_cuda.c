@@ -4,9 +4,9 @@
  * .dat files in the system's cache to candidates. */
 #include "../scratch.h"
 #include "bench_cuda.h"
-#include "search/pulscan/pulscan_cuda.h"
+#include "fake/fake_internal.h"
+#include "search/pulscan/cuda/pulscan_cuda.h"
 #include "search/pulscan/pulscan_internal.h"
-#include "signal/fake_internal.h"
 
 #include <math.h>
 #include <psrkit/device.h>

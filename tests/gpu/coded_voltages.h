@@ -3,7 +3,7 @@
 #define PSR_TESTS_GPU_CODED_VOLTAGES_H
 
 #include "../tap.h"
-#include "signal/spectra.h"
+#include "dsp/channels/spectra.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * hold.  PSRKIT_TEST_COUNT says how many random searches there are. */
 #include "../accel_truth.h"
 #include "accel_fft_host.h"
-#include "search/matched/accel_cuda.h"
+#include "run/fourier/accelsearch_internal.h"
 #include "search/matched/accel_plan.h"
-#include "search/matched/accelsearch_internal.h"
+#include "search/matched/cuda/accel_cuda.h"
 
 #include <psrkit/device.h>
 #include <psrkit/experimental/accelsearch.h>

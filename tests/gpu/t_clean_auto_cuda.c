@@ -1,8 +1,8 @@
 /* Automatic cleaning on a CUDA device: every byte, cell and count as on the CPU, however the stream is cut. */
 #include "../tap.h"
 
-#include "formats/unpack.h"
-#include "signal/clean_auto_internal.h"
+#include "formats/spectra/unpack.h"
+#include "rfi/auto/clean_auto_internal.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>

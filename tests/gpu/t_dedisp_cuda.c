@@ -5,8 +5,8 @@
 #include <psrkit/experimental/dedisp.h>
 
 #include "../tap.h"
-#include "base/device_internal.h"
-#include "search/dedisp/dedisp_cuda.h"
+#include "base/device/device_internal.h"
+#include "search/dedisp/cuda/dedisp_cuda.h"
 #include "search/dedisp/dedisp_internal.h"
 #include <cuda_runtime_api.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * the host, however the stream is cut and the series are dealt out. */
 #include "../tap.h"
 
-#include "base/device_internal.h"
-#include "search/dedisp/mask_correction.h"
+#include "base/device/device_internal.h"
+#include "search/dedisp/mask/mask_correction.h"
 
 #include <cuda_runtime_api.h>
 #include <psrkit/ddplan.h>

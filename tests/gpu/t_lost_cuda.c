@@ -4,7 +4,7 @@
  * With LOST_DEVICE 1 (t_lost_pair_cuda) it is the second of two that share the trials; where that is
  * played, it is the one that is named, and the first goes on (see pair.h). */
 #include "../tap.h"
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "lost.h"
 #include "pair.h"
 #include "search/dedisp/dedisp_internal.h"

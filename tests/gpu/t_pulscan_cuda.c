@@ -1,6 +1,6 @@
 /* pulscan of spectra on a CUDA device against the CPU: the same hits to the bit. */
 #include "pulscan_run.h"
-#include "search/pulscan/pulscan_cuda.h"
+#include "search/pulscan/cuda/pulscan_cuda.h"
 
 #include <psrkit/device.h>
 

@@ -1,6 +1,6 @@
 /* pulscan of series on a CUDA device: their bins against a transform in double precision, their hits
  * against the boxes of these bins as the CPU sums them, to the bit. */
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 #include "pulscan_run.h"
 #include "search/pulscan/pulscan_cpu.h"
 #include "search/pulscan/pulscan_internal.h"

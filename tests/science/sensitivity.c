@@ -7,8 +7,8 @@
  * one noise spectrum in a hundred beats anywhere; so both searches have the same false alarms,
  * whatever they call sigma.  The observation is 600 s of 128 us; the band of 1024 channels is one
  * channel here, of the same signal to noise, whose dispersion smears as one of the 1024 does. */
-#include "formats/series_internal.h"
-#include "signal/fake_internal.h"
+#include "fake/fake_internal.h"
+#include "formats/series/series_internal.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/experimental/pulscan.h>

@@ -9,7 +9,7 @@
  * t_dedisp_tree show that the plans sum so to the bit.  A burst is flat and smeared by the dispersion
  * within each channel; it begins anywhere between samples and trials, at DMs that are uniform in
  * logarithm. */
-#include "base/ddplan_internal.h"
+#include "plan/ddplan_internal.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/experimental/dedisp.h>

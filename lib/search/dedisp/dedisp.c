@@ -2,10 +2,10 @@
 #include "dedisp_backend.h"
 
 #include "base/copy_desc.h"
-#include "base/ddplan_internal.h"
 #include "base/memory.h"
-#include "base/threads.h"
-#include "formats/unpack.h"
+#include "base/threads/threads.h"
+#include "formats/spectra/unpack.h"
+#include "plan/ddplan_internal.h"
 #include "search/dedisp/dedisp_internal.h"
 
 #include <psrkit/ddplan.h>

@@ -1,8 +1,8 @@
 /* Checks the description of a dedispersion plan. */
 #include "dedisp_backend.h"
 
-#include "base/threads.h"
-#include "formats/unpack.h"
+#include "base/threads/threads.h"
+#include "formats/spectra/unpack.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Orders the kept channels of a plan, and computes the delay of each at every trial. */
-#include "base/ddplan_internal.h"
 #include "dedisp_backend.h"
+#include "plan/ddplan_internal.h"
 
 #include <psrkit/ddplan.h>
 

@@ -2,11 +2,11 @@
 #include "dedisp_multi.h"
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/threads/threads.h"
 #include "dedisp_backend.h"
-#include "formats/unpack.h"
+#include "dsp/timesum.h"
+#include "formats/spectra/unpack.h"
 #include "search/dedisp/dedisp_internal.h"
-#include "signal/timesum.h"
 
 #include <math.h>
 #include <stdlib.h>

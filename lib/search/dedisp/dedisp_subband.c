@@ -2,10 +2,10 @@
 #include "base/tool.h"
 #include <psrkit/ddplan.h>
 
-#include "base/threads.h"
+#include "base/threads/threads.h"
 #include "dedisp_subband.h"
-#include "formats/unpack.h"
-#include "signal/block_sums.h"
+#include "dsp/block_sums.h"
+#include "formats/spectra/unpack.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

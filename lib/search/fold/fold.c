@@ -5,9 +5,9 @@
 #include "fold_replaced.h"
 
 #include "base/copy_desc.h"
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/threads/threads.h"
 #include "search/fold/fold_internal.h"
 #include <psrkit/device.h>
 

@@ -1,7 +1,7 @@
 /* Folds one block of a slice: sub-bands are summed, turned into rows, and added to phase bins. */
 #include "fold_replaced.h"
 
-#include "base/clones.h"
+#include "base/threads/clones.h"
 
 #include <math.h>
 #include <string.h>

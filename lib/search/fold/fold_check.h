@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_FOLD_CHECK_H
 #define PSR_SEARCH_FOLD_CHECK_H
 
-#include "formats/unpack.h"
+#include "formats/spectra/unpack.h"
 #include <psrkit/experimental/fold.h>
 
 /* Status: PSR_EINVAL, PSR_EUNSUPPORTED */

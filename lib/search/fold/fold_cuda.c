@@ -4,8 +4,8 @@
  * folds, the host lists the blocks of the next ones, and reads the next window. */
 #include "fold_device.h"
 
-#include "base/cuda_call.h"
-#include "base/device_internal.h"
+#include "base/device/cuda_call.h"
+#include "base/device/device_internal.h"
 #include "fold_lists.h"
 
 #include <stdlib.h>

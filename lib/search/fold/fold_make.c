@@ -3,7 +3,7 @@
 #include "fold_device.h"
 #include "fold_plan.h"
 
-#include "base/device_internal.h"
+#include "base/device/device_internal.h"
 #include "base/memory.h"
 #include <psrkit/device.h>
 

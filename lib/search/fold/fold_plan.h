@@ -3,9 +3,9 @@
 #ifndef PSR_SEARCH_FOLD_PLAN_H
 #define PSR_SEARCH_FOLD_PLAN_H
 
-#include "fold_rows_kernel.h"
+#include "dsp/channels/cornerturn.h"
 #include "fold_runs.h"
-#include "signal/cornerturn.h"
+#include "search/fold/kernels/fold_rows_kernel.h"
 
 /* A candidate's results and delays, and how its next block is folded. */
 struct psr_fold_cube {
@@ -120,8 +120,8 @@ struct psr_fold_stats psr_fold_make_stats(size_t n, double count, double mean, d
 
 /* Adds what the slice has of the turn that is not complete to the last part that was folded.
  * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_fold_add_last_turn(const struct psr_fold *f,
-                                                 struct psr_fold_slice *s, psr_err *err);
+PSR_MUST_CHECK psr_status psr_fold_add_last_turn(const struct psr_fold *f, struct psr_fold_slice *s,
+                                                 psr_err *err);
 
 /* Makes cubes, slices, scratch and window of f->d. */
 PSR_MUST_CHECK psr_status psr_fold_make(struct psr_fold *f, psr_err *err);

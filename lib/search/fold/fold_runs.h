@@ -3,7 +3,7 @@
 #define PSR_SEARCH_FOLD_RUNS_H
 
 #include "fold_phase.h"
-#include "fold_rows_kernel.h"
+#include "search/fold/kernels/fold_rows_kernel.h"
 
 /* Of one candidate; the clock and the spread last from block to block. */
 struct psr_fold_runs {

@@ -1,5 +1,5 @@
 /* The sums of one DM's parts, rounded, and the trials that their bound does not exclude. */
-#include "fold_sum_kernel.h"
+#include "search/fold/kernels/fold_sum_kernel.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #ifndef PSR_SEARCH_MATCHED_ACCEL_BACKEND_H
 #define PSR_SEARCH_MATCHED_ACCEL_BACKEND_H
 
-#include "accel_normalise.h"
-#include "template_bank.h"
+#include "search/matched/response/accel_normalise.h"
+#include "search/matched/response/template_bank.h"
 
 /* Spectra to search, or series where the backend transforms: norm[i] is free to measure spectrum i,
  * and is needed afterwards; hits[i] gets the best place of every cell and stage that has one above

@@ -1,7 +1,7 @@
 /* Checks the description of a matched search. */
 #include "accel_plan.h"
 
-#include "base/threads.h"
+#include "base/threads/threads.h"
 
 #include <math.h>
 

@@ -8,8 +8,8 @@
 #ifndef PSR_SEARCH_MATCHED_ACCEL_LINES_H
 #define PSR_SEARCH_MATCHED_ACCEL_LINES_H
 
-#include "accel_normalise.h"
-#include "template_bank.h"
+#include "search/matched/response/accel_normalise.h"
+#include "search/matched/response/template_bank.h"
 
 struct psr_accel_lines;
 

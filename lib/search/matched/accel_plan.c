@@ -1,12 +1,12 @@
 /* Derives ranges, trials and thresholds of a search from its description. */
 #include "accel_plan.h"
 #include "peaks.h"
-#include "template_bank.h"
-#include "template_plans.h"
+#include "search/matched/response/template_bank.h"
+#include "search/matched/response/template_plans.h"
 
 #include "base/memory.h"
-#include "base/threads.h"
-#include "search/spans.h"
+#include "base/threads/threads.h"
+#include "stats/spans.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_MATCHED_ACCEL_PLAN_H
 #define PSR_SEARCH_MATCHED_ACCEL_PLAN_H
 
-#include "accel_search.h"
+#include "search/matched/response/accel_search.h"
 
 /* Status: PSR_EINVAL naming field, value and limit */
 PSR_MUST_CHECK psr_status psr_accelsearch_check(const struct psr_accelsearch_desc *d, psr_err *err);

@@ -1,6 +1,6 @@
 /* Transforms the series of a batch on the host. */
 #include "accel_series.h"
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_MATCHED_ACCEL_SERIES_H
 #define PSR_SEARCH_MATCHED_ACCEL_SERIES_H
 
-#include "accel_search.h"
+#include "search/matched/response/accel_search.h"
 
 /* Given:    in [n], finite series
  * Returned: in: x is spectrum, photons what bin 0 was before red noise was taken out

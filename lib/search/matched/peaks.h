@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_MATCHED_PEAKS_H
 #define PSR_SEARCH_MATCHED_PEAKS_H
 
-#include "accel_search.h"
+#include "search/matched/response/accel_search.h"
 
 /* Bins: of two candidates nearer than this only one is kept. */
 #define PSR_ACCEL_CLOSEST 15.0

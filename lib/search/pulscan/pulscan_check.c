@@ -1,7 +1,7 @@
 /* Checks the description of a boxcar search. */
 #include "pulscan_search.h"
 
-#include "base/threads.h"
+#include "base/threads/threads.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
 #include "pulscan_cpu.h"
 #include "pulscan_series.h"
 
-#include "base/clones.h"
-#include "base/threads.h"
+#include "base/threads/clones.h"
+#include "base/threads/threads.h"
 
 #include <stdlib.h>
 #include <string.h>

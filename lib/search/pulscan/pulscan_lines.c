@@ -2,7 +2,7 @@
 #include "pulscan_lines.h"
 
 #include "base/tool.h"
-#include "search/matched/accel_internal.h"
+#include "search/matched/response/accel_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

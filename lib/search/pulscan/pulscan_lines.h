@@ -9,7 +9,7 @@
 
 #include "pulscan_search.h"
 
-#include "search/matched/line_response.h"
+#include "search/matched/response/line_response.h"
 
 /* Bins to both sides of a line in which its response is known. */
 enum { PSR_PULSCAN_LINE_REACH = 192 };

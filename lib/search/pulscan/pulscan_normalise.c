@@ -1,9 +1,9 @@
 /* Computes normalised powers of a spectrum on the CPU. */
 #include "pulscan_backend.h"
 
-#include "base/clones.h"
-#include "base/quantile.h"
-#include "base/threads.h"
+#include "base/threads/clones.h"
+#include "base/threads/threads.h"
+#include "stats/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Computes blocks, widths and power thresholds of a search from its description. */
 #include "pulscan_search.h"
-#include "search/spans.h"
+#include "stats/spans.h"
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/threads/threads.h"
 
 #include <math.h>
 #include <stdlib.h>

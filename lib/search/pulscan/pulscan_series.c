@@ -1,6 +1,6 @@
 /* Transforms a batch of series to spectra on the CPU. */
 #include "pulscan_series.h"
-#include "formats/series_internal.h"
+#include "formats/series/series_internal.h"
 
 #include <psrkit/series.h>
 

@@ -1,8 +1,8 @@
 /* Converts between the power of a box and its sigma. */
 #include "pulscan_significance.h"
 
-#include "signal/redden.h"
-#include "signal/signif_core.h"
+#include "dsp/redden.h"
+#include "stats/signif_core.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * was answered with yes, every width. */
 #include "pulscan_cpu.h"
 
-#include "base/clones.h"
+#include "base/threads/clones.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "sift_state.h"
 
 #include "base/copy_desc.h"
-#include "base/threads.h"
+#include "base/threads/threads.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Recognises known pulsars: by period or a harmonic of it, DM and position. */
 #include "sift_state.h"
 
-#include "signal/barycentre.h"
+#include "astro/barycentre.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #ifndef PSR_SEARCH_PULSE_H
 #define PSR_SEARCH_PULSE_H
 
-#include "base/clones.h"
+#include "base/threads/clones.h"
 #include "pulse_adapt.h"
 
 #include <psrkit/experimental/singlepulse.h>

@@ -3,8 +3,8 @@
 
 #include "base/copy_desc.h"
 #include "pulse_spectrum.h"
-#include "search/band_share.h"
 #include "search/singlepulse/singlepulse_internal.h"
+#include "stats/band_share.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

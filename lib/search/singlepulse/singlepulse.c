@@ -2,7 +2,7 @@
 #include "singlepulse_plan.h"
 
 #include "base/copy_desc.h"
-#include "base/threads.h"
+#include "base/threads/threads.h"
 
 #include "base/tool.h"
 #include "search/singlepulse/singlepulse_internal.h"

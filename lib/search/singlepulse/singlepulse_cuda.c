@@ -4,7 +4,7 @@
  * many pieces are loud is known, and they are fetched, when the next push begins. */
 #include "pulse_device.h"
 
-#include "base/cuda_call.h"
+#include "base/device/cuda_call.h"
 
 #include <singlepulse_kernels.h>
 #include <stdlib.h>

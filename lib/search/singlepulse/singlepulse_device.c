@@ -2,7 +2,7 @@
  * them is settled here. */
 #include "singlepulse_plan.h"
 
-#include "base/threads.h"
+#include "base/threads/threads.h"
 #include "search/singlepulse/singlepulse_internal.h"
 
 #include <config.h>

@@ -1,0 +1,67 @@
+/* Reads which devices a command line asks for. */
+#include "device_backend.h"
+
+#include "base/tool.h"
+#include "device_internal.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NUMBER_MAX = 1023 };
+
+static psr_status parse_number(const char *text, int *device, psr_err *err)
+{
+    int64_t number = 0;
+    psr_status st = psr_parse_int("-device", text, 0, NUMBER_MAX, &number, err);
+    *device = (int)number;
+    return st;
+}
+
+/* Kind of a device, and its number within the kind.  If no kind was built in, the plan reports it. */
+static const char *name_kind(int device, int *number)
+{
+    const struct psr_device_ops *kind = psr_device_kind(device, number);
+    return kind ? kind->name : "cuda";
+}
+
+psr_status psr_device_choose(const char *text, const char **backend, int *device, psr_err *err)
+{
+    *backend = text;
+    *device = 0;
+    if (!isdigit((unsigned char)text[0]))
+        return PSR_OK;
+    psr_status st = parse_number(text, device, err);
+    *backend = name_kind(*device, device);
+    return st;
+}
+
+static psr_status choose_all(struct psr_device_choice *c, psr_err *err)
+{
+    int n = psr_device_count(err), first;
+    c->backend = name_kind(0, &first);
+    for (; (int)c->ndevice < n && c->ndevice < PSR_DEVICES_MAX; c->ndevice++)
+        c->devices[c->ndevice] = (int)c->ndevice;
+    return n ? PSR_OK : PSR_EDEVICE;
+}
+
+psr_status psr_devices_choose(struct psr_device_choice *c, const char *text, psr_err *err)
+{
+    int first;
+    *c = (struct psr_device_choice){.backend = name_kind(0, &first)};
+    if (!strcmp(text, "all"))
+        return choose_all(c, err);
+    if (!strchr(text, ','))
+        return psr_device_choose(text, &c->backend, &c->device, err);
+    psr_status st = PSR_OK;
+    for (const char *at = text; st == PSR_OK && at; at = strchr(at, ',')) {
+        char number[16];
+        at += *at == ',';
+        snprintf(number, sizeof number, "%.*s", (int)strcspn(at, ","), at);
+        if (c->ndevice == PSR_DEVICES_MAX)
+            return psr_fail_field(err, PSR_EINVAL, "device", "-device: more than %d devices",
+                                  PSR_DEVICES_MAX);
+        st = parse_number(number, &c->devices[c->ndevice++], err);
+    }
+    return st;
+}

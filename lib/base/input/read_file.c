@@ -1,0 +1,66 @@
+/* Reads a whole small file into memory, up to a limit. */
+#include "read_file.h"
+
+#include "base/path.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Rejects a file that is too large before it is read, if its size is known.
+ * Returned: *room   for all of it, if its size is known */
+static psr_status check_size(FILE *f, const char *name, size_t most, size_t *room, psr_err *err)
+{
+    struct stat st;
+    *room = 1 << 14;
+    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
+        return PSR_OK;
+    if (st.st_size > (int64_t)most)
+        return psr_fail(err, PSR_EFORMAT, "%s: %lld bytes, beyond %zu bytes", name,
+                        (long long)st.st_size, most);
+    *room = (size_t)st.st_size + 1;
+    return PSR_OK;
+}
+
+/* Reads on until the end of f or one byte more than most. */
+static psr_status read_all(FILE *f, const char *name, size_t most, char **text, size_t *n,
+                           psr_err *err)
+{
+    size_t room;
+    psr_status st = check_size(f, name, most, &room, err);
+    for (bool more = true; more && !st; room *= 2) {
+        char *grown = realloc(*text, room + 1);
+        if (!grown)
+            return psr_fail_nomem(err, name, (double)room);
+        *text = grown;
+        *n += fread(*text + *n, 1, room - *n, f);
+        more = *n == room;
+        if (ferror(f))
+            st = psr_fail_errno(err, "%s: cannot read", name);
+        else if (*n > most)
+            st = psr_fail(err, PSR_EFORMAT, "%s: beyond %zu bytes", name, most);
+    }
+    if (!st)
+        (*text)[*n] = 0;
+    return st;
+}
+
+psr_status psr_read_file(const char *path, size_t most, char **text, size_t *n, psr_err *err)
+{
+    const char *name = psr_path_called(path);
+    FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+    *text = NULL;
+    *n = 0;
+    if (!f)
+        return psr_fail_errno(err, "%s", name);
+    psr_status st = read_all(f, name, most, text, n, err);
+    if (f != stdin)
+        fclose(f);
+    if (st) {
+        free(*text);
+        *text = NULL;
+    }
+    return st;
+}

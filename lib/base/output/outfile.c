@@ -1,0 +1,447 @@
+/* Writes output files under temporary names, so that they appear complete or not at all. */
+#include "outfile_steps.h"
+
+#include "base/c_locale.h"
+#include "base/input/dada_ring.h"
+#include "base/path.h"
+#include "outfile_internal.h"
+#include "part_name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    BUFFER_BYTES = 64 << 10,
+    SUFFIX_CHARS = PSR_PART_LETTERS,
+    MAX_TRIES = 100,
+    NAME_BYTES = 255, /* where the file system does not say */
+};
+
+static const char part[] = PSR_PART;
+
+struct psr_outfile {
+    char *name;   /* as the caller gave it, for messages */
+    char *target; /* the name to take; that of name */
+    char *temp;   /* NULL where written in place, and once it has its name */
+    bool absent;  /* nothing bore the name of target when that was looked at last */
+    bool special; /* written in place: there is nothing to rename or remove */
+    int fd;       /* -1 while parked */
+    bool parked;  /* the descriptor is held during writes only */
+    int failure;  /* errno of the first failed write: what is on disk can no longer be trusted */
+    int64_t size; /* bytes taken so far */
+    unsigned char *buffer;
+    size_t used, room;
+    psr_dada_ring *ring; /* behind the descriptor; NULL: none */
+};
+
+static void free_file(psr_outfile *f)
+{
+    free(f->name);
+    free(f->temp);
+    free(f->buffer);
+    free(f);
+}
+
+static psr_status fail_file(psr_outfile *f, const char *action, psr_err *err)
+{
+    if (!f->failure)
+        f->failure = errno;
+    errno = f->failure;
+    return psr_fail_errno(err, "%s: cannot %s", f->name, action);
+}
+
+/* Waits if a full pipe or terminal is non-blocking.  Nobody may ever read a ring: a signal ends the wait for it. */
+static bool write_all(int fd, bool interruptible, const unsigned char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, bytes, n);
+        const bool interrupted = done < 0 ? errno == EINTR : (size_t)done < n;
+        if (interrupted && interruptible) {
+            errno = EINTR;
+            return false;
+        }
+        if (done >= 0) {
+            bytes += done;
+            n -= (size_t)done;
+        } else if (errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* close is not repeated on EINTR: the descriptor is gone then, and may be another thread's. */
+static bool close_fd(psr_outfile *f)
+{
+    int fd = f->fd;
+    f->fd = -1;
+    return close(fd) == 0 || errno == EINTR;
+}
+
+/* Waits for the ring behind the descriptor, until it has all, or only as long as it must. */
+static psr_status end_ring(psr_outfile *f, bool all, psr_err *err)
+{
+    psr_dada_ring *ring = f->ring;
+    f->ring = NULL;
+    if (f->fd >= 0)
+        (void)close_fd(f);
+    return psr_dada_ring_finish(ring, all, err);
+}
+
+/* A ring that takes no more says why. */
+static psr_status fail_ring(psr_outfile *f, psr_err *err)
+{
+    f->failure = EPIPE;
+    const psr_status st = end_ring(f, false, err);
+    return st ? st : fail_file(f, "write", err);
+}
+
+/* Sends bytes to the system, opening and closing a parked file around it. */
+static psr_status push_bytes(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
+{
+    if (f->fd < 0) {
+        f->fd = open(f->temp, O_WRONLY | O_APPEND | O_CLOEXEC);
+        if (f->fd < 0)
+            return fail_file(f, "open its temporary file again", err);
+    }
+    if (!write_all(f->fd, f->ring, bytes, n))
+        return f->ring ? fail_ring(f, err) : fail_file(f, "write", err);
+    if (f->parked && !close_fd(f))
+        return fail_file(f, "write", err);
+    return PSR_OK;
+}
+
+static psr_status flush_buffer(psr_outfile *f, psr_err *err)
+{
+    if (f->failure)
+        return fail_file(f, "write", err);
+    if (!f->used)
+        return PSR_OK;
+    psr_status st = push_bytes(f, f->buffer, f->used, err);
+    f->used = 0;
+    return st;
+}
+
+/* Keeps the file open unless descriptors are scarce.  A new descriptor is the lowest free one, so
+ * its number shows how many the process uses. */
+static void spare_descriptors(psr_outfile *f)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    rlim_t reserve = limit.rlim_cur / 4 > 32 ? limit.rlim_cur / 4 : 32;
+    if ((rlim_t)f->fd + reserve < limit.rlim_cur)
+        return;
+    close_fd(f);
+    f->parked = true;
+}
+
+static psr_status open_temp(psr_outfile *f, psr_err *err)
+{
+    size_t stem = strlen(f->target) + sizeof part - 1;
+    f->temp = calloc(stem + SUFFIX_CHARS + 1, 1);
+    if (!f->temp)
+        return psr_fail_nomem(err, f->name, (double)stem);
+    strcat(strcpy(f->temp, f->target), part);
+    for (int i = 0; i < MAX_TRIES && f->fd < 0; i++) {
+        psr_part_suffix(f->temp + stem);
+        f->fd = open(f->temp, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (f->fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (f->fd < 0) {
+        psr_status st = psr_fail_errno(err, "%s: cannot create %s", f->name, f->temp);
+        free(f->temp);
+        f->temp = NULL;
+        return st;
+    }
+    spare_descriptors(f);
+    return PSR_OK;
+}
+
+/* Finds the file to be replaced.
+ * Given:    there   false if nothing bears its name
+ * Returned: *special, whether target is to be opened as it is; *exists, else, whether it is there
+ */
+static psr_status find_target(psr_outfile *f, bool there, bool *special, bool *exists, psr_err *err)
+{
+    struct stat st;
+    f->target = f->name;
+    *special = psr_path_is_descriptor(f->target);
+    *exists = false;
+    if (*special || !there)
+        return PSR_OK;
+    *exists = stat(f->target, &st) == 0;
+    if (!*exists && errno == ELOOP)
+        return fail_file(f, "follow the link", err);
+    *special = *exists && !S_ISREG(st.st_mode);
+    return PSR_OK;
+}
+
+static psr_status open_target(psr_outfile *f, bool there, psr_err *err)
+{
+    bool exists;
+    psr_status st = find_target(f, there, &f->special, &exists, err);
+    if (st)
+        return st;
+    if (psr_dada_ring_is_name(f->target))
+        return psr_dada_ring_write(&f->ring, &f->fd, f->target, err);
+    if (f->special) {
+        f->fd = open(f->target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
+    }
+    /* A rename would replace a write-protected file without asking. */
+    if (exists && access(f->target, W_OK))
+        return fail_file(f, "write", err);
+    return open_temp(f, err);
+}
+
+/* A copy of the descriptor can be closed, and errors of closing seen, like any other's. */
+static psr_status open_stdout(psr_outfile *f, psr_err *err)
+{
+    f->special = true;
+    f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
+}
+
+/* Returned: the longest file name, in bytes, in the folder of path, whose length is given. */
+static size_t longest_name(const char *path, size_t folder)
+{
+    char name[PATH_MAX] = ".";
+    if (folder)
+        snprintf(name, sizeof name, "%.*s", (int)folder, path);
+    long most = pathconf(name, _PC_NAME_MAX);
+    return most > 0 ? (size_t)most : NAME_BYTES;
+}
+
+psr_status psr_outfile_check_length(const char *path, psr_err *err)
+{
+    const size_t more = sizeof part - 1 + SUFFIX_CHARS, n = strlen(path);
+    const size_t folder = (size_t)(psr_path_file(path) - path);
+    if (!n)
+        return psr_fail(err, PSR_EIO, "the name of an output file is empty");
+    if (n + more >= PATH_MAX)
+        return psr_fail(err, PSR_EIO, "%.80s...: a path of %zu bytes, at most %zu fit", path, n,
+                        PATH_MAX - 1 - more);
+    if (psr_path_is_descriptor(path) || n - folder + more <= longest_name(path, folder))
+        return PSR_OK;
+    return psr_fail(err, PSR_EIO,
+                    "%.80s...: a name of %zu bytes; at most %zu fit, as files have %s and %d "
+                    "letters more while they are written",
+                    path + folder, n - folder, longest_name(path, folder) - more, part,
+                    SUFFIX_CHARS);
+}
+
+/* Following it would replace its target, bypassing the system's protection against others' links.
+ * Returned: *there, false if nothing bears the name: thousands of files are created at once, and each
+ *           question to the system counts */
+static psr_status check_link(const char *path, bool *there, psr_err *err)
+{
+    char to[PATH_MAX];
+    struct stat st;
+    const bool found = lstat(path, &st) == 0;
+    *there = found || errno != ENOENT;
+    if (!found || !S_ISLNK(st.st_mode))
+        return PSR_OK;
+    if (stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno == ELOOP)
+        return PSR_OK; /* opening it will say what is wrong */
+    ssize_t n = readlink(path, to, sizeof to - 1);
+    to[n > 0 ? n : 0] = '\0';
+    return psr_fail(err, PSR_EIO,
+                    "%.200s: is a link, and what it leads to would be lost: remove it, or name "
+                    "%.200s",
+                    path, to);
+}
+
+static psr_status check_path(const char *path, bool *there, psr_err *err)
+{
+    *there = true;
+    if (psr_path_is_descriptor(path))
+        return PSR_OK;
+    psr_status st = psr_outfile_check_length(path, err);
+    return st ? st : check_link(path, there, err);
+}
+
+psr_status psr_outfile_check_path(const char *path, psr_err *err)
+{
+    bool there;
+    return check_path(path, &there, err);
+}
+
+psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err)
+{
+    bool to_stdout = !strcmp(path, "-"), there = true;
+    *out = NULL;
+    psr_status known = to_stdout ? PSR_OK : check_path(path, &there, err);
+    if (known)
+        return known;
+    psr_outfile *f = calloc(1, sizeof *f);
+    if (!f)
+        return psr_fail_nomem(err, path, sizeof *f);
+    f->fd = -1;
+    f->room = BUFFER_BYTES;
+    f->name = strdup(to_stdout ? "standard output" : path);
+    psr_status st = !f->name    ? psr_fail_nomem(err, path, (double)strlen(path))
+                    : to_stdout ? open_stdout(f, err)
+                                : open_target(f, there, err);
+    if (st)
+        psr_outfile_abort(f);
+    else
+        *out = f;
+    return st;
+}
+
+void psr_outfile_buffer(psr_outfile *f, size_t bytes)
+{
+    if (!f->buffer)
+        f->room = bytes;
+}
+
+int64_t psr_outfile_size(const psr_outfile *f)
+{
+    return f->size;
+}
+
+psr_status psr_outfile_write(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
+{
+    psr_status st = f->used + n <= f->room && !f->failure ? PSR_OK : flush_buffer(f, err);
+    if (st || !n)
+        return st;
+    if (n < f->room && !f->buffer)
+        f->buffer = malloc(f->room); /* without a buffer it is slower, no more */
+    if (n < f->room && f->buffer) {
+        memcpy(f->buffer + f->used, bytes, n);
+        f->used += n;
+    } else {
+        st = push_bytes(f, bytes, n, err);
+    }
+    if (!st)
+        f->size += (int64_t)n;
+    return st;
+}
+
+psr_status psr_outfile_printf(psr_outfile *f, psr_err *err, const char *fmt, ...)
+{
+    char line[1024], *text = line;
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = psr_c_locale_vsnprintf(line, sizeof line, fmt, ap);
+    if (n >= (int)sizeof line) {
+        text = malloc((size_t)n + 1);
+        if (text)
+            n = psr_c_locale_vsnprintf(text, (size_t)n + 1, fmt, again);
+    }
+    va_end(again);
+    va_end(ap);
+    psr_status st = n < 0 || !text ? psr_fail_nomem(err, f->name, n)
+                                   : psr_outfile_write(f, text, (size_t)n, err);
+    if (text != line)
+        free(text);
+    return st;
+}
+
+psr_status psr_outfile_truncate(psr_outfile *f, int64_t size, psr_err *err)
+{
+    if (!f->temp)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%s: cannot be cut to %lld bytes", f->name,
+                        (long long)size);
+    if (size < 0 || size > f->size)
+        return psr_fail(err, PSR_EINVAL, "%s: cannot cut %lld bytes to %lld", f->name,
+                        (long long)f->size, (long long)size);
+    psr_status st = flush_buffer(f, err);
+    if (st)
+        return st;
+    if (truncate(f->temp, size))
+        return fail_file(f, "cut", err);
+    f->size = size;
+    return PSR_OK;
+}
+
+psr_status psr_outfile_park(psr_outfile *f, psr_err *err)
+{
+    psr_status st = flush_buffer(f, err);
+    free(f->buffer);
+    f->buffer = NULL;
+    if (st || !f->temp)
+        return st;
+    f->parked = true;
+    if (f->fd >= 0 && !close_fd(f))
+        return fail_file(f, "write", err);
+    return PSR_OK;
+}
+
+/* There is no fsync: this guards against killed runs and full disks, of which write, close and
+ * rename tell.  A power cut may lose what was written seconds before it, as with any other program,
+ * and waiting for the disk for each of thousands of files would cost more than the files are worth.
+ */
+psr_status psr_outfile_close(psr_outfile *f, psr_err *err)
+{
+    psr_status st = flush_buffer(f, err);
+    if (!st && f->fd >= 0 && !close_fd(f))
+        st = fail_file(f, "write", err);
+    if (!st && f->ring)
+        st = end_ring(f, true, err);
+    return st;
+}
+
+psr_status psr_outfile_check_target(psr_outfile *f, psr_err *err)
+{
+    struct stat st;
+    const bool found = f->temp && lstat(f->target, &st) == 0;
+    f->absent = f->temp && !found && errno == ENOENT;
+    if (!found || S_ISREG(st.st_mode))
+        return PSR_OK;
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EEXIST;
+    return fail_file(f, "take its name", err);
+}
+
+psr_status psr_outfile_remove_old(psr_outfile *f, psr_err *err)
+{
+    if (f->special || f->absent || unlink(f->target) == 0 || errno == ENOENT)
+        return PSR_OK;
+    return fail_file(f, "replace what bears its name", err);
+}
+
+psr_status psr_outfile_take_name(psr_outfile *f, psr_err *err)
+{
+    if (f->temp && rename(f->temp, f->target))
+        return fail_file(f, "take its name", err);
+    free(f->temp);
+    f->temp = NULL;
+    f->absent = false;
+    return PSR_OK;
+}
+
+psr_status psr_outfile_commit(psr_outfile *f, psr_err *err)
+{
+    psr_status st = psr_outfile_close(f, err);
+    if (!st)
+        st = psr_outfile_take_name(f, err);
+    psr_outfile_abort(f);
+    return st;
+}
+
+void psr_outfile_abort(psr_outfile *f)
+{
+    if (!f)
+        return;
+    if (f->ring)
+        (void)!end_ring(f, false, NULL);
+    if (f->fd >= 0)
+        close(f->fd);
+    if (f->temp)
+        unlink(f->temp);
+    free_file(f);
+}

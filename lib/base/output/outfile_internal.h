@@ -1,0 +1,36 @@
+/* outfile_internal.h: sizes and buffers of output files (private). */
+#ifndef PSR_BASE_OUTPUT_OUTFILE_INTERNAL_H
+#define PSR_BASE_OUTPUT_OUTFILE_INTERNAL_H
+
+#include <psrkit/experimental/outfile.h>
+
+/* Checks that a file of this name can be created later in a run: the name and its longer temporary
+ * form are short enough, and it is not a symbolic link, unless the link leads to something other
+ * than a regular file.  The target of a link may belong to someone else or be expected by others
+ * who follow it.
+ * Status: PSR_EIO with the lengths, or with the link's target; psr_outfile_create returns the same
+ */
+PSR_MUST_CHECK psr_status psr_outfile_check_path(const char *path, psr_err *err);
+
+/* Buffers writes shorter than this into writes of up to this length; default 64 KiB.  Has no effect
+ * once data have been buffered. */
+void psr_outfile_buffer(psr_outfile *f, size_t bytes);
+
+/* Bytes written so far, including buffered ones. */
+int64_t psr_outfile_size(const psr_outfile *f);
+
+/* Truncates the file to size.
+ * Status: PSR_EINVAL if size is not in 0..psr_outfile_size(f); PSR_EUNSUPPORTED for standard output
+ *         and special files; PSR_EIO */
+PSR_MUST_CHECK psr_status psr_outfile_truncate(psr_outfile *f, int64_t size, psr_err *err);
+
+/* As psr_output_group_add, for a file that exists already; the group owns it even if the status is
+ * PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_output_group_take(psr_output_group *g, psr_outfile *file,
+                                                psr_err *err);
+
+/* Marks a file of an earlier run, which this run does not replace, for removal with the others. */
+PSR_MUST_CHECK psr_status psr_output_group_drop(psr_output_group *g, const char *name,
+                                                psr_err *err);
+
+#endif

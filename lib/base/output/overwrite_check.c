@@ -1,0 +1,289 @@
+/* Rejects outputs that are inputs, or each other, by device and inode. */
+#include "base/tool.h"
+#include <psrkit/experimental/outfile.h>
+
+#include "base/input/dada_ring.h"
+#include "base/path.h"
+#include "companions.h"
+#include "outfile_internal.h"
+#include "part_name.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Which file a name stands for. */
+struct identity {
+    uint64_t dev, ino; /* of the file; of its folder where it is not there yet */
+    const char *base;  /* its name in there, or "" */
+};
+
+/* A ring is no file: its key is its number on a device that no file is on. */
+static const uint64_t ring_dev = UINT64_MAX;
+
+struct psr_overwrite_file {
+    uint64_t dev, ino;
+    char *name;
+    const char *of;
+    uint32_t base; /* where in name the identity's begins, or its end */
+    bool input;
+};
+
+enum kind { UNKNOWN, SHARED, ONE_FILE };
+
+/* Several may write to, and read from, a terminal or /dev/null. */
+static enum kind identify(const struct stat *st, struct identity *id)
+{
+    if (!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode) && !S_ISBLK(st->st_mode))
+        return SHARED;
+    *id = (struct identity){st->st_dev, st->st_ino, ""};
+    return ONE_FILE;
+}
+
+/* The folder of path, whose base is given.  Successive names mostly have the same folder. */
+static psr_status find_folder(struct psr_overwrite_check *c, const char *path, const char *base,
+                              enum kind *kind, struct identity *id, psr_err *err)
+{
+    struct stat st;
+    const size_t n = (size_t)(base - path);
+    if (!c->folder || strlen(c->folder) != n || memcmp(c->folder, path, n) != 0) {
+        free(c->folder);
+        c->folder = strndup(path, n);
+        if (!c->folder)
+            return psr_fail_nomem(err, "a file name", (double)n);
+        c->folder_ino = 0;
+        if (stat(n ? c->folder : ".", &st) == 0)
+            c->folder_dev = st.st_dev, c->folder_ino = st.st_ino;
+    }
+    *id = (struct identity){c->folder_dev, c->folder_ino, base};
+    *kind = c->folder_ino ? ONE_FILE : UNKNOWN; /* without a folder there will be no file */
+    return PSR_OK;
+}
+
+static psr_status identify_path(struct psr_overwrite_check *c, const char *path, bool input,
+                                enum kind *kind, struct identity *id, psr_err *err)
+{
+    struct stat st;
+    const bool standard = !strcmp(path, "-");
+    const int fd = input ? STDIN_FILENO : STDOUT_FILENO;
+    *kind = UNKNOWN;
+    if (psr_dada_ring_is_name(path)) {
+        *id = (struct identity){ring_dev, psr_dada_ring_key(path), ""};
+        *kind = ONE_FILE;
+    } else if (standard ? fstat(fd, &st) == 0 : stat(path, &st) == 0)
+        *kind = identify(&st, id);
+    else if (!standard && !input)
+        return find_folder(c, path, psr_path_file(path), kind, id, err);
+    return PSR_OK;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t x)
+{
+    hash = (hash ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static size_t hash_of(const struct psr_overwrite_check *c, const struct identity *id)
+{
+    uint64_t hash = mix(mix(0, id->dev), id->ino);
+    for (const char *at = id->base; *at; at++)
+        hash = mix(hash, (unsigned char)*at);
+    return (size_t)hash & (c->nslot - 1);
+}
+
+static bool is_same(const struct psr_overwrite_file *f, const struct identity *id)
+{
+    return f->dev == id->dev && f->ino == id->ino && !strcmp(f->name + f->base, id->base);
+}
+
+/* Returned: where the file is, or where it would be. */
+static uint32_t *find_slot(const struct psr_overwrite_check *c, const struct identity *id)
+{
+    size_t at = hash_of(c, id);
+    while (c->slot[at] && !is_same(&c->file[c->slot[at] - 1], id))
+        at = (at + 1) & (c->nslot - 1);
+    return &c->slot[at];
+}
+
+/* At most half of the slots are taken. */
+static psr_status make_slots(struct psr_overwrite_check *c, psr_err *err)
+{
+    if (2 * (c->n + 1) <= c->nslot)
+        return PSR_OK;
+    const size_t n = c->nslot ? 2 * c->nslot : 64;
+    uint32_t *slot = calloc(n, sizeof *slot);
+    if (!slot || c->n >= UINT32_MAX / 4) {
+        free(slot);
+        return psr_fail_nomem(err, "the names of files", (double)n * sizeof *slot);
+    }
+    free(c->slot);
+    c->slot = slot;
+    c->nslot = n;
+    for (size_t k = 0; k < c->n; k++) {
+        const struct psr_overwrite_file *f = &c->file[k];
+        *find_slot(c, &(struct identity){f->dev, f->ino, f->name + f->base}) = (uint32_t)k + 1;
+    }
+    return PSR_OK;
+}
+
+static psr_status keep(struct psr_overwrite_check *c, const char *name, const char *of, bool input,
+                       const struct identity *id, psr_err *err)
+{
+    psr_status st = psr_grow(&c->file, &c->room, c->n, sizeof *c->file, "the names of files", err);
+    if (st)
+        return st;
+    char *copy = strdup(name);
+    if (!copy)
+        return psr_fail_nomem(err, "a file name", (double)strlen(name));
+    const size_t base = strlen(name) - strlen(id->base);
+    *find_slot(c, id) = (uint32_t)c->n + 1;
+    c->file[c->n++] =
+        (struct psr_overwrite_file){id->dev, id->ino, copy, of, (uint32_t)base, input};
+    return PSR_OK;
+}
+
+/* --- the rule --------------------------------------------------------------------------------- */
+
+static const char *called(const char *path, bool input)
+{
+    return strcmp(path, "-") ? path : input ? "standard input" : "standard output";
+}
+
+static psr_status fail_overwrite(const char *output, const char *input, psr_err *err)
+{
+    return psr_fail(err, PSR_EIO, "%.200s would be written over %.200s, which is read", output,
+                    input);
+}
+
+static psr_status fail_second_use(const struct psr_overwrite_file *first, const char *output,
+                                  const char *of, psr_err *err)
+{
+    const char *name = called(first->name, false);
+    if (of && first->of && !strcmp(of, first->of))
+        return psr_fail(err, PSR_EIO, "%.300s: given twice", of);
+    if (of && first->of)
+        return psr_fail(err, PSR_EIO, "%.200s would be written of %.200s and of %.200s", output,
+                        first->of, of);
+    if (!strcmp(name, output))
+        return psr_fail(err, PSR_EIO, "%.300s would be written twice", output);
+    return psr_fail(err, PSR_EIO, "%.200s and %.200s are one file, and would both be written", name,
+                    output);
+}
+
+static psr_status check(struct psr_overwrite_check *c, const char *path, const char *of, bool input,
+                        psr_err *err)
+{
+    struct identity id = {0};
+    enum kind kind;
+    psr_status st = identify_path(c, path, input, &kind, &id, err);
+    if (!st && kind == ONE_FILE)
+        st = make_slots(c, err);
+    if (st || kind != ONE_FILE)
+        return st;
+    const uint32_t found = *find_slot(c, &id);
+    const struct psr_overwrite_file *f = found ? &c->file[found - 1] : NULL;
+    const char *name = called(path, input);
+    if (!f)
+        return keep(c, path, of, input, &id, err);
+    if (input)
+        return f->input ? PSR_OK : fail_overwrite(called(f->name, false), name, err);
+    return f->input ? fail_overwrite(name, called(f->name, true), err)
+                    : fail_second_use(f, name, of, err);
+}
+
+static psr_status check_companion(void *ctx, const char *name, psr_err *err)
+{
+    return check(ctx, name, NULL, true, err);
+}
+
+psr_status psr_overwrite_check_input(struct psr_overwrite_check *c, const char *path, psr_err *err)
+{
+    if (!path)
+        return PSR_OK;
+    psr_status st = check(c, path, NULL, true, err);
+    const bool file = strcmp(path, "-") != 0 && !psr_dada_ring_is_name(path);
+    return st || !file ? st : psr_each_companion(path, check_companion, c, err);
+}
+
+static void forget_parts(struct psr_overwrite_check *c)
+{
+    for (size_t k = 0; k < c->npart; k++)
+        free(c->part[k]);
+    free(c->part_folder);
+    c->npart = 0;
+    c->part_folder = NULL;
+}
+
+/* Names of files that are, or were, being written in a folder.  What cannot be read is not removed. */
+static void list_parts(struct psr_overwrite_check *c, const char *path, size_t n)
+{
+    struct dirent *e;
+    forget_parts(c);
+    c->part_folder = strndup(path, n);
+    DIR *d = c->part_folder ? opendir(n ? c->part_folder : ".") : NULL;
+    while (d && (e = readdir(d))) {
+        char *name = strstr(e->d_name, PSR_PART) ? strdup(e->d_name) : NULL;
+        if (name && psr_grow(&c->part, &c->part_room, c->npart, sizeof *c->part, "names", NULL))
+            free(name);
+        else if (name)
+            c->part[c->npart++] = name;
+    }
+    if (d)
+        closedir(d);
+}
+
+static void remove_leftovers(struct psr_overwrite_check *c, const char *path)
+{
+    const char *base = psr_path_file(path);
+    const size_t n = (size_t)(base - path), length = strlen(base);
+    const size_t tail = strlen(PSR_PART) + PSR_PART_LETTERS;
+    if (!c->part_folder || strlen(c->part_folder) != n || memcmp(c->part_folder, path, n) != 0)
+        list_parts(c, path, n);
+    for (size_t k = 0; k < c->npart; k++) {
+        char *name = NULL;
+        if (strncmp(c->part[k], base, length) != 0 || strlen(c->part[k]) != length + tail ||
+            asprintf(&name, "%.*s%s", (int)n, path, c->part[k]) < 0)
+            continue;
+        if (psr_outfile_is_leftover(name))
+            unlink(name);
+        free(name);
+    }
+}
+
+psr_status psr_overwrite_check_output(struct psr_overwrite_check *c, const char *path,
+                                      const char *of, psr_err *err)
+{
+    if (!path)
+        return PSR_OK;
+    psr_status st = check(c, path, of, false, err);
+    if (!st && strcmp(path, "-") != 0)
+        st = psr_outfile_check_path(path, err);
+    if (!st && strcmp(path, "-") != 0 && !psr_path_is_descriptor(path))
+        remove_leftovers(c, path);
+    return st;
+}
+
+void psr_overwrite_check_clear(struct psr_overwrite_check *c)
+{
+    for (size_t k = 0; k < c->n; k++)
+        free(c->file[k].name);
+    free(c->file);
+    free(c->slot);
+    free(c->folder);
+    forget_parts(c);
+    free(c->part);
+    *c = (struct psr_overwrite_check){0};
+}
+
+bool psr_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}

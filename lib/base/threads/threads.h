@@ -1,0 +1,27 @@
+/* threads.h: OpenMP's thread counts, 1 and 0 in a build without OpenMP, and limits (private). */
+#ifndef PSR_BASE_THREADS_THREADS_H
+#define PSR_BASE_THREADS_THREADS_H
+
+#include <psrkit/device.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* The calling thread's number in its parallel region. */
+static inline int psr_thread_number(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+/* Checks the limits that a plan is given: threads, 0 for all, and bytes of memory, 0 for a default.
+ * Given:  what   the plan, for the message
+ * Status: PSR_EINVAL for field nthread or mem_bytes */
+PSR_MUST_CHECK psr_status psr_check_resources(const char *what, int nthread, int64_t mem_bytes,
+                                              psr_err *err);
+
+#endif

@@ -1,0 +1,431 @@
+/* Searches block by block as accelsearch does, with a plane per harmonic or one plane in memory. */
+#include "presto_search.h"
+#include "presto_kernel.h"
+#include "search/matched/cpu/sieve_kernel.h"
+
+#include "base/threads/threads.h"
+#include "stats/presto_sigma.h"
+
+#include "base/tool.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAVE = 4, FIRST_BIN = 8, SLACK = 2 * PRESTO_LANES };
+
+struct psr_presto_search {
+    const struct psr_accel_search *s;
+    struct psr_presto_layout y;
+    struct psr_presto_fraction
+        *fraction; /* [nfraction] the highest harmonic, then by stage and h */
+    size_t nfraction;
+    psr_presto_add *add;
+    const struct psr_sieve_loops *loops;
+    size_t pitch; /* half bins of a row of a block, with what fills whole spans */
+    float *plane; /* inmem: [2 jmax + 1][length] from half bin 0 on */
+    size_t length;
+    int nworker;
+    double bytes;
+    struct worker *worker; /* [nworker] */
+};
+
+/* What a thread works with. */
+struct worker {
+    struct psr_presto_block block;
+    float *sum;                     /* [rows][pitch]; one row where there is a plane */
+    struct psr_presto_place *place; /* [nfraction][pitch / 8] */
+};
+
+/* Hits of a block, stage by stage. */
+struct found {
+    struct psr_accel_hits stage[PSR_ACCELSEARCH_NSTAGE];
+    psr_status status;
+    psr_err err;
+};
+
+static size_t rows_of(const struct psr_presto_search *p)
+{
+    return p->plane ? 1 : (2 * (size_t)p->s->jmax + 1) * (2 * (size_t)p->s->lmax + 1);
+}
+
+/* --- create and destroy ----------------------------------------------------------------------- */
+
+static psr_status make_fractions(struct psr_presto_search *p, psr_err *err)
+{
+    p->fraction = calloc((size_t)p->s->numharm, sizeof *p->fraction);
+    if (!p->fraction)
+        return psr_fail_nomem(err, "a search", (double)p->s->numharm * sizeof *p->fraction);
+    int nstage = p->y.inmem ? 1 : p->s->nstage;
+    for (int stage = 0; stage < nstage; stage++)
+        for (int h = 1; h < 1 << stage || h == 1; h += 2) {
+            psr_status st =
+                psr_presto_fraction_make(&p->fraction[p->nfraction++], p->s, &p->y, h, stage, err);
+            if (st)
+                return st;
+        }
+    for (size_t k = 0; k < p->nfraction; k++)
+        p->bytes += psr_presto_fraction_bytes(&p->fraction[k]);
+    return PSR_OK;
+}
+
+static psr_status make_plane(struct psr_presto_search *p, psr_err *err)
+{
+    if (!p->y.inmem || p->s->nstage == 1)
+        return PSR_OK;
+    p->length = 2 * (size_t)(p->y.highest + p->y.uselen) + SLACK;
+    size_t n = (2 * (size_t)p->s->jmax + 1) * p->length;
+    p->bytes += (double)n * sizeof *p->plane;
+    if (p->bytes > (double)p->s->mem_bytes)
+        return psr_fail(err, PSR_ENOMEM,
+                        "search: the plane that accelsearch keeps needs %.0f MB, and the limit is "
+                        "%.0f MB",
+                        p->bytes / 1e6, (double)p->s->mem_bytes / 1e6);
+    p->plane = calloc(n, sizeof *p->plane);
+    return p->plane ? PSR_OK : psr_fail_nomem(err, "the plane", (double)n * sizeof *p->plane);
+}
+
+static psr_status make_worker(struct psr_presto_search *p, struct worker *w, psr_err *err)
+{
+    w->sum = calloc(rows_of(p) * p->pitch, sizeof *w->sum);
+    w->place = calloc((size_t)p->s->numharm * p->pitch / PRESTO_LANES, sizeof *w->place);
+    if (!w->sum || !w->place)
+        return psr_fail_nomem(err, "a block", (double)(rows_of(p) * p->pitch) * sizeof *w->sum);
+    return psr_presto_block_make(&w->block, p->fraction, p->nfraction, err);
+}
+
+/* As many workers as there are threads and memory for them. */
+static psr_status make_workers(struct psr_presto_search *p, psr_err *err)
+{
+    const double places = (double)(p->s->numharm * (int)p->pitch) / PRESTO_LANES;
+    double each = psr_presto_block_bytes(p->fraction, p->nfraction) +
+                  (double)(rows_of(p) * p->pitch) * sizeof(float) +
+                  places * sizeof(struct psr_presto_place);
+    p->nworker = p->s->nthread;
+    while (p->nworker > 1 && p->bytes + p->nworker * each > (double)p->s->mem_bytes)
+        p->nworker--;
+    p->bytes += p->nworker * each;
+    if (p->bytes > (double)p->s->mem_bytes)
+        return psr_fail(err, PSR_ENOMEM, "search: a block needs %.0f MB, and the limit is %.0f MB",
+                        p->bytes / 1e6, (double)p->s->mem_bytes / 1e6);
+    p->worker = calloc((size_t)p->nworker, sizeof *p->worker);
+    psr_status st = p->worker ? PSR_OK : psr_fail_nomem(err, "a search", 64.0 * p->nworker);
+    for (int k = 0; k < p->nworker && !st; k++)
+        st = make_worker(p, &p->worker[k], err);
+    return st;
+}
+
+psr_status psr_presto_search_create(struct psr_presto_search **out,
+                                    const struct psr_accel_search *s,
+                                    const struct psr_presto_layout *y, psr_err *err)
+{
+    struct psr_presto_search *p = calloc(1, sizeof *p);
+    *out = NULL;
+    if (!p)
+        return psr_fail_nomem(err, "a search", sizeof *p);
+    p->s = s;
+    p->y = *y;
+    p->add = psr_presto_add_choose();
+    p->loops = psr_sieve_loops_choose();
+    p->pitch = ((size_t)y->uselen + SIEVE_SPAN - 1) / SIEVE_SPAN * SIEVE_SPAN;
+    psr_status st = make_fractions(p, err);
+    if (!st)
+        st = make_plane(p, err);
+    if (!st)
+        st = make_workers(p, err);
+    if (st)
+        psr_presto_search_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+void psr_presto_search_destroy(struct psr_presto_search *p)
+{
+    if (!p)
+        return;
+    for (size_t k = 0; k < p->nfraction; k++)
+        psr_presto_fraction_clear(&p->fraction[k]);
+    for (int k = 0; k < p->nworker && p->worker; k++) {
+        psr_presto_block_clear(&p->worker[k].block);
+        free(p->worker[k].sum);
+        free(p->worker[k].place);
+    }
+    free(p->worker);
+    free(p->fraction);
+    free(p->plane);
+    free(p);
+}
+
+double psr_presto_search_bytes(const struct psr_presto_search *p)
+{
+    return p->bytes;
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+/* i h/H at the nearest half bin: of two the even one, or the upper. */
+static int64_t place_of(int64_t i, int h, int log, bool even)
+{
+    const int64_t H = INT64_C(1) << log, whole = (i * h) >> log, twice = 2 * ((i * h) & (H - 1));
+    return whole + (twice > H || (twice == H && (!even || whole % 2 != 0)));
+}
+
+/* For half bins from i on; origin is where rows begin. */
+static void fill_places(const struct psr_presto_search *p, struct psr_presto_place *place,
+                        int64_t i, int h, int log, int64_t origin)
+{
+    const bool even = !p->plane;
+    for (size_t g = 0; g < ((size_t)p->y.uselen + PRESTO_LANES - 1) / PRESTO_LANES; g++) {
+        int64_t first = place_of(i + (int64_t)(PRESTO_LANES * g), h, log, even);
+        place[g].first = first - origin;
+        for (int k = 0; k < PRESTO_LANES; k++)
+            place[g].offset[k] =
+                (int32_t)(place_of(i + (int64_t)(PRESTO_LANES * g) + k, h, log, even) - first);
+    }
+}
+
+/* --- a block ---------------------------------------------------------------------------------- */
+
+static psr_status note(const struct psr_presto_search *p, struct found *f, const float *sum,
+                       int64_t i, int j, int l, int stage)
+{
+    const size_t n = (size_t)p->y.uselen;
+    const float cut = p->s->cut[stage];
+    struct psr_accel_hits *hits = &f->stage[stage];
+    for (size_t at = 0; (at = p->loops->find(sum, at, p->pitch, cut)) < p->pitch;)
+        for (size_t end = at + SIEVE_SPAN; at < end; at++) {
+            if (at >= n || !(sum[at] > cut))
+                continue;
+            psr_status st =
+                psr_grow(&hits->hit, &hits->room, hits->n, sizeof *hits->hit, "hits", &f->err);
+            if (st)
+                return st;
+            hits->hit[hits->n++] = (struct psr_accel_hit){i + (int64_t)at, j, l, stage, sum[at]};
+        }
+    return PSR_OK;
+}
+
+static psr_status note_all(const struct psr_presto_search *p, const struct worker *w,
+                           struct found *f, int64_t i, int stage)
+{
+    const struct psr_accel_search *s = p->s;
+    const float *sum = w->sum;
+    psr_status st = PSR_OK;
+    for (int l = -s->lmax; l <= s->lmax; l++)
+        for (int j = -s->jmax; j <= s->jmax && !st; j++, sum += p->pitch)
+            st = note(p, f, sum, i, j, l, stage);
+    return st;
+}
+
+/* The range of steps whose nearest of h/H is k. */
+static void steps_to(int k, int most, int h, int log, int range[2])
+{
+    range[0] = most + 1;
+    range[1] = -most - 1;
+    for (int j = -most; j <= most; j++)
+        if (psr_harmonic_step(j, h, 1 << log) == k) {
+            range[0] = j < range[0] ? j : range[0];
+            range[1] = j;
+        }
+}
+
+/* Adds a row of a fraction to all that it is a part of. */
+static void add_row(const struct psr_presto_search *p, struct worker *w,
+                    const struct psr_presto_fraction *f, int j, int l, const float *row)
+{
+    const struct psr_accel_search *s = p->s;
+    const size_t ngroup = ((size_t)p->y.uselen + PRESTO_LANES - 1) / PRESTO_LANES;
+    int js[2], ls[2];
+    steps_to(j, s->jmax, f->h, f->log, js);
+    steps_to(l, s->lmax, f->h, f->log, ls);
+    for (int b = ls[0]; b <= ls[1]; b++)
+        for (int a = js[0]; a <= js[1]; a++)
+            p->add(w->sum + psr_template_number(s->jmax, s->lmax, a, b) * p->pitch, row, w->place,
+                   ngroup);
+}
+
+static void add_fraction(const struct psr_presto_search *p, struct worker *w,
+                         const struct psr_presto_fraction *f,
+                         const struct psr_accelsearch_input *in, int64_t i)
+{
+    const int64_t lo = place_of(i, f->h, f->log, true);
+    const int64_t hi = place_of(i + p->y.uselen - 1, f->h, f->log, true);
+    const int64_t first = lo / 2, n = (hi + 1) / 2 - first + 1;
+    fill_places(p, w->place, i, f->h, f->log, 2 * first);
+    psr_presto_block_take(&w->block, p->s, f, in, first, (size_t)n);
+    for (int l = -f->lmax; l <= f->lmax && !psr_is_stopped(&p->s->stop); l++)
+        for (int j = -f->jmax; j <= f->jmax; j++) {
+            psr_presto_block_row(&w->block, f, j, l, w->block.row);
+            add_row(p, w, f, j, l, w->block.row);
+        }
+}
+
+/* Computes every fraction from its own bins. */
+static psr_status search_block(const struct psr_presto_search *p, struct worker *w,
+                               const struct psr_accelsearch_input *in, int64_t first,
+                               struct found *out)
+{
+    const struct psr_accel_search *s = p->s;
+    const struct psr_presto_fraction *f = p->fraction;
+    float *sum = w->sum;
+    psr_presto_block_take(&w->block, s, f, in, first, (size_t)p->y.uselen / 2);
+    for (int l = -s->lmax; l <= s->lmax && !psr_is_stopped(&s->stop); l++)
+        for (int j = -s->jmax; j <= s->jmax; j++, sum += p->pitch)
+            psr_presto_block_row(&w->block, f, j, l, sum);
+    psr_status st = note_all(p, w, out, 2 * first, 0);
+    for (int stage = 1; stage < s->nstage && !st; stage++) {
+        for (int h = 1; h < 1 << stage; h += 2)
+            add_fraction(p, w, ++f, in, 2 * first);
+        st = note_all(p, w, out, 2 * first, stage);
+    }
+    if (psr_is_stopped(&s->stop)) /* rows are missing then */
+        return psr_fail(&out->err, PSR_ESTOPPED, "stopped");
+    return st;
+}
+
+/* --- the plane -------------------------------------------------------------------------------- */
+
+static float *plane_row(const struct psr_presto_search *p, int j)
+{
+    return p->plane + (size_t)(j + p->s->jmax) * p->length;
+}
+
+/* Stores the powers of n bins from first on in the plane. */
+static void fill_plane(const struct psr_presto_search *p, struct worker *w,
+                       const struct psr_accelsearch_input *in, int64_t first, size_t n)
+{
+    psr_presto_block_take(&w->block, p->s, p->fraction, in, first, n);
+    for (int j = -p->s->jmax; j <= p->s->jmax; j++)
+        psr_presto_block_row(&w->block, p->fraction, j, 0, plane_row(p, j) + 2 * first);
+}
+
+/* Sums all harmonics of the block from bin first on from the plane. */
+static psr_status search_plane(const struct psr_presto_search *p, struct worker *w, int64_t first,
+                               struct found *out)
+{
+    const struct psr_accel_search *s = p->s;
+    const size_t n = (size_t)p->y.uselen, ngroup = (n + PRESTO_LANES - 1) / PRESTO_LANES;
+    psr_status st = PSR_OK;
+    for (int stage = 1; stage < s->nstage; stage++)
+        for (int h = 1; h < 1 << stage; h += 2)
+            fill_places(p,
+                        w->place + ((1 << (stage - 1)) + h / 2) * (int64_t)p->pitch / PRESTO_LANES,
+                        2 * first, h, stage, 0);
+    for (int j = -s->jmax; j <= s->jmax && !st; j++) {
+        memcpy(w->sum, plane_row(p, j) + 2 * first, n * sizeof *w->sum);
+        st = note(p, out, w->sum, 2 * first, j, 0, 0);
+        for (int stage = 1; stage < s->nstage && !st; stage++) {
+            for (int h = 1; h < 1 << stage; h += 2)
+                p->add(w->sum, plane_row(p, psr_harmonic_step(j, h, 1 << stage)),
+                       w->place + ((1 << (stage - 1)) + h / 2) * (int64_t)p->pitch / PRESTO_LANES,
+                       ngroup);
+            st = note(p, out, w->sum, 2 * first, j, 0, stage);
+        }
+    }
+    return st;
+}
+
+/* Blocks below rlo begin at bin 8; from rlo on, the plane has the powers of the blocks there. */
+static void make_lower_plane(const struct psr_presto_search *p,
+                             const struct psr_accelsearch_input *in)
+{
+    const int64_t step = p->y.uselen / 2, n = (p->y.rlo - FIRST_BIN + step - 1) / step;
+#pragma omp parallel for schedule(dynamic) num_threads(p->nworker)
+    for (int64_t k = 0; k < n; k++) {
+        int64_t first = FIRST_BIN + k * step, left = p->y.rlo - first;
+        if (psr_is_stopped(&p->s->stop))
+            continue;
+        fill_plane(p, &p->worker[psr_thread_number()], in, first,
+                   (size_t)(left < step ? left : step));
+    }
+}
+
+static void make_plane_of_blocks(const struct psr_presto_search *p,
+                                 const struct psr_accelsearch_input *in)
+{
+    const int64_t step = p->y.uselen / 2;
+#pragma omp parallel for schedule(dynamic) num_threads(p->nworker)
+    for (int64_t k = 0; k < p->y.nblock; k++)
+        if (!psr_is_stopped(&p->s->stop))
+            fill_plane(p, &p->worker[psr_thread_number()], in, p->y.rlo + k * step, (size_t)step);
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static psr_status insert(const struct psr_presto_search *p, const struct psr_accel_hits *hits,
+                         struct psr_presto_list *list, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < hits->n && !st; k++) {
+        const struct psr_accel_hit *h = &hits->hit[k];
+        const double nharm = 1 << h->stage;
+        const struct psr_presto_cand cand = {
+            .r = 0.5 * (double)h->i / nharm,
+            .z = PSR_STEP_Z * h->j / nharm,
+            .w = PSR_STEP_W * h->l / nharm,
+            .power = h->power,
+            .sigma =
+                (float)psr_presto_sigma((double)h->power, 1 << h->stage, p->s->trials[h->stage]),
+            .nharm = 1 << h->stage,
+        };
+        st = psr_presto_list_add(list, &cand, NULL, err);
+    }
+    return st;
+}
+
+/* In the order of blocks, stages, jerks, drifts and frequencies. */
+static psr_status collect(const struct psr_presto_search *p, struct found *found, int64_t n,
+                          struct psr_presto_list *list, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (int64_t k = 0; k < n; k++)
+        for (int stage = 0; stage < p->s->nstage; stage++) {
+            if (found[k].status && !st)
+                st = psr_fail_field(err, found[k].status, found[k].err.field, "%s",
+                                    found[k].err.msg);
+            if (!st)
+                st = insert(p, &found[k].stage[stage], list, err);
+            found[k].stage[stage].n = 0;
+        }
+    return st;
+}
+
+static psr_status search_wave(const struct psr_presto_search *p,
+                              const struct psr_accelsearch_input *in, int64_t first, int64_t n,
+                              struct found *found, struct psr_presto_list *list, psr_err *err)
+{
+    const int64_t step = p->y.uselen / 2;
+#pragma omp parallel for schedule(dynamic) num_threads(p->nworker)
+    for (int64_t k = 0; k < n; k++) {
+        struct worker *w = &p->worker[psr_thread_number()];
+        int64_t bin = p->y.rlo + (first + k) * step;
+        found[k].status =
+            p->plane ? search_plane(p, w, bin, &found[k]) : search_block(p, w, in, bin, &found[k]);
+    }
+    return collect(p, found, n, list, err);
+}
+
+psr_status psr_presto_search_run(struct psr_presto_search *p,
+                                 const struct psr_accelsearch_input *in,
+                                 struct psr_presto_list *list, psr_err *err)
+{
+    const int64_t wave = (int64_t)WAVE * p->nworker;
+    struct found *found = calloc((size_t)wave, sizeof *found);
+    psr_status st = found ? PSR_OK : psr_fail_nomem(err, "hits", (double)wave * sizeof *found);
+    list->n = list->inversions = 0;
+    if (p->plane && !st) {
+        make_lower_plane(p, in);
+        make_plane_of_blocks(p, in);
+    }
+    for (int64_t first = 0; first < p->y.nblock && !st; first += wave) {
+        int64_t left = p->y.nblock - first;
+        if (psr_is_stopped(&p->s->stop))
+            st = psr_fail(err, PSR_ESTOPPED, "stopped");
+        else
+            st = search_wave(p, in, first, left < wave ? left : wave, found, list, err);
+    }
+    for (int64_t k = 0; k < wave && found; k++)
+        for (int stage = 0; stage < PSR_ACCELSEARCH_NSTAGE; stage++)
+            free(found[k].stage[stage].hit);
+    free(found);
+    return st;
+}

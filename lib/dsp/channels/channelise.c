@@ -1,0 +1,229 @@
+/* Channelises a stream of voltages: checks, and what is kept from block to block. */
+#include "base/copy_desc.h"
+#include "base/threads/threads.h"
+#include "channelise_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static psr_status check_count(const char *field, size_t value, size_t least, size_t most,
+                              psr_err *err)
+{
+    if (value >= least && value <= most)
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EINVAL, field, "channeliser: %s %zu, must be %zu to %zu", field,
+                          value, least, most);
+}
+
+static psr_status check_counts(const struct psr_channelise_desc *d, psr_err *err)
+{
+    psr_status st = check_count("nchan_in", d->nchan_in, 1, PSR_CHANNELISE_CHAN_MAX, err);
+    if (!st)
+        st = check_count("npol", d->npol, 1, 2, err);
+    if (!st)
+        st = check_count("nchan", d->nchan, 1, PSR_CHANNELISE_CHAN_MAX, err);
+    if (!st)
+        st = check_count("ntap", d->ntap, 0, PSR_CHANNELISE_TAPS_MAX, err);
+    if (!st)
+        st = check_count("nfft", d->nfft, 0, PSR_CHANNELISE_FFT_MAX, err);
+    if (!st && d->nchan % d->nchan_in)
+        st = psr_fail_field(err, PSR_EINVAL, "nchan",
+                            "channeliser: %zu channels, must be a multiple of the %zu of the input",
+                            d->nchan, d->nchan_in);
+    if (!st && d->ntap > 1 && (d->nfft > 1 || d->dm > 0))
+        st = psr_fail_field(err, PSR_EUNSUPPORTED, "ntap",
+                            "channeliser: a polyphase filterbank of %zu taps has nfft 1 and DM 0",
+                            d->ntap);
+    return st;
+}
+
+static psr_status check_band(const struct psr_channelise_desc *d, psr_err *err)
+{
+    if (!(fabs(d->bw_mhz) > 0 && fabs(d->bw_mhz) <= 1e9))
+        return psr_fail_field(err, PSR_EINVAL, "bw_mhz",
+                              "channeliser: band of %g MHz, must be wider than 0, up to 1e9",
+                              d->bw_mhz);
+    if (!(d->freq_mhz > fabs(d->bw_mhz) / 2 && d->freq_mhz <= 1e9))
+        return psr_fail_field(err, PSR_EINVAL, "freq_mhz",
+                              "channeliser: centre %g MHz, must be above half the band, %g, to 1e9",
+                              d->freq_mhz, fabs(d->bw_mhz) / 2);
+    if (!(d->dm >= 0 && d->dm <= 1e6))
+        return psr_fail_field(err, PSR_EINVAL, "dm", "channeliser: DM %g, must be 0 to 1e6", d->dm);
+    if (d->dm > 0 && !(d->dmconst > 0 && d->dmconst <= 1e6))
+        return psr_fail_field(err, PSR_EINVAL, "dmconst",
+                              "channeliser: dispersion constant %g, must be above 0, to 1e6",
+                              d->dmconst);
+    return PSR_OK;
+}
+
+static psr_status check_desc(const struct psr_channelise_desc *d, psr_err *err)
+{
+    psr_status st = check_counts(d, err);
+    if (!st)
+        st = check_band(d, err);
+    if (!st)
+        st = psr_check_resources("channeliser", d->nthread, 0, err);
+    if (!st && d->backend && strcmp(d->backend, "auto") != 0 && strcmp(d->backend, "cpu") != 0)
+        st = psr_fail_field(err, PSR_EDEVICE, "backend", "channeliser: no backend %s, only cpu",
+                            d->backend);
+    return st;
+}
+
+/* --- plan ------------------------------------------------------------------------------------- */
+
+static psr_status make_tables(psr_channelise *p, psr_err *err)
+{
+    const size_t nresponse = 2 * p->d.nchan * p->d.nfft, nwindow = p->shape.segment;
+    if (p->d.dm > 0 && !(p->response = malloc(nresponse * sizeof *p->response)))
+        return psr_fail_nomem(err, "a dedispersing response",
+                              (double)nresponse * sizeof *p->response);
+    if (p->d.ntap > 1 && !(p->window = malloc(nwindow * sizeof *p->window)))
+        return psr_fail_nomem(err, "a polyphase window", (double)nwindow * sizeof *p->window);
+    if (p->response)
+        psr_channelise_fill_response(p, p->response);
+    if (p->window)
+        psr_channelise_fill_window(p, p->window);
+    return PSR_OK;
+}
+
+static psr_status prepare(psr_channelise *p, psr_err *err)
+{
+    psr_status st = check_desc(&p->d, err);
+    if (st)
+        return st;
+    p->d.backend = NULL; /* the caller's text */
+    p->d.ntap = p->d.ntap ? p->d.ntap : 1;
+    p->n = p->d.nchan / p->d.nchan_in;
+    p->ndim = p->d.real ? 1 : 2;
+    p->nthread = psr_count_threads(p->d.nthread);
+    st = psr_channelise_measure(p, err);
+    if (!st)
+        st = make_tables(p, err);
+    return st ? st : psr_channelise_make_transforms(p, err);
+}
+
+psr_status psr_channelise_create(psr_channelise **out, const struct psr_channelise_desc *desc,
+                                 psr_err *err)
+{
+    *out = NULL;
+    psr_channelise *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "a channeliser", sizeof *p);
+    psr_status st = psr_copy_desc(&p->d, sizeof p->d, desc, "psr_channelise_desc", err);
+    if (!st)
+        st = prepare(p, err);
+    if (st) {
+        psr_channelise_destroy(p);
+        return st;
+    }
+    *out = p;
+    return PSR_OK;
+}
+
+void psr_channelise_describe(const psr_channelise *p, struct psr_channelise_shape *shape)
+{
+    *shape = p->shape;
+}
+
+void psr_channelise_destroy(psr_channelise *p)
+{
+    if (!p)
+        return;
+    psr_channelise_free_transforms(p);
+    free(p->response);
+    free(p->window);
+    free(p->held);
+    free(p);
+}
+
+/* --- the stream ------------------------------------------------------------------------------- */
+
+static size_t count_segments(const psr_channelise *p, size_t nsamp)
+{
+    const size_t all = p->nheld + nsamp;
+    return all < p->shape.segment ? 0 : (all - p->shape.segment) / p->shape.step + 1;
+}
+
+size_t psr_channelise_ready(const psr_channelise *p, size_t nsamp)
+{
+    return count_segments(p, nsamp) * p->shape.keep;
+}
+
+/* Samples [from, from + n) of what was kept and the new ones behind it, for every input channel and
+ * polarisation: *to [nplane][n]. */
+static void copy_samples(const psr_channelise *p, const float *in, size_t nsamp, size_t from,
+                         size_t n, float *to)
+{
+    const size_t nplane = p->d.nchan_in * p->d.npol, ndim = p->ndim;
+    const size_t left = from < p->nheld ? p->nheld - from : 0, old = left < n ? left : n;
+    const size_t skip = from > p->nheld ? from - p->nheld : 0;
+    for (size_t k = 0; k < nplane; k++, to += n * ndim) {
+        if (old)
+            memcpy(to, p->held + (k * p->nheld + from) * ndim, old * ndim * sizeof *to);
+        if (n > old)
+            memcpy(to + old * ndim, in + (k * nsamp + skip) * ndim, (n - old) * ndim * sizeof *to);
+    }
+}
+
+/* Segments that begin within what was kept. */
+static size_t count_seam(const psr_channelise *p, size_t nsegment)
+{
+    const size_t n = (p->nheld + p->shape.step - 1) / p->shape.step;
+    return n < nsegment ? n : nsegment;
+}
+
+static void transform_seam(psr_channelise *p, const float *in, size_t nsamp, size_t nsegment,
+                           const bool *wanted, float *seam, float *out)
+{
+    const size_t n = nsegment > 0 ? (nsegment - 1) * p->shape.step + p->shape.segment : 0;
+    if (n > 0)
+        copy_samples(p, in, nsamp, 0, n, seam);
+    psr_channelise_transform(
+        p, &(struct psr_channelise_samples){
+               .x = seam, .stride = n, .nsegment = nsegment, .wanted = wanted, .out = out});
+}
+
+/* Segments from "first" on, which are where they came. */
+static void transform_rest(psr_channelise *p, const float *in, size_t nsamp, size_t first,
+                           size_t nsegment, const bool *wanted, float *out)
+{
+    const size_t done = first * p->shape.keep;
+    if (first == nsegment)
+        return;
+    psr_channelise_transform(
+        p, &(struct psr_channelise_samples){.x = in + (first * p->shape.step - p->nheld) * p->ndim,
+                                            .stride = nsamp,
+                                            .nsegment = nsegment - first,
+                                            .wanted = wanted ? wanted + done : NULL,
+                                            .out = out + done * 2 * p->d.npol * p->d.nchan});
+}
+
+psr_status psr_channelise_execute(psr_channelise *p, const float *in, size_t nsamp,
+                                  const bool *wanted, float *out, size_t *nout, psr_err *err)
+{
+    const size_t nsegment = count_segments(p, nsamp), nseam = count_seam(p, nsegment);
+    const size_t done = nsegment * p->shape.step, left = p->nheld + nsamp - done;
+    const size_t sample = p->d.nchan_in * p->d.npol * p->ndim;
+    const size_t nboth = nseam * p->shape.step + p->shape.segment;
+    *nout = 0;
+    float *seam = malloc(nboth * sample * sizeof *seam);
+    float *held = malloc((left * sample + 1) * sizeof *held);
+    if (!seam || !held) {
+        free(seam);
+        free(held);
+        return psr_fail_nomem(err, "voltages",
+                              (double)(nboth + left) * (double)sample * sizeof *seam);
+    }
+    transform_seam(p, in, nsamp, nseam, wanted, seam, out);
+    transform_rest(p, in, nsamp, nseam, nsegment, wanted, out);
+    copy_samples(p, in, nsamp, done, left, held);
+    free(seam);
+    free(p->held);
+    p->held = held;
+    p->nheld = left;
+    *nout = nsegment * p->shape.keep;
+    return PSR_OK;
+}

@@ -1,0 +1,134 @@
+/* Removes red noise from spectra with local medians, in PRESTO's blocks. */
+#include "base/output/rough_root.h"
+#include "formats/series/series_internal.h"
+#include "redden.h"
+#include "stats/quantile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_MAX = 1 << 20, BLOCK_PRESTO = 500, BLOCK_WIDER = 100 }; /* bins */
+
+/* Bins [first, first + n), of mean power level at bin first + n / 2. */
+struct block {
+    int64_t first, n;
+    double level;
+};
+
+/* PRESTO takes no blocks longer than 500.  Longer ones come by and by: over an eighth of their
+ * frequency noise of any power law is a line, nearly, and a short block's bad median does not reach
+ * far. */
+static int64_t last_length(const struct psr_redden *how, int64_t k)
+{
+    int64_t most = k / 8 > BLOCK_WIDER ? k / 8 : BLOCK_WIDER;
+    return how->end <= BLOCK_PRESTO || how->end < most ? how->end : most;
+}
+
+/* PRESTO looks at stop_bin from the third block on. */
+int64_t psr_redden_length(const struct psr_redden *how, int64_t k, int64_t nbin)
+{
+    int64_t n = k > 1 ? (int64_t)(how->start * log((double)k)) : how->start;
+    bool grows = (double)k < how->stop_bin || k <= 1 + how->start;
+    if (n >= how->end || !grows)
+        n = last_length(how, k);
+    const int64_t rest = nbin - k, least = how->join_rest ? n + n / 2 : n;
+    return rest < least ? rest : n;
+}
+
+size_t psr_redden_blocks(const struct psr_redden *how, int64_t nbin, struct psr_span *block)
+{
+    size_t n = 0;
+    for (int64_t k = 1, each; k < nbin; k += each, n++) {
+        each = psr_redden_length(how, k, nbin);
+        if (block)
+            block[n] = (struct psr_span){k, each};
+    }
+    return n;
+}
+
+static void measure_block(struct block *b, const float *x, float *power)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        const float *bin = x + 2 * (b->first + i);
+        power[i] = bin[0] * bin[0] + bin[1] * bin[1];
+    }
+    b->level = psr_quantile_median(power, (size_t)b->n) / M_LN2;
+}
+
+/* Levels on a line through level at bin from; presto: in single precision. */
+struct line {
+    double level, slope;
+    bool presto;
+};
+
+static float scale_at(const struct line *line, int64_t distance)
+{
+    if (line->presto)
+        return psr_rough_inverse_root((float)line->level + (float)line->slope * (float)distance);
+    double here = line->level + line->slope * (double)distance;
+    return here > 0 ? (float)(1 / sqrt(here)) : 0;
+}
+
+/* Bins [from, to). */
+static void scale_bins(float *x, int64_t from, int64_t to, struct line line)
+{
+    for (int64_t k = from; k < to; k++) {
+        float scale = scale_at(&line, k - from);
+        x[2 * k] *= scale;
+        x[2 * k + 1] *= scale;
+    }
+}
+
+static psr_status check_redden(const struct psr_redden *how, psr_err *err)
+{
+    if (how->start < 2 || how->start > BLOCK_MAX)
+        return psr_fail_field(err, PSR_EINVAL, "start",
+                              "de-reddening: first block of %d bins, must be 2 to %d", how->start,
+                              BLOCK_MAX);
+    if (how->end < how->start || how->end > BLOCK_MAX)
+        return psr_fail_field(err, PSR_EINVAL, "end",
+                              "de-reddening: last block of %d bins, must be %d to %d", how->end,
+                              how->start, BLOCK_MAX);
+    return PSR_OK;
+}
+
+/* Between the middles of two blocks the level is a line.  Before the first middle it is constant,
+ * and beyond the last it goes on as it went before. */
+static void scale_blocks(float *x, int64_t nbin, const struct psr_redden *how, float *power)
+{
+    struct block old = {.first = 1, .n = psr_redden_length(how, 1, nbin)};
+    double slope = 0;
+    measure_block(&old, x, power);
+    int64_t middle = old.first + old.n / 2;
+    scale_bins(x, old.first, middle, (struct line){old.level, 0, how->presto});
+    for (int64_t k = old.first + old.n; k < nbin; k += old.n) {
+        struct block next = {.first = k, .n = psr_redden_length(how, k, nbin)};
+        measure_block(&next, x, power);
+        slope = (next.level - old.level) / (0.5 * (double)(old.n + next.n));
+        scale_bins(x, middle, next.first + next.n / 2,
+                   (struct line){old.level, slope, how->presto});
+        middle = next.first + next.n / 2;
+        old = next;
+    }
+    scale_bins(x, middle, nbin, (struct line){old.level, slope, how->presto});
+}
+
+psr_status psr_spectrum_deredden(float *x, int64_t nbin, const struct psr_redden *how, psr_err *err)
+{
+    psr_status st = check_redden(how, err);
+    if (st != PSR_OK)
+        return st;
+    const size_t longest = (size_t)how->end * 3 / 2; /* with a rest that joined */
+    float *power = malloc(longest * sizeof *power);
+    if (!power)
+        return psr_fail_nomem(err, "de-reddening", (double)longest * sizeof *power);
+    if (nbin > 1)
+        scale_blocks(x, nbin, how, power);
+    if (nbin > 0) {
+        x[0] = 1;
+        x[1] = 0;
+    }
+    free(power);
+    return PSR_OK;
+}

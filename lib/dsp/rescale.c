@@ -1,0 +1,172 @@
+/* Brings values to mean 0 and standard deviation 1, by statistics that run along, and to levels. */
+#include "rescale.h"
+
+#include "base/threads/clones.h"
+#include "base/threads/threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TILE = 256 }; /* values that a thread takes at a time */
+
+/* Sums over the good rows of an interval. */
+struct moments {
+    double sum, squares;
+};
+
+struct psr_rescale {
+    size_t nvalue;
+    int64_t interval, row; /* rows; rows of the current interval so far */
+    int64_t ngood;         /* of them */
+    int nthread;
+    struct moments *m;    /* [nvalue] */
+    float *offset, *gain; /* [nvalue] of the current interval */
+};
+
+psr_status psr_rescale_create(psr_rescale **out, size_t nvalue, int64_t interval, int nthread,
+                              psr_err *err)
+{
+    psr_rescale *r = calloc(1, sizeof *r);
+    *out = NULL;
+    if (!r)
+        return psr_fail_nomem(err, "scales", sizeof *r);
+    *r = (psr_rescale){.nvalue = nvalue,
+                       .interval = interval,
+                       .nthread = psr_count_threads(nthread),
+                       .m = calloc(nvalue, sizeof *r->m),
+                       .offset = calloc(nvalue, sizeof *r->offset),
+                       .gain = calloc(nvalue, sizeof *r->gain)};
+    if (!r->m || !r->offset || !r->gain) {
+        psr_rescale_destroy(r);
+        return psr_fail_nomem(err, "scales", (double)nvalue * (sizeof *r->m + 2 * sizeof(float)));
+    }
+    *out = r;
+    return PSR_OK;
+}
+
+void psr_rescale_destroy(psr_rescale *r)
+{
+    if (!r)
+        return;
+    free(r->m);
+    free(r->offset);
+    free(r->gain);
+    free(r);
+}
+
+static void add_row(struct moments *m, const float *row, size_t from, size_t stop)
+{
+    for (size_t i = from; i < stop; i++) {
+        m[i].sum += (double)row[i];
+        m[i].squares += (double)row[i] * (double)row[i];
+    }
+}
+
+/* Scales by the sums over n rows, and clears them. */
+static void take_scale(psr_rescale *r, size_t from, size_t stop, int64_t n)
+{
+    for (size_t i = from; i < stop && n > 0; i++) {
+        const double mean = r->m[i].sum / (double)n;
+        const double variance = r->m[i].squares / (double)n - mean * mean;
+        /* below this, it is what rounding leaves of values that do not vary */
+        const bool varies = variance > 1e-13 * mean * mean && variance > 0;
+        r->offset[i] = (float)mean;
+        r->gain[i] = varies ? (float)(1 / sqrt(variance)) : 0;
+        r->m[i] = (struct moments){0, 0};
+    }
+}
+
+void psr_rescale_measure(psr_rescale *r, const float *rows, const bool *good, size_t n)
+{
+    const size_t ntile = (r->nvalue + TILE - 1) / TILE;
+    const int nthread = r->nthread;
+    int64_t ngood = 0;
+    (void)nthread; /* without OpenMP */
+    for (size_t t = 0; t < n; t++)
+        ngood += good[t];
+#pragma omp parallel for num_threads(nthread) schedule(static)
+    for (size_t k = 0; k < ntile; k++) {
+        const size_t from = k * TILE, end = from + TILE, stop = end < r->nvalue ? end : r->nvalue;
+        for (size_t t = 0; t < n; t++)
+            if (good[t])
+                add_row(r->m, rows + t * r->nvalue, from, stop);
+        take_scale(r, from, stop, ngood);
+    }
+}
+
+/* Values [from, stop) of rows that are all in one interval. */
+static void scale_tile(psr_rescale *r, float *rows, const bool *good, size_t n, size_t from,
+                       size_t stop)
+{
+    for (size_t t = 0; t < n; t++) {
+        float *row = rows + t * r->nvalue;
+        if (good[t] && r->interval > 0)
+            add_row(r->m, row, from, stop);
+        for (size_t i = from; i < stop; i++)
+            row[i] = good[t] ? (row[i] - r->offset[i]) * r->gain[i] : 0;
+    }
+}
+
+static void scale_part(psr_rescale *r, float *rows, const bool *good, size_t n)
+{
+    const size_t ntile = (r->nvalue + TILE - 1) / TILE;
+    const int nthread = r->nthread;
+    (void)nthread; /* without OpenMP */
+    for (size_t t = 0; t < n; t++)
+        r->ngood += good[t];
+    r->row += (int64_t)n;
+    const bool ends = r->row == r->interval;
+#pragma omp parallel for num_threads(nthread) schedule(static)
+    for (size_t k = 0; k < ntile; k++) {
+        const size_t from = k * TILE, end = from + TILE, stop = end < r->nvalue ? end : r->nvalue;
+        scale_tile(r, rows, good, n, from, stop);
+        if (ends)
+            take_scale(r, from, stop, r->ngood);
+    }
+    if (ends)
+        r->row = r->ngood = 0;
+}
+
+void psr_rescale_apply(psr_rescale *r, float *rows, const bool *good, size_t n)
+{
+    while (n > 0) {
+        const int64_t left = r->interval - r->row;
+        const size_t part = r->interval > 0 && left < (int64_t)n ? (size_t)left : n;
+        scale_part(r, rows, good, part);
+        rows += part * r->nvalue;
+        good += part;
+        n -= part;
+    }
+}
+
+/* As below, of 8 bits. */
+PSR_CLONES static void digitise_bytes(const float *restrict x, size_t n, float gain, float half,
+                                      uint8_t *restrict to)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float level = x[i] * gain + half;
+        const float clipped = level > 0 ? level < 255 ? level : 255 : 0;
+        to[i] = (uint8_t)(int)clipped;
+    }
+}
+
+void psr_rescale_digitise(const float *x, size_t n, int nbit, float gain, float shift, uint8_t *to)
+{
+    const float top = (float)((1 << nbit) - 1), half = shift + 0.5F;
+    const size_t each = nbit < 8 ? 8 / (size_t)nbit : 1;
+    if (nbit == 8) {
+        digitise_bytes(x, n, gain, half, to);
+        return;
+    }
+    for (size_t i = 0; i < n; i += each) {
+        unsigned bits = 0;
+        for (size_t k = 0; k < each && i + k < n; k++) {
+            const float level = x[i + k] * gain + half;
+            const float clipped = level > 0 ? level < top ? level : top : 0; /* 0 for NaN */
+            bits |= (unsigned)clipped << k * (size_t)nbit;
+        }
+        *to++ = (uint8_t)bits;
+        if (nbit == 16)
+            *to++ = (uint8_t)(bits >> 8);
+    }
+}

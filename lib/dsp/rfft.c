@@ -1,0 +1,62 @@
+/* Transforms real series by FFTW. */
+#include "formats/series/series_internal.h"
+
+#include <psrkit/series.h>
+
+#include <fftw3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct psr_rfft {
+    int64_t n;
+    fftwf_plan plan; /* in place */
+};
+
+static const int64_t N_MAX = INT64_C(1) << 32;
+
+/* FFTW's estimates look at no clock, so that a length always gets the same plan, and do not touch
+ * the array. */
+static fftwf_plan make_plan(int64_t n, float *x)
+{
+    fftwf_iodim64 dim = {.n = (ptrdiff_t)n, .is = 1, .os = 1};
+    fftwf_make_planner_thread_safe();
+    return fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, x, (fftwf_complex *)x, FFTW_ESTIMATE);
+}
+
+psr_status psr_rfft_create(psr_rfft **out, int64_t n, psr_err *err)
+{
+    *out = NULL;
+    if (n < 2 || n > N_MAX || n % 2)
+        return psr_fail_field(err, PSR_EINVAL, "n",
+                              "transform: %lld samples, must be even and 2 to %lld", (long long)n,
+                              (long long)N_MAX);
+    psr_rfft *p = calloc(1, sizeof *p);
+    float *x = malloc((size_t)(n + 2) * sizeof *x);
+    if (p && x) {
+        p->n = n;
+        p->plan = make_plan(n, x);
+    }
+    free(x);
+    if (!p || !p->plan) {
+        free(p);
+        return psr_fail_nomem(err, "a transform", (double)n * sizeof *x);
+    }
+    *out = p;
+    return PSR_OK;
+}
+
+void psr_rfft_execute(const psr_rfft *p, const float *in, float *out)
+{
+    if (in != out)
+        memcpy(out, in, (size_t)p->n * sizeof *out);
+    fftwf_execute_dft_r2c(p->plan, out, (fftwf_complex *)out);
+    out[1] = out[p->n];
+}
+
+void psr_rfft_destroy(psr_rfft *p)
+{
+    if (!p)
+        return;
+    fftwf_destroy_plan(p->plan);
+    free(p);
+}

@@ -1,0 +1,350 @@
+/* Makes the spectra of a synthetic observation. */
+#include "fake_plan.h"
+
+#include "base/copy_desc.h"
+#include "base/obs_internal.h"
+#include "base/threads/threads.h"
+#include "fake_internal.h"
+
+#include <math.h>
+#include <psrkit/fake.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values worked on at a time: they stay in the second cache. */
+enum { TILE_VALUES = 1 << 16, PARTS_PER_THREAD = 4 };
+
+/* Share of the samples at a pulse's peak that may be clipped without a word. */
+static const double clip_told = 0.01;
+static const double highest_level = 4;
+
+static psr_status check_desc(const struct psr_fake_desc *d, psr_err *err)
+{
+    const struct psr_obs *obs = d->obs;
+    psr_status st = psr_obs_check(obs, "synthetic observation", err);
+    if (st)
+        return st;
+    if (!(obs->nbit == 32 ? obs->kind == PSR_FLOAT : obs->kind == PSR_UINT))
+        return psr_fail_field(
+            err, PSR_EUNSUPPORTED, "kind",
+            "synthetic observation: samples must be whole numbers of 1 to 16 bits, or "
+            "floats of 32");
+    if (obs->nchan * (size_t)obs->nif * (size_t)obs->nbit % 8)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nbit",
+                              "synthetic observation: %zu channels of %d bits end within a byte",
+                              obs->nchan * (size_t)obs->nif, obs->nbit);
+    if (obs->nsamp < 1)
+        return psr_fail_field(err, PSR_EINVAL, "nsamp",
+                              "synthetic observation: %lld spectra, must be at least 1",
+                              (long long)obs->nsamp);
+    if (!(d->noise_sigma >= 0 && d->red_sigma >= 0))
+        return psr_fail_field(err, PSR_EINVAL, "noise_sigma",
+                              "noise: sigma %g and %g, must not be below 0", d->noise_sigma,
+                              d->red_sigma);
+    return PSR_OK;
+}
+
+static psr_status copy_gain(psr_fake *p, const double *gain, psr_err *err)
+{
+    const size_t n = p->frame.obs.nchan;
+    p->gain_offset = calloc(n, sizeof *p->gain_offset);
+    p->gain = gain ? calloc(n, sizeof *p->gain) : NULL;
+    if (!p->gain_offset || (gain && !p->gain))
+        return psr_fail_nomem(err, "bandpass", (double)n * sizeof *gain);
+    for (size_t c = 0; c < n && gain; c++) {
+        if (!(gain[c] >= 0 && gain[c] <= 1e3))
+            return psr_fail_field(err, PSR_EINVAL, "gain",
+                                  "bandpass: %g in channel %zu, must be in 0..1000", gain[c], c);
+        p->gain[c] = gain[c];
+    }
+    return PSR_OK;
+}
+
+static void set_gain_offset(psr_fake *p)
+{
+    for (size_t c = 0; p->gain && c < p->frame.obs.nchan; c++)
+        p->gain_offset[c] = (float)(highest_level * (p->gain[c] - 1));
+}
+
+static void report_clipping(const struct psr_fake_part *part, size_t i, int nbit,
+                            const struct psr_notes *notes)
+{
+    double clipped = 0.5 * erfc((highest_level - part->peak) / sqrt(2));
+    if (nbit < 32 && clipped > clip_told)
+        psr_note(notes,
+                 "signal %zu: %.2g sigma high in a channel, so %.0f%% of its samples at the peak "
+                 "are clipped at %g; 32 bits clip nothing",
+                 i, part->peak, 100 * clipped, highest_level);
+}
+
+static psr_status make_parts(psr_fake *p, const struct psr_fake_desc *d, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    psr_err why;
+    p->npart = d->nsignal;
+    p->part = calloc(d->nsignal + 1, sizeof *p->part);
+    if (!p->part)
+        return psr_fail_nomem(err, "signals", (double)d->nsignal * sizeof *p->part);
+    for (size_t i = 0; i < p->npart && !st; i++) {
+        st = psr_fake_part_make(&p->part[i], &p->frame, &d->signal[i], d->legacy_phase, &why);
+        if (st)
+            return psr_fail_field(err, st, why.field, "signal %zu: %s", i, why.msg);
+        if (d->signal[i].kind == PSR_FAKE_PULSAR)
+            st = psr_fake_part_prepare(&p->part[i], &p->frame, err);
+        report_clipping(&p->part[i], i, p->frame.obs.nbit, &d->notes);
+    }
+    return st;
+}
+
+static psr_status make_rooms(psr_fake *p, psr_err *err)
+{
+    const size_t values = p->tile_rows * p->row_values;
+    p->room = calloc((size_t)p->nthread, sizeof *p->room);
+    for (int n = 0; p->room && n < p->nthread; n++) {
+        p->room[n].x = malloc(values * sizeof(float));
+        p->room[n].level = malloc(values);
+        p->room[n].normal = malloc(p->frame.obs.nchan * sizeof(float));
+        if (!p->room[n].x || !p->room[n].level || !p->room[n].normal)
+            return psr_fail_nomem(err, "tiles of samples", (double)values * sizeof(float));
+    }
+    return p->room ? PSR_OK : psr_fail_nomem(err, "threads", (double)p->nthread);
+}
+
+static psr_status create(psr_fake **out, const struct psr_fake_desc *d, psr_err *err)
+{
+    psr_status st = check_desc(d, err);
+    if (st)
+        return st;
+    psr_fake *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "synthetic observation", sizeof *p);
+    st = psr_obs_copy(&p->frame.obs, d->obs, err);
+    p->frame.dmconst = d->dmconst;
+    p->frame.highest_mhz = psr_obs_highest_mhz(d->obs);
+    p->frame.chan_mhz = psr_obs_band(d->obs).chan_mhz;
+    p->seed = d->seed;
+    p->noise_sigma = (float)d->noise_sigma;
+    p->red_sigma = (float)d->red_sigma;
+    p->red_index = d->red_index;
+    p->even_odd = d->even_odd;
+    p->row_values = d->obs->nchan * (size_t)d->obs->nif;
+    p->row_bytes = p->row_values * (size_t)d->obs->nbit / 8;
+    p->tile_rows = p->row_values < TILE_VALUES ? TILE_VALUES / p->row_values : 1;
+    p->nthread = psr_count_threads(d->nthread);
+    if (!st)
+        st = copy_gain(p, d->gain, err);
+    if (!st)
+        st = psr_fake_rfi_make(p, d->rfi, d->nrfi, err);
+    if (!st)
+        st = psr_fake_rfi_shape(p, err);
+    if (!st)
+        set_gain_offset(p);
+    if (!st)
+        st = make_parts(p, d, err);
+    if (!st)
+        st = make_rooms(p, err);
+    if (st)
+        psr_fake_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *desc, psr_err *err)
+{
+    struct psr_fake_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "synthetic observation", err);
+    if (!st && !d.obs)
+        st = psr_fail_field(err, PSR_EINVAL, "obs", "synthetic observation: obs is NULL");
+    return st ? st : create(out, &d, err);
+}
+
+void psr_fake_destroy(psr_fake *p)
+{
+    if (!p)
+        return;
+    for (int n = 0; p->room && n < p->nthread; n++) {
+        free(p->room[n].x);
+        free(p->room[n].level);
+        free(p->room[n].normal);
+        free(p->room[n].cursor);
+    }
+    for (size_t i = 0; p->part && i < p->npart; i++)
+        psr_fake_part_clear(&p->part[i]);
+    free(p->room);
+    free(p->part);
+    free(p->rfi);
+    free(p->gain);
+    free(p->gain_offset);
+    psr_obs_clear(&p->frame.obs);
+    free(p);
+}
+
+size_t psr_fake_row_bytes(const psr_fake *p)
+{
+    return p->row_bytes;
+}
+
+void psr_fake_phase(const psr_fake *p, size_t i, double t_s, int64_t *turns, double *fraction)
+{
+    psr_spin_phase(&p->part[i].spin, t_s, turns, fraction);
+}
+
+/* --- one tile --------------------------------------------------------------------------------- */
+
+static void start_values(const struct psr_fake *p, int64_t first, size_t rows, float *x)
+{
+    const size_t n = rows * p->row_values, nchan = p->frame.obs.nchan;
+    if (p->even_odd) {
+        for (size_t i = 0; i < n; i++)
+            x[i] = (float)(i % nchan % 2);
+    } else if (p->noise_sigma > 0) {
+        psr_rng_normal(p->seed, PSR_FAKE_NOISE, (uint64_t)first * p->row_values, n, x);
+        for (size_t i = 0; p->noise_sigma != 1 && i < n; i++)
+            x[i] *= p->noise_sigma;
+    } else {
+        memset(x, 0, n * sizeof *x);
+    }
+}
+
+static void apply_gain(const struct psr_fake *p, size_t rows, float *x)
+{
+    const size_t nchan = p->frame.obs.nchan;
+    for (size_t r = 0; r < rows * (size_t)p->frame.obs.nif; r++)
+        for (size_t c = 0; c < nchan; c++)
+            x[r * nchan + c] = x[r * nchan + c] * (float)p->gain[c] + p->gain_offset[c];
+}
+
+/* The first pulse that ends after sample t in a channel. */
+static struct psr_fake_cursor find_pulse(const struct psr_fake_ready *ready,
+                                         const struct psr_fake_place *at, int64_t t, double tsamp_s)
+{
+    size_t low = 0, high = ready->npulse;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (psr_fake_pulse_end(at, &ready->pulse[middle], tsamp_s) <= t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int64_t begin =
+        low < ready->npulse ? psr_fake_pulse_begin(at, &ready->pulse[low], tsamp_s) : INT64_MAX;
+    return (struct psr_fake_cursor){begin, low};
+}
+
+/* Adds a channel's pulses to rows first .. first + n - 1, in every IF. */
+static void add_pulses(const struct psr_fake *p, const struct psr_fake_ready *ready, size_t c,
+                       struct psr_fake_cursor *cursor, int64_t first, int64_t n, float *x)
+{
+    const double tsamp_s = p->frame.obs.tsamp_s;
+    const size_t nchan = p->frame.obs.nchan;
+    const struct psr_fake_place at = psr_fake_place(ready, c);
+    while (cursor->begin < first + n) {
+        const struct psr_pulse *pulse = &ready->pulse[cursor->pulse];
+        int64_t end = psr_fake_pulse_end(&at, pulse, tsamp_s);
+        int64_t from = cursor->begin > first ? cursor->begin : first;
+        int64_t to = end < first + n ? end : first + n;
+        for (size_t k = 0; k < (size_t)p->frame.obs.nif && from < to && at.fluence != 0; k++)
+            psr_fake_pulse_add(&at, pulse, tsamp_s, from, to,
+                               x + (size_t)(from - first) * p->row_values + k * nchan + c,
+                               p->row_values);
+        if (end > first + n)
+            break;
+        cursor->pulse++;
+        cursor->begin = cursor->pulse < ready->npulse
+                            ? psr_fake_pulse_begin(&at, &ready->pulse[cursor->pulse], tsamp_s)
+                            : INT64_MAX;
+    }
+}
+
+static void make_tile(const struct psr_fake *p, const size_t *active, size_t nactive,
+                      struct psr_fake_room *room, int64_t first, size_t rows, uint8_t *out)
+{
+    const size_t nchan = p->frame.obs.nchan, n = rows * p->row_values;
+    float *x = p->frame.obs.nbit == 32 ? (float *)(void *)out : room->x;
+    start_values(p, first, rows, x);
+    for (size_t k = 0; k < nactive; k++)
+        for (size_t c = 0; c < nchan; c++)
+            add_pulses(p, &p->part[active[k]].ready, c, &room->cursor[k * nchan + c], first,
+                       (int64_t)rows, x);
+    if (p->red_sigma > 0)
+        psr_fake_add_red(p, first, rows, x);
+    if (p->nrfi)
+        psr_fake_rfi_add(p, first, rows, x, room->normal);
+    if (p->gain)
+        apply_gain(p, rows, x);
+    if (p->nrfi)
+        psr_fake_rfi_drop(p, first, rows, x);
+    if (p->frame.obs.nbit < 32)
+        psr_quantise(out, x, n, p->frame.obs.nbit, room->level);
+}
+
+/* --- one block -------------------------------------------------------------------------------- */
+
+/* Rows first .. first + n - 1, tile by tile. */
+static void make_part(const struct psr_fake *p, const size_t *active, size_t nactive,
+                      struct psr_fake_room *room, int64_t first, size_t n, uint8_t *out)
+{
+    const size_t nchan = p->frame.obs.nchan;
+    for (size_t k = 0; k < nactive; k++)
+        for (size_t c = 0; c < nchan; c++) {
+            const struct psr_fake_ready *ready = &p->part[active[k]].ready;
+            const struct psr_fake_place at = psr_fake_place(ready, c);
+            room->cursor[k * nchan + c] = find_pulse(ready, &at, first, p->frame.obs.tsamp_s);
+        }
+    for (size_t done = 0; done < n; done += p->tile_rows) {
+        size_t rows = n - done < p->tile_rows ? n - done : p->tile_rows;
+        make_tile(p, active, nactive, room, first + (int64_t)done, rows, out + done * p->row_bytes);
+    }
+}
+
+/* Lists the signals that reach into a block, and readies those; bursts that do not are let go. */
+static psr_status find_active(psr_fake *p, int64_t first, size_t nsamp, size_t *active,
+                              size_t *nactive, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    *nactive = 0;
+    for (size_t i = 0; i < p->npart && !st; i++) {
+        struct psr_fake_part *part = &p->part[i];
+        st = psr_fake_part_list(part, &p->frame, first, (int64_t)nsamp, p->nthread, err);
+        if (!st && part->ready.npulse > 0) {
+            st = psr_fake_part_prepare(part, &p->frame, err);
+            active[(*nactive)++] = i;
+        } else if (part->desc.kind == PSR_FAKE_BURST) {
+            psr_fake_ready_clear(&part->ready);
+        }
+    }
+    for (int n = 0; n < p->nthread && !st && *nactive; n++) {
+        size_t bytes = *nactive * p->frame.obs.nchan * sizeof *p->room[n].cursor;
+        free(p->room[n].cursor);
+        p->room[n].cursor = malloc(bytes);
+        if (!p->room[n].cursor)
+            st = psr_fail_nomem(err, "pulses under way", (double)bytes);
+    }
+    return st;
+}
+
+psr_status psr_fake_execute(psr_fake *p, int64_t first, size_t nsamp, void *out, psr_err *err)
+{
+    size_t nactive = 0, *active = malloc((p->npart + 1) * sizeof *active);
+    if (!active)
+        return psr_fail_nomem(err, "signals", (double)p->npart * sizeof *active);
+    psr_status st =
+        first < 0 ? psr_fail(err, PSR_EINVAL, "sample %lld, must not be below 0", (long long)first)
+                  : find_active(p, first, nsamp, active, &nactive, err);
+    /* Parts are whole tiles, and the noise of a tile begins where a group of numbers does. */
+    size_t parts = (size_t)p->nthread * PARTS_PER_THREAD;
+    size_t tiles = (nsamp + p->tile_rows - 1) / p->tile_rows;
+    size_t rows = (tiles + parts - 1) / parts * p->tile_rows;
+    if (!st && nsamp > 0) {
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
+        for (size_t begin = 0; begin < nsamp; begin += rows) {
+            size_t n = nsamp - begin < rows ? nsamp - begin : rows;
+            make_part(p, active, nactive, &p->room[psr_thread_number()], first + (int64_t)begin, n,
+                      (uint8_t *)out + begin * p->row_bytes);
+        }
+    }
+    free(active);
+    return st;
+}

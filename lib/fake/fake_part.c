@@ -1,0 +1,305 @@
+/* Prepares the signals of a synthetic observation, and adds their pulses. */
+#include "astro/orbit_internal.h"
+#include "fake_parts.h"
+
+#include <math.h>
+#include <psrkit/ddplan.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Units of x in a second, at the start. */
+static double per_second(const struct psr_fake_signal *s)
+{
+    return s->kind == PSR_FAKE_PULSAR ? 1 / s->period_s : 1;
+}
+
+static bool in_band(const struct psr_fake_signal *s, double freq_mhz)
+{
+    return freq_mhz >= s->lowest_mhz && (s->highest_mhz <= 0 || freq_mhz <= s->highest_mhz);
+}
+
+/* Flux in a channel, unnormalised. */
+static double flux(const struct psr_fake_signal *s, const struct psr_fake_frame *frame, size_t c)
+{
+    double f = psr_obs_freq_mhz(&frame->obs, c);
+    return in_band(s, f) ? pow(f / frame->highest_mhz, s->spectral_index) : 0;
+}
+
+static double smear_s(const struct psr_fake_signal *s, const struct psr_fake_frame *frame,
+                      double freq_mhz)
+{
+    const double half = frame->chan_mhz / 2;
+    if (!s->smear || s->dm == 0)
+        return 0;
+    return psr_delay_s(frame->dmconst, s->dm, freq_mhz - half) -
+           psr_delay_s(frame->dmconst, s->dm, freq_mhz + half);
+}
+
+static double scatter_s(const struct psr_fake_signal *s, double freq_mhz)
+{
+    return s->scatter_s > 0 ? s->scatter_s * pow(freq_mhz / 1000, s->scatter_index) : 0;
+}
+
+struct field {
+    const char *field, *name;
+    double value, min, max;
+};
+
+static psr_status check_signal(const struct psr_fake_signal *s, const struct psr_fake_frame *frame,
+                               psr_err *err)
+{
+    const bool pulsar = s->kind == PSR_FAKE_PULSAR;
+    const double observed_s = (double)frame->obs.nsamp * frame->obs.tsamp_s;
+    const struct field fields[] = {
+        {"period_s", "period (s)", pulsar ? s->period_s : 1, 1e-6, 1e6},
+        {"dm", "dm (pc cm^-3)", s->dm, 0, 1e6},
+        {"width_s", "width (s)", s->width_s, pulsar ? 1e-9 * s->period_s : 1e-9,
+         pulsar ? s->period_s : 1e6},
+        {"peak", "peak (sigma)", s->peak, 0, 1e6},
+        {"snr", "snr", s->snr, 0, 1e9},
+        {"scatter_s", "scattering (s)", s->scatter_s, 0, 1e3},
+        {"scatter_index", "scattering index", s->scatter_index, -10, 10},
+        {"spectral_index", "spectral index", s->spectral_index, -50, 50},
+        {"t_s", "t (s)", s->t_s, -1e9, 1e9},
+        {"pdot", "pdot (s/s)", s->pdot, -1, 1},
+        {"phase", "phase (turns)", s->phase, -1e9, 1e9},
+        {"pdot", "period at the end (s)", pulsar ? s->period_s + s->pdot * observed_s : 1, 1e-6,
+         1e9},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!(fields[i].value >= fields[i].min && fields[i].value <= fields[i].max))
+            return psr_fail_field(err, PSR_EINVAL, fields[i].field, "%s %g, must be in %g..%g",
+                                  fields[i].name, fields[i].value, fields[i].min, fields[i].max);
+    if (s->shape == PSR_FAKE_VONMISES && (!pulsar || !(s->width_s < 0.999 * s->period_s)))
+        return psr_fail_field(err, PSR_EINVAL, "shape",
+                              "a von Mises profile is a pulsar's, narrower than a turn");
+    double top = 0;
+    for (size_t b = 0; s->shape == PSR_FAKE_PROFILE && b < s->nprofile; b++)
+        top = fmax(top, s->profile[b]);
+    if (s->shape == PSR_FAKE_PROFILE && !(top > 0 && isfinite(top)))
+        return psr_fail_field(err, PSR_EINVAL, "profile",
+                              "profile: its highest bin is %g, must be above 0", top);
+    if (s->smear && s->dm > 0 && !(psr_obs_lowest_mhz(&frame->obs) > frame->chan_mhz / 2))
+        return psr_fail_field(err, PSR_EINVAL, "smear",
+                              "smearing: the lowest channel begins below 0 MHz");
+    return s->binary ? psr_orbit_check(&s->orbit, err) : PSR_OK;
+}
+
+/* From S/N to height: the matched filter's S/N^2 is the sum over pulses, channels and samples of
+ * the profile squared. */
+static psr_status resolve_peak(struct psr_fake_part *part, const struct psr_fake_frame *frame,
+                               psr_err *err)
+{
+    const struct psr_fake_signal *s = &part->desc;
+    const double tsamp_s = frame->obs.tsamp_s;
+    double pulses = 1, channels = 0;
+    for (size_t c = 0; c < frame->obs.nchan; c++)
+        channels += in_band(s, psr_obs_freq_mhz(&frame->obs, c));
+    if (channels == 0)
+        return psr_fail_field(err, PSR_EINVAL, "lowest_mhz",
+                              "no channel lies between %g and %g MHz", s->lowest_mhz,
+                              s->highest_mhz);
+    if (s->kind == PSR_FAKE_PULSAR)
+        pulses = fmax(1, (double)frame->obs.nsamp * tsamp_s / s->period_s);
+    double samples = part->shape.energy / (per_second(s) * tsamp_s);
+    part->peak = s->snr > 0 ? s->snr / sqrt(pulses * channels * samples) : s->peak;
+    return PSR_OK;
+}
+
+psr_status psr_fake_part_make(struct psr_fake_part *part, const struct psr_fake_frame *frame,
+                              const struct psr_fake_signal *s, bool legacy, psr_err *err)
+{
+    psr_status st = check_signal(s, frame, err);
+    if (st)
+        return st;
+    part->desc = *s;
+    part->desc.profile = NULL;
+    if (s->shape == PSR_FAKE_PROFILE) {
+        part->profile = malloc(s->nprofile * sizeof *part->profile);
+        if (!part->profile)
+            return psr_fail_nomem(err, "profile", (double)s->nprofile * sizeof *part->profile);
+        memcpy(part->profile, s->profile, s->nprofile * sizeof *part->profile);
+        part->desc.profile = part->profile;
+    }
+    psr_spin_make(&part->spin, s, legacy);
+    st = psr_shape_make(&part->shape, &part->desc, err);
+    if (!st)
+        st = resolve_peak(part, frame, err);
+    if (st)
+        return st;
+    double lowest = psr_obs_lowest_mhz(&frame->obs), unit = per_second(s);
+    double smear = unit * smear_s(s, frame, lowest);
+    double scatter = unit * fmax(scatter_s(s, lowest), scatter_s(s, frame->highest_mhz));
+    part->before_x = part->shape.low - smear / 2;
+    part->after_x = part->shape.high + psr_shape_reach(smear, scatter);
+    if (s->kind == PSR_FAKE_PULSAR && part->after_x - part->before_x > PSR_SHAPE_MAX_ROTATIONS)
+        return psr_fail_field(err, PSR_EINVAL, "width_s",
+                              "the pulse is smeared over %.3g turns, must be at most %d",
+                              part->after_x - part->before_x, PSR_SHAPE_MAX_ROTATIONS);
+    part->sweep_s = psr_delay_s(frame->dmconst, s->dm, lowest) -
+                    psr_delay_s(frame->dmconst, s->dm, frame->highest_mhz);
+    return PSR_OK;
+}
+
+void psr_fake_ready_clear(struct psr_fake_ready *ready)
+{
+    free(ready->delay_s);
+    free(ready->fluence);
+    free(ready->row);
+    free(ready->part);
+    free(ready->pulse);
+    memset(ready, 0, sizeof *ready);
+}
+
+void psr_fake_part_clear(struct psr_fake_part *part)
+{
+    psr_fake_ready_clear(&part->ready);
+    psr_shape_clear(&part->shape);
+    free(part->profile);
+    memset(part, 0, sizeof *part);
+}
+
+static void prepare_channels(struct psr_fake_part *part, const struct psr_fake_frame *frame,
+                             double *scratch)
+{
+    const struct psr_fake_signal *s = &part->desc;
+    struct psr_fake_ready *ready = &part->ready;
+    double sum = 0, channels = 0, unit = per_second(s);
+    double reference_s = psr_delay_s(frame->dmconst, s->dm, frame->highest_mhz);
+    for (size_t c = 0; c < frame->obs.nchan; c++) {
+        double f = psr_obs_freq_mhz(&frame->obs, c);
+        ready->delay_s[c] = psr_delay_s(frame->dmconst, s->dm, f) - reference_s;
+        ready->fluence[c] = flux(s, frame, c);
+        sum += ready->fluence[c];
+        channels += in_band(s, f);
+        if (c >= ready->nrow)
+            continue;
+        ready->row[c].part = ready->part + c * PSR_SHAPE_NODES;
+        psr_shape_widen(&ready->row[c], &part->shape, unit * smear_s(s, frame, f),
+                        unit * scatter_s(s, f), s->kind == PSR_FAKE_PULSAR, scratch);
+    }
+    for (size_t c = 0; c < frame->obs.nchan; c++)
+        ready->fluence[c] *= part->peak * part->shape.area * channels / sum;
+}
+
+psr_status psr_fake_part_prepare(struct psr_fake_part *part, const struct psr_fake_frame *frame,
+                                 psr_err *err)
+{
+    const struct psr_fake_signal *s = &part->desc;
+    struct psr_fake_ready *ready = &part->ready;
+    const size_t nchan = frame->obs.nchan;
+    if (ready->row)
+        return PSR_OK;
+    ready->nrow = (s->smear && s->dm > 0) || s->scatter_s > 0 ? nchan : 1;
+    ready->delay_s = calloc(nchan, sizeof *ready->delay_s);
+    ready->fluence = calloc(nchan, sizeof *ready->fluence);
+    ready->row = calloc(ready->nrow, sizeof *ready->row);
+    ready->part = calloc(ready->nrow * PSR_SHAPE_NODES, sizeof *ready->part);
+    double *scratch = calloc(PSR_SHAPE_MAX_ROTATIONS * (PSR_SHAPE_NODES - 1) + 1, sizeof *scratch);
+    psr_status st = PSR_OK;
+    if (!ready->delay_s || !ready->fluence || !ready->row || !ready->part || !scratch) {
+        psr_fake_ready_clear(ready);
+        st = psr_fail_nomem(err, "pulse profiles of the channels",
+                            (double)ready->nrow * PSR_SHAPE_NODES * sizeof(float));
+    } else {
+        prepare_channels(part, frame, scratch);
+    }
+    free(scratch);
+    return st;
+}
+
+static psr_status make_room(struct psr_fake_ready *ready, size_t npulse, psr_err *err)
+{
+    if (npulse <= ready->room)
+        return PSR_OK;
+    struct psr_pulse *grown = realloc(ready->pulse, npulse * sizeof *grown);
+    if (!grown)
+        return psr_fail_nomem(err, "list of pulses", (double)npulse * sizeof *grown);
+    ready->pulse = grown;
+    ready->room = npulse;
+    return PSR_OK;
+}
+
+struct psr_pulse psr_pulse_of_rotation(const struct psr_fake_part *part, int64_t n)
+{
+    struct psr_motion m = psr_spin_pulse(&part->spin, n);
+    return (struct psr_pulse){m.value, m.d1, m.d2, 1 / m.d1};
+}
+
+struct psr_pulse psr_pulse_of_burst(const struct psr_fake_part *part)
+{
+    return (struct psr_pulse){part->desc.t_s, 1, 0, 1};
+}
+
+psr_status psr_fake_part_list(struct psr_fake_part *part, const struct psr_fake_frame *frame,
+                              int64_t first, int64_t n, int nthread, psr_err *err)
+{
+    struct psr_fake_ready *ready = &part->ready;
+    double from_s = (double)first * frame->obs.tsamp_s - part->sweep_s;
+    double to_s = (double)(first + n) * frame->obs.tsamp_s, fraction;
+    int64_t turns;
+    (void)nthread; /* without OpenMP */
+    if (part->desc.kind == PSR_FAKE_BURST) {
+        psr_status st = make_room(ready, 1, err);
+        bool reaches =
+            part->desc.t_s + part->after_x >= from_s && part->desc.t_s + part->before_x <= to_s;
+        ready->npulse = 0;
+        if (!st && reaches)
+            ready->pulse[ready->npulse++] = psr_pulse_of_burst(part);
+        return st;
+    }
+    /* Pulses wider than a turn are wrapped to within half a turn of their middle. */
+    double before = fmax(part->before_x, -1), after = fmin(part->after_x, 1);
+    psr_spin_phase(&part->spin, from_s, &turns, &fraction);
+    const int64_t low = turns + (int64_t)floor(fraction - 0.5 - after) - 1;
+    psr_spin_phase(&part->spin, to_s, &turns, &fraction);
+    const int64_t high = turns + (int64_t)ceil(fraction - 0.5 - before) + 1;
+    ready->npulse = high < low ? 0 : (size_t)(high - low + 1);
+    psr_status st = make_room(ready, ready->npulse, err);
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(nthread)
+    for (int64_t k = low; k <= high; k++) {
+        ready->pulse[k - low] = psr_pulse_of_rotation(part, k);
+    }
+    return PSR_OK;
+}
+
+struct psr_fake_place psr_fake_place(const struct psr_fake_ready *ready, size_t c)
+{
+    return (struct psr_fake_place){&ready->row[ready->nrow > 1 ? c : 0], ready->delay_s[c],
+                                   ready->fluence[c]};
+}
+
+static int64_t floor_of(double x)
+{
+    int64_t whole = (int64_t)x;
+    return whole - ((double)whole > x);
+}
+
+int64_t psr_fake_pulse_begin(const struct psr_fake_place *at, const struct psr_pulse *pulse,
+                             double tsamp_s)
+{
+    return floor_of((pulse->t_s + at->delay_s + at->row->low * pulse->period_s) / tsamp_s);
+}
+
+int64_t psr_fake_pulse_end(const struct psr_fake_place *at, const struct psr_pulse *pulse,
+                           double tsamp_s)
+{
+    return -floor_of((pulse->t_s + at->delay_s + at->row->high * pulse->period_s) / -tsamp_s);
+}
+
+void psr_fake_pulse_add(const struct psr_fake_place *at, const struct psr_pulse *pulse,
+                        double tsamp_s, int64_t first, int64_t end, float *x, size_t stride)
+{
+    const double start_s = pulse->t_s + at->delay_s, half = pulse->hz_per_s / 2;
+    const double height = at->fluence * pulse->period_s / tsamp_s;
+    double tau_s = (double)first * tsamp_s - start_s;
+    double below = psr_shape_part(at->row, tau_s * (pulse->hz + half * tau_s));
+    for (int64_t t = first; t < end; t++) {
+        tau_s = (double)(t + 1) * tsamp_s - start_s;
+        double part = psr_shape_part(at->row, tau_s * (pulse->hz + half * tau_s));
+        x[(size_t)(t - first) * stride] += (float)(height * (part - below));
+        below = part;
+    }
+}

@@ -1,0 +1,87 @@
+/* fake_plan.h: the plan of a synthetic observation (private). */
+#ifndef PSR_FAKE_FAKE_PLAN_H
+#define PSR_FAKE_FAKE_PLAN_H
+
+#include "fake_parts.h"
+
+/* The next pulse in a channel: its first sample and its number. */
+struct psr_fake_cursor {
+    int64_t begin;
+    size_t pulse;
+};
+
+/* Interference, ready to be added. */
+struct psr_fake_rfi_part {
+    struct psr_fake_rfi d;
+    uint32_t stream;
+    double begin_s, end_s;
+    int64_t packet_samples; /* drop */
+    size_t packet_channels, ngroup;
+};
+
+/* Working memory of one thread. */
+struct psr_fake_room {
+    float *x;                       /* [tile_rows][nif][nchan] */
+    uint8_t *level;                 /* the same, for samples below 8 bits */
+    float *normal;                  /* [nchan] of modulated interference */
+    struct psr_fake_cursor *cursor; /* [nactive][nchan] */
+};
+
+struct psr_fake {
+    struct psr_fake_frame frame;
+    uint64_t seed;
+    float noise_sigma, red_sigma;
+    double red_index;
+    double *gain;       /* [nchan], or NULL: 1 */
+    float *gain_offset; /* [nchan] */
+    bool even_odd;
+    size_t row_values, row_bytes; /* of one spectrum of all IFs */
+    size_t tile_rows;
+    int nthread;
+    size_t nrfi;
+    struct psr_fake_rfi_part *rfi;
+    size_t npart;
+    struct psr_fake_part *part;
+    struct psr_fake_room *room; /* [nthread] */
+};
+
+/* Streams of random numbers. */
+enum { PSR_FAKE_NOISE = 0, PSR_FAKE_RED = 64 };
+
+/* Adds red noise to rows first .. first + n - 1 of x (fake_red.c). */
+void psr_fake_add_red(const struct psr_fake *p, int64_t first, size_t n, float *x);
+
+/* --- interference (fake_rfi.c, fake_rfi_add.c) ------------------------------------------------ */
+
+PSR_MUST_CHECK psr_status psr_fake_rfi_make(psr_fake *p, const struct psr_fake_rfi *rfi, size_t n,
+                                            psr_err *err);
+
+/* Multiplies the gain of each channel by the bandpasses among the interference. */
+PSR_MUST_CHECK psr_status psr_fake_rfi_shape(psr_fake *p, psr_err *err);
+
+/* Channels [first, end) of a band, at time t_s. */
+struct psr_fake_band {
+    size_t first, end;
+};
+struct psr_fake_band psr_fake_rfi_band(const struct psr_fake_frame *frame, double freq_mhz,
+                                       double bw_mhz);
+
+/* A random event, with its slot and number. */
+struct psr_fake_rfi_random {
+    double begin_s, length_s, height;
+    double freq_mhz, bw_mhz;
+};
+enum { PSR_FAKE_RFI_EVENTS = 7 };
+
+bool psr_fake_rfi_is_random(const struct psr_fake_rfi_part *part);
+
+/* The events of a slot.  Returned: how many */
+int psr_fake_rfi_slot(const psr_fake *p, const struct psr_fake_rfi_part *part, int64_t slot,
+                      struct psr_fake_rfi_random event[PSR_FAKE_RFI_EVENTS]);
+
+/* Add what is added, and then blank what is lost, in rows first .. first + n - 1 of x.
+ * Given: normal   [nchan], working memory */
+void psr_fake_rfi_add(const psr_fake *p, int64_t first, size_t n, float *x, float *normal);
+void psr_fake_rfi_drop(const psr_fake *p, int64_t first, size_t n, float *x);
+
+#endif

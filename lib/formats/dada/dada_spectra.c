@@ -1,0 +1,248 @@
+/* Reads DADA headers of spectra. */
+#include "base/obs_internal.h"
+#include "dada_keys.h"
+#include "formats/spectra/polarisation.h"
+#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Values of a header that struct psr_obs has in another form, or that must be what they are. */
+struct fields {
+    int64_t header_bytes, nchan, nbit, npol, ndim, nbeam, beam, nant, obs_offset;
+    double freq_mhz, bw_mhz, tsamp_us;
+};
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static psr_status read_counts(const struct psr_header_keys *k, struct fields *f, psr_err *err)
+{
+    const struct {
+        const char *key;
+        bool needed;
+        int64_t min, max, *value;
+    } counts[] = {
+        {"NCHAN", true, 1, 1 << 20, &f->nchan},
+        {"NBIT", true, 1, 64, &f->nbit},
+        {"NPOL", false, 1, 4, &f->npol},
+        {"NDIM", false, 1, 4, &f->ndim},
+        {"NBEAM", false, 1, INT32_MAX, &f->nbeam},
+        {"BEAM", false, 0, INT32_MAX, &f->beam},
+        {"NANT", false, 1, 1 << 18, &f->nant},
+        {"OBS_OFFSET", false, 0, INT64_MAX, &f->obs_offset},
+    };
+    psr_status st = PSR_OK;
+    f->npol = f->ndim = f->nbeam = f->nant = 1;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && !st; i++)
+        st = psr_header_keys_int(k, counts[i].key, counts[i].needed, counts[i].min, counts[i].max,
+                                 counts[i].value, err);
+    return st;
+}
+
+/* What is no spectrum of one beam. */
+static psr_status check_kind(const struct psr_header_keys *k, const struct fields *f, psr_err *err)
+{
+    const char *state = psr_header_keys_text(k, "STATE");
+    const struct {
+        const char *key;
+        int64_t value;
+    } one[] = {{"NBEAM", f->nbeam}, {"NANT", f->nant}};
+    if (f->ndim != 1)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "NDIM",
+                              "%s: NDIM is %d, voltages or products of them, must be 1: spectra",
+                              k->name, (int)f->ndim);
+    if (state && (!strcmp(state, "Nyquist") || !strcmp(state, "Analytic")))
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "STATE",
+                              "%s: STATE is %s, voltages, must be that of spectra, as Intensity",
+                              k->name, state);
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        if (one[i].value != 1)
+            return psr_fail_field(err, PSR_EUNSUPPORTED, one[i].key, "%s: %s is %lld, must be 1",
+                                  k->name, one[i].key, (long long)one[i].value);
+    return PSR_OK;
+}
+
+/* Letters, the slowest first; of one polarisation P may be anywhere. */
+static psr_status check_order(const struct psr_header_keys *k, const struct fields *f, psr_err *err)
+{
+    static const char *const any[] = {"TPF"}, *const one[] = {"TF", "TFP", "TPF", "PTF"};
+    const char *text = psr_header_keys_text(k, "ORDER"), *order = text ? text : "TFP";
+    const char *const *known = f->npol == 1 ? one : any;
+    const size_t n = f->npol == 1 ? sizeof one / sizeof *one : sizeof any / sizeof *any;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(order, known[i]))
+            return PSR_OK;
+    return psr_fail_field(
+        err, PSR_EUNSUPPORTED, "ORDER", "%s: ORDER is %.64s%s with NPOL %d, must be %s", k->name,
+        order, text ? "" : ", as there is none,", (int)f->npol, f->npol == 1 ? "TF" : "TPF");
+}
+
+/* NBIT 32 is floats; whole numbers are unsigned where nothing else is said. */
+static psr_status fill_samples(struct psr_obs *obs, const struct psr_header_keys *k,
+                               const struct fields *f, psr_err *err)
+{
+    const char *encoding = psr_header_keys_text(k, "ENCODING");
+    const bool is_signed = encoding && !strncmp(encoding, "TWOS", 4);
+    if ((f->nbit & (f->nbit - 1)) || f->nbit > 32)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "NBIT",
+                              "%s: NBIT is %d, must be 1, 2, 4, 8, 16 or 32", k->name,
+                              (int)f->nbit);
+    if (encoding && !is_signed && strncmp(encoding, "OFFSET", 6) != 0)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "ENCODING",
+                              "%s: ENCODING is %.64s, must be TWOSCOMPLEMENT or OFFSETBINARY",
+                              k->name, encoding);
+    if (is_signed && f->nbit < 8)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "ENCODING",
+                              "%s: ENCODING is %.64s with NBIT %d, must be OFFSETBINARY", k->name,
+                              encoding, (int)f->nbit);
+    obs->nchan = (size_t)f->nchan;
+    obs->nif = (int)f->npol;
+    const char *state = psr_header_keys_text(k, "STATE");
+    obs->pols = state ? psr_pols_find(state) : PSR_POLS_UNKNOWN;
+    /* An intensity is one: of several it says nothing. */
+    if (f->npol > 1 && obs->pols == PSR_POLS_INTENSITY)
+        obs->pols = PSR_POLS_UNKNOWN;
+    obs->nbit = (int)f->nbit;
+    obs->kind = f->nbit == 32 ? PSR_FLOAT : is_signed ? PSR_INT : PSR_UINT;
+    return PSR_OK;
+}
+
+/* --- the band and the rest -------------------------------------------------------------------- */
+
+/* The value of one of two keys that mean the same. */
+static psr_status read_either(const struct psr_header_keys *k, const char *key, const char *other,
+                              double min, double max, double *value, psr_err *err)
+{
+    const bool has_other = psr_header_keys_text(k, other) != NULL;
+    return psr_header_keys_double(k, has_other ? other : key, true, min, max, value, err);
+}
+
+static psr_status fill_band(struct psr_obs *obs, const struct psr_header_keys *k, struct fields *f,
+                            psr_err *err)
+{
+    psr_status st = read_either(k, "FREQ", "CFREQ", 1e-3, 1e9, &f->freq_mhz, err);
+    if (!st)
+        st = read_either(k, "BW", "BANDWIDTH", -1e9, 1e9, &f->bw_mhz, err);
+    if (!st)
+        st = psr_header_keys_double(k, "TSAMP", true, 1e-6, 1e12, &f->tsamp_us, err);
+    if (st)
+        return st;
+    if (f->bw_mhz == 0 || f->freq_mhz <= fabs(f->bw_mhz) / 2)
+        return psr_fail_field(err, PSR_EFORMAT, "BW",
+                              "%s: BW is %g MHz about %g MHz, must not be 0 nor go below 0",
+                              k->name, f->bw_mhz, f->freq_mhz);
+    obs->tsamp_s = f->tsamp_us / 1e6;
+    obs->foff_mhz = f->bw_mhz / (double)f->nchan;
+    obs->fch1_mhz = f->freq_mhz - (f->bw_mhz - obs->foff_mhz) / 2;
+    return PSR_OK;
+}
+
+static void copy_text(char *to, const struct psr_header_keys *k, const char *key)
+{
+    const char *text = psr_header_keys_text(k, key);
+    if (text)
+        snprintf(to, PSR_TEXT_MAX, "%s", text);
+}
+
+static psr_status fill_start(struct psr_obs *obs, const struct psr_header_keys *k,
+                             const struct fields *f, const struct psr_notes *notes, psr_err *err)
+{
+    const int64_t bits = f->nchan * f->nbit * f->npol, bytes = bits / 8;
+    psr_status st = psr_dada_read_start(k, (double)bits / 8 / obs->tsamp_s, &obs->tstart, err);
+    if (!st && bytes && f->obs_offset % bytes)
+        st = psr_fail_field(err, PSR_EFORMAT, "OBS_OFFSET",
+                            "%s: OBS_OFFSET is %lld, must be a multiple of the %lld bytes of a "
+                            "spectrum",
+                            k->name, (long long)f->obs_offset, (long long)bytes);
+    if (!st && !psr_header_keys_text(k, "UTC_START") && !psr_header_keys_text(k, "MJD_START"))
+        psr_note(notes, "%s: the header has no UTC_START or MJD_START: MJD 0 is taken", k->name);
+    return st;
+}
+
+static psr_status fill(struct psr_obs *obs, const struct psr_header_keys *k,
+                       const struct psr_notes *notes, psr_err *err)
+{
+    struct fields f = {.nchan = 0};
+    psr_status st = read_counts(k, &f, err);
+    if (!st)
+        st = check_kind(k, &f, err);
+    if (!st)
+        st = check_order(k, &f, err);
+    if (!st)
+        st = fill_samples(obs, k, &f, err);
+    if (!st)
+        st = fill_band(obs, k, &f, err);
+    if (!st)
+        st = fill_start(obs, k, &f, notes, err);
+    if (st)
+        return st;
+    obs->ibeam = (int)f.beam;
+    obs->has_position = psr_header_keys_position(k, "RA", "DEC", &obs->ra_deg, &obs->dec_deg);
+    copy_text(obs->source, k, "SOURCE");
+    copy_text(obs->telescope, k, "TELESCOPE");
+    copy_text(obs->instrument, k, "INSTRUMENT");
+    obs->telescope_id = psr_telescope_id(obs->telescope);
+    return psr_obs_check(obs, k->name, err);
+}
+
+/* --- headers ---------------------------------------------------------------------------------- */
+
+/* The keys of the first size bytes, and the size that they give. */
+static psr_status read_keys(struct psr_header_keys *k, const void *bytes, size_t n, int64_t size,
+                            int64_t *given, bool *need_more, psr_err *err)
+{
+    psr_header_keys_clear(k);
+    *given = size;
+    *need_more = (int64_t)n < size;
+    if (*need_more)
+        return psr_fail_field(err, PSR_EFORMAT, "HDR_SIZE",
+                              "%s: ends within its header of %lld bytes", k->name, (long long)size);
+    psr_status st = psr_header_keys_lines(k, bytes, (size_t)size, err);
+    return st ? st
+              : psr_header_keys_int(k, "HDR_SIZE", false, PSR_DADA_HEADER, PSR_DADA_HEADER_MAX,
+                                    given, err);
+}
+
+static psr_status read_header(struct psr_header_keys *k, const void *bytes, size_t n,
+                              size_t *header_bytes, bool *need_more, psr_err *err)
+{
+    int64_t size, again;
+    psr_status st = read_keys(k, bytes, n, PSR_DADA_HEADER, &size, need_more, err);
+    if (!st)
+        st = read_keys(k, bytes, n, size, &again, need_more, err);
+    *header_bytes = (size_t)size;
+    if (!st && again != size)
+        st = psr_fail_field(err, PSR_EFORMAT, "HDR_SIZE", "%s: HDR_SIZE is %lld, and it is %lld",
+                            k->name, (long long)size, (long long)again);
+    return st;
+}
+
+psr_status psr_dada_parse_spectra(struct psr_obs *obs, size_t *header_bytes, bool *need_more,
+                                  const void *bytes, size_t n, const char *name,
+                                  const struct psr_notes *notes, psr_err *err)
+{
+    struct psr_header_keys k = {.name = name};
+    psr_obs_init(obs);
+    psr_status st = read_header(&k, bytes, n, header_bytes, need_more, err);
+    if (!st)
+        st = fill(obs, &k, notes, err);
+    if (st)
+        psr_obs_clear(obs);
+    psr_header_keys_clear(&k);
+    return st;
+}
+
+psr_status psr_dada_parse_start(struct psr_spectra_header *h, const struct psr_spectra_start *start,
+                                psr_err *err)
+{
+    return psr_dada_parse_spectra(&h->obs, &h->bytes, &h->need_more, start->bytes, start->n,
+                                  start->name, start->notes, err);
+}
+
+psr_status psr_dada_open(struct psr_reader **out, const char *path,
+                         const struct psr_source_desc *desc, psr_err *err)
+{
+    return psr_spectra_reader_open(out, path, desc, psr_dada_parse_start, err);
+}

@@ -1,0 +1,328 @@
+/* Writes accelsearch's text file: the candidates, their harmonics, the .inf. */
+#include <psrkit/experimental/accel.h>
+
+#include "base/c_locale.h"
+#include "base/input/read_file.h"
+#include "format_uncertainty.h"
+#include "formats/series/inf_fields.h"
+#include "search/matched/response/accel_internal.h"
+#include <math.h>
+#include <psrkit/obs.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL_MAX = 80 };
+
+/* A row of either table. */
+struct row {
+    const struct psr_accel_list *list;
+    size_t i; /* candidate */
+    int h;    /* harmonic, from 0 */
+};
+
+struct column {
+    int width;
+    const char *title[2];
+    bool jerk; /* stands in lists with w only */
+    void (*print)(char *cell, const struct row *row);
+};
+
+static const struct psr_accel_cand *cand_of(const struct row *row)
+{
+    return &row->list->cand[row->i];
+}
+
+static const struct psr_accel_harm *harm_of(const struct row *row)
+{
+    return &cand_of(row)->harm[row->h];
+}
+
+static void print_value(char *cell, struct psr_accel_value v, int digits)
+{
+    psr_format_uncertainty(cell, v.value, v.error, digits);
+}
+
+/* Errors that end in a 5 are rounded as accelsearch rounds them only where they come of the same
+ * operations: in single precision. */
+static struct psr_accel_value divide(struct psr_accel_value v, double divisor)
+{
+    return (struct psr_accel_value){v.value / divisor, (double)(float)(v.error / divisor)};
+}
+
+static void print_number(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%-4zu", row->i + 1);
+}
+
+static void print_sigma(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->sigma);
+}
+
+static void print_power(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->power);
+}
+
+static void print_coherent(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->coherent);
+}
+
+static void print_nharm(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%d", cand_of(row)->nharm);
+}
+
+static void print_period(char *cell, const struct row *row)
+{
+    const struct psr_accel_value *r = &cand_of(row)->r;
+    const double t = row->list->tobs_s,
+                 error = (double)(float)(t * r->error / (r->value * r->value));
+    psr_format_uncertainty(cell, t / r->value * 1000, error * 1000, 1);
+}
+
+static void print_frequency(char *cell, const struct row *row)
+{
+    print_value(cell, divide(cand_of(row)->r, row->list->tobs_s), 1);
+}
+
+/* ACCEL_sift.py reads only what precedes the bracket.  Errors of 100 bins and drifts below 1e-4, which
+ * accelsearch does not have, therefore get no power of ten. */
+static void print_bins(char *cell, struct psr_accel_value v)
+{
+    psr_format_uncertainty(cell, v.value, v.error, 2);
+    if (!strchr(cell, 'x') || !(fabs(v.value) > 0))
+        return;
+    int exponent = v.error > 0 ? (int)floor(log10(v.error)) : 0;
+    if (exponent >= 0)
+        psr_c_locale_snprintf(cell, CELL_MAX, "% .0f(%.0f)", v.value, v.error);
+    else
+        psr_c_locale_snprintf(cell, CELL_MAX, "% .*f(%.0f)", 1 - exponent, v.value,
+                              v.error * pow(10, 1 - exponent));
+}
+
+static void print_r(char *cell, const struct row *row)
+{
+    print_bins(cell, cand_of(row)->r);
+}
+
+static void print_fdot(char *cell, const struct row *row)
+{
+    print_value(cell, divide(cand_of(row)->z, row->list->tobs_s * row->list->tobs_s), 1);
+}
+
+static void print_z(char *cell, const struct row *row)
+{
+    print_bins(cell, cand_of(row)->z);
+}
+
+static void print_w(char *cell, const struct row *row)
+{
+    print_value(cell, cand_of(row)->w, 2);
+}
+
+static void print_accel(char *cell, const struct row *row)
+{
+    const double t = row->list->tobs_s, divisor = t * t * (cand_of(row)->r.value / t);
+    const struct psr_accel_value *z = &cand_of(row)->z;
+    psr_format_uncertainty(cell, z->value * PSR_LIGHT_M_S / divisor,
+                           z->error * PSR_LIGHT_M_S / divisor, 2);
+}
+
+static const struct column candidates[] = {
+    {4, {"", "Cand"}, false, print_number},
+    {5, {"", "Sigma"}, false, print_sigma},
+    {6, {"Summed", "Power"}, false, print_power},
+    {8, {"Coherent", "Power"}, false, print_coherent},
+    {4, {"Num", "Harm"}, false, print_nharm},
+    {16, {"Period", "(ms)"}, false, print_period},
+    {15, {"Frequency", "(Hz)"}, false, print_frequency},
+    {15, {"FFT 'r'", "(bin)"}, false, print_r},
+    {15, {"Freq Deriv", "(Hz/s)"}, false, print_fdot},
+    {11, {"FFT 'z'", "(bins)"}, false, print_z},
+    {11, {"FFT 'w'", "(bins)"}, true, print_w},
+    {15, {"Accel", "(m/s^2)"}, false, print_accel},
+    {20, {"", "Notes"}, false, NULL},
+};
+
+static void print_harm_cand(char *cell, const struct row *row)
+{
+    if (row->h == 0)
+        psr_c_locale_snprintf(cell, CELL_MAX, " %-4zu", row->i + 1);
+    else
+        strcpy(cell, "     ");
+}
+
+static void print_harm_number(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%-4d", row->h + 1);
+}
+
+static void print_harm_sigma(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", harm_of(row)->sigma);
+}
+
+static void print_harm_power(char *cell, const struct row *row)
+{
+    print_value(cell, harm_of(row)->power, 2);
+}
+
+static void print_raw(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.3g", harm_of(row)->raw);
+}
+
+static void print_harm_r(char *cell, const struct row *row)
+{
+    print_value(cell, harm_of(row)->r, 2);
+}
+
+static void print_harm_z(char *cell, const struct row *row)
+{
+    print_value(cell, harm_of(row)->z, 2);
+}
+
+static void print_harm_w(char *cell, const struct row *row)
+{
+    print_value(cell, harm_of(row)->w, 2);
+}
+
+static void print_pred_r(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->r.value * (row->h + 1));
+}
+
+static void print_pred_z(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->z.value * (row->h + 1));
+}
+
+static void print_pred_w(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->w.value * (row->h + 1));
+}
+
+static void print_phase(char *cell, const struct row *row)
+{
+    print_value(cell, harm_of(row)->phase_rad, 2);
+}
+
+static void print_centroid(char *cell, const struct row *row)
+{
+    print_value(cell, harm_of(row)->centroid, 2);
+}
+
+static void print_purity(char *cell, const struct row *row)
+{
+    print_value(cell, harm_of(row)->purity, 2);
+}
+
+static const struct column harmonics[] = {
+    {5, {"", "Cand"}, false, print_harm_cand},
+    {4, {"", "Harm"}, false, print_harm_number},
+    {5, {"", "Sigma"}, false, print_harm_sigma},
+    {15, {"Power /", "Loc Pow"}, false, print_harm_power},
+    {11, {"Raw", "Power"}, false, print_raw},
+    {18, {"FFT 'r'", "(bin)"}, false, print_harm_r},
+    {13, {"Pred 'r'", "(bin)"}, false, print_pred_r},
+    {12, {"FFT 'z'", "(bins)"}, false, print_harm_z},
+    {9, {"Pred 'z'", "(bins)"}, false, print_pred_z},
+    {12, {"FFT 'w'", "(bins)"}, true, print_harm_w},
+    {9, {"Pred 'w'", "(bins)"}, true, print_pred_w},
+    {12, {"Phase", "(rad)"}, false, print_phase},
+    {10, {"Centroid", "(0-1)"}, false, print_centroid},
+    {10, {"Purity", "<p> = 1"}, false, print_purity},
+    {20, {"", "Notes"}, false, NULL},
+};
+
+struct table {
+    const struct column *column;
+    size_t n;
+};
+
+static const struct table fundamentals_table = {candidates, sizeof candidates / sizeof *candidates};
+static const struct table harmonics_table = {harmonics, sizeof harmonics / sizeof *harmonics};
+
+/* Centred in width, and cut to it. */
+static psr_status write_centred(psr_outfile *f, const char *text, int width, const char *end,
+                                psr_err *err)
+{
+    int n = (int)strlen(text);
+    n = n > width ? width : n;
+    int left = (width - n) / 2;
+    return psr_outfile_printf(f, err, "%*s%.*s%*s%s", left, "", n, text, width - n - left, "", end);
+}
+
+static psr_status write_titles(psr_outfile *f, const struct table *t, bool jerk, int line,
+                               psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t c = 0; c < t->n && st == PSR_OK; c++)
+        if (jerk || !t->column[c].jerk)
+            st = write_centred(f, t->column[c].title[line], t->column[c].width,
+                               c + 1 < t->n ? "  " : "\n", err);
+    return st;
+}
+
+static psr_status write_header(psr_outfile *f, const struct table *t, bool jerk, psr_err *err)
+{
+    psr_status st = write_titles(f, t, jerk, 0, err);
+    if (st == PSR_OK)
+        st = write_titles(f, t, jerk, 1, err);
+    for (size_t c = 0; c < t->n && st == PSR_OK; c++) {
+        static const char dashes[] = "--------------------------------";
+        int n = t->column[c].width + (c + 1 < t->n ? 2 : 0);
+        if (jerk || !t->column[c].jerk)
+            st = psr_outfile_printf(f, err, "%.*s%s", n, dashes, c + 1 < t->n ? "" : "\n");
+    }
+    return st;
+}
+
+/* Two more blanks precede the notes; empty notes are 20 blanks in the first table, 19 in the second. */
+static psr_status write_row(psr_outfile *f, const struct table *t, const struct row *row,
+                            const char *note, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t c = 0; c + 1 < t->n && st == PSR_OK; c++) {
+        char cell[CELL_MAX];
+        if (t->column[c].jerk && !row->list->jerk)
+            continue;
+        t->column[c].print(cell, row);
+        st = write_centred(f, cell, t->column[c].width, "  ", err);
+    }
+    return st == PSR_OK ? psr_outfile_printf(f, err, "  %.20s\n", note) : st;
+}
+
+static psr_status write_inf(psr_outfile *f, const char *inf_path, psr_err *err)
+{
+    char *text;
+    size_t n;
+    psr_status st = psr_read_file(inf_path, PSR_INF_MAX_BYTES, &text, &n, err);
+    if (st == PSR_OK)
+        st = psr_outfile_write(f, text, n, err);
+    free(text);
+    return st;
+}
+
+psr_status psr_accel_write(psr_outfile *f, const struct psr_accel_list *list, const char *inf_path,
+                           psr_err *err)
+{
+    static const char no_note[] = "                    ";
+    struct row row = {.list = list};
+    psr_status st = write_header(f, &fundamentals_table, list->jerk, err);
+    for (row.i = 0; row.i < list->ncand && st == PSR_OK; row.i++)
+        st = write_row(f, &fundamentals_table, &row,
+                       *list->cand[row.i].note ? list->cand[row.i].note : &no_note[0], err);
+    if (st == PSR_OK)
+        st = psr_outfile_printf(f, err, "\n\n");
+    if (st == PSR_OK)
+        st = write_header(f, &harmonics_table, list->jerk, err);
+    for (row.i = 0; row.i < list->ncand && st == PSR_OK; row.i++)
+        for (row.h = 0; row.h < list->cand[row.i].nharm && st == PSR_OK; row.h++)
+            st = write_row(f, &harmonics_table, &row, &no_note[1], err);
+    if (st == PSR_OK)
+        st = psr_outfile_printf(f, err, "\n\n");
+    return st == PSR_OK && inf_path ? write_inf(f, inf_path, err) : st;
+}

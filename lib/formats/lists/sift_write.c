@@ -1,0 +1,310 @@
+/* Writes sifted candidates: sifting.py's layout, comma-separated values, JSON, rejects. */
+#include <psrkit/experimental/sift.h>
+
+#include "formats/spectra/row_output.h"
+
+#include "base/tool.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KNOWN_MAX = PSR_PULSAR_NAME_MAX + 32, NAME_WIDTH = 65 };
+
+/* The columns of sifting.py's rows, under their titles. */
+static const char titles[] =
+    "#                           file:candnum                               DM     SNR    sigma   "
+    "numharm    ipow     cpow      P(ms)          r         z     numhits ";
+
+const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks)
+{
+    static const char *const name[] = {"line", "dm0", "dm?", "narrow", "turns"};
+    text[0] = '\0';
+    for (unsigned k = 0; k < sizeof name / sizeof *name; k++)
+        if (marks & 1U << k)
+            snprintf(text + strlen(text), PSR_SIFT_MARKS - strlen(text), "%s%s", *text ? "," : "",
+                     name[k]);
+    return *text ? text : strcpy(text, "-");
+}
+
+static const char *const reasons[PSR_SIFT_NREASON] = {
+    [PSR_SIFT_GOOD] = "good",
+    [PSR_SIFT_LONG_PERIOD] = "period above long_period",
+    [PSR_SIFT_SHORT_PERIOD] = "period below short_period",
+    [PSR_SIFT_KNOWN_BIRD] = "known interference",
+    [PSR_SIFT_THRESHOLD] = "below the threshold of sigma",
+    [PSR_SIFT_HARM_POWER] = "no harmonic above harm_pow_cutoff",
+    [PSR_SIFT_ROGUE_HARM] = "one high harmonic dominates",
+    [PSR_SIFT_DUPLICATE] = "hit of",
+    [PSR_SIFT_FEW_DMS] = "at fewer DMs than min_num_DMs",
+    [PSR_SIFT_LOW_DM] = "best at a DM up to low_DM_cutoff",
+    [PSR_SIFT_DM_GAPS] = "no two hits at successive DMs",
+    [PSR_SIFT_HARMONIC] = "harmonic of",
+};
+
+/* "p/q NAME", or NAME if it is the pulsar's own period, with a question mark if chance explains it;
+ * empty if there is none. */
+static const char *name_known(char text[KNOWN_MAX], const struct psr_sift_cand *c)
+{
+    const char *doubt = c->known_chance > PSR_SIFT_MOST_CHANCE ? "?" : "";
+    text[0] = '\0';
+    if (c->known && c->ratio[0] == 1 && c->ratio[1] == 1)
+        snprintf(text, KNOWN_MAX, "%s%s", c->known->name, doubt);
+    else if (c->known)
+        snprintf(text, KNOWN_MAX, "%d/%d %s%s", c->ratio[0], c->ratio[1], c->known->name, doubt);
+    return text;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static const char escaped[] = "\n\r\\", escapes[] = "nr\\";
+
+static psr_status write_name(psr_outfile *f, const char *name, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    while (*name && !st) {
+        const size_t n = strcspn(name, escaped);
+        st = psr_outfile_write(f, name, n, err);
+        name += n;
+        if (!st && *name)
+            st = psr_outfile_printf(f, err, "\\%c", escapes[strchr(escaped, *name++) - escaped]);
+    }
+    return st;
+}
+
+static size_t name_length(const char *name)
+{
+    size_t n = strlen(name);
+    for (name += strcspn(name, escaped); *name; name += 1 + strcspn(name + 1, escaped))
+        n++;
+    return n;
+}
+
+void psr_sift_unescape(char *name)
+{
+    char *to = name;
+    for (; *name; name++) {
+        const char *escape = *name == '\\' && name[1] ? strchr(escapes, name[1]) : NULL;
+        *to++ = escape ? escaped[escape - escapes] : *name;
+        name += escape != NULL;
+    }
+    *to = '\0';
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static psr_status write_row(psr_outfile *f, const struct psr_sift_cand *c, int decimals,
+                            psr_err *err)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)c->number);
+    /* Readers take a line that begins so for a comment, or for a hit. */
+    const char *before = strchr("# \t", *c->file) && *c->file ? "./" : "";
+    const size_t length = name_length(c->file);
+    const int pad = NAME_WIDTH - (int)strlen(number) - 1 - (int)strlen(before) -
+                    (int)(length < NAME_WIDTH ? length : NAME_WIDTH);
+    psr_status st = psr_outfile_printf(f, err, "%s", before);
+    if (!st)
+        st = write_name(f, c->file, err);
+    if (st)
+        return st;
+    return psr_outfile_printf(f, err,
+                              ":%s%*s   %7.*f  %6.2f  %6.2f    %2d     %7.1f  %7.1f  %12.6f  "
+                              "%10.2f  %8.2f  (%zu)",
+                              number, pad > 0 ? pad : 0, "", decimals, c->dm, c->snr, c->sigma,
+                              c->nharm, c->power, c->coherent, c->period_s * 1000, c->r, c->z,
+                              c->nhit);
+}
+
+static psr_status write_hit(psr_outfile *f, const struct psr_sift_hit *hit, int decimals,
+                            psr_err *err)
+{
+    psr_status st = psr_outfile_printf(f, err, "  DM=%6.*f SNR=%5.2f Sigma=%5.2f   ", decimals,
+                                       hit->dm, hit->snr, hit->sigma);
+    for (int k = 0; k < (int)(hit->sigma / 3) && !st; k++)
+        st = psr_outfile_write(f, "*", 1, err);
+    return st ? st : psr_outfile_write(f, "\n", 1, err);
+}
+
+static psr_status write_text(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
+{
+    psr_status st = psr_outfile_printf(f, err, "%s\n", titles);
+    for (size_t i = 0; i < result->ncand && !st; i++) {
+        const struct psr_sift_cand *c = &result->cand[i];
+        char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
+        st = write_row(f, c, result->dm_decimals, err);
+        if (!st)
+            st = psr_outfile_printf(f, err, "%s%s", c->known ? "  = " : "", name_known(known, c));
+        if (!st)
+            st = psr_outfile_printf(f, err, "%s%s\n", c->marks ? "  ! " : "",
+                                    c->marks ? psr_sift_name_marks(marks, c->marks) : "");
+        for (size_t k = 0; c->nhit > 1 && k < c->nhit && !st; k++)
+            st = write_hit(f, &c->hit[k], result->dm_decimals, err);
+    }
+    return st;
+}
+
+static psr_status write_rejects(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
+{
+    psr_status st = psr_outfile_printf(f, err, "%s\n", titles);
+    for (size_t i = 0; i < result->nreject && !st; i++) {
+        const struct psr_sift_cand *c = &result->reject[i];
+        st = write_row(f, c, result->dm_decimals, err);
+        if (!st)
+            st = psr_outfile_printf(f, err, "  %s", reasons[c->reason]);
+        if (!st && c->of_file && !(st = psr_outfile_write(f, " ", 1, err)) &&
+            !(st = write_name(f, c->of_file, err)))
+            st = psr_outfile_printf(f, err, ":%lld", (long long)c->of_number);
+        if (!st && c->reason == PSR_SIFT_HARMONIC)
+            st = psr_outfile_printf(f, err, ", %d/%d of its frequency", c->ratio[0], c->ratio[1]);
+        if (!st)
+            st = psr_outfile_write(f, "\n", 1, err);
+    }
+    return st;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+enum { NFIELD = 14 };
+
+static const char *const fields[NFIELD] = {
+    "cand",     "dm",      "snr", "sigma", "numharm", "ipow",      "cpow",
+    "period_s", "freq_hz", "r",   "z",     "tobs_s",  "accel_ms2", "numhits",
+};
+
+static void list_values(const struct psr_sift_cand *c, double v[NFIELD])
+{
+    const double all[NFIELD] = {
+        (double)c->number,
+        c->dm,
+        c->snr,
+        c->sigma,
+        c->nharm,
+        c->power,
+        c->coherent,
+        c->period_s,
+        c->freq_hz,
+        c->r,
+        c->z,
+        c->tobs_s,
+        c->z * PSR_LIGHT_M_S / (c->tobs_s * c->r),
+        (double)c->nhit,
+    };
+    memcpy(v, all, sizeof all);
+}
+
+const char *psr_cand_number_name(enum psr_cand_number k)
+{
+    static const char *const number[PSR_CAND_NNUMBER] = {
+        [PSR_CAND_ALPHA] = "alpha",
+        [PSR_CAND_BETA] = "beta",
+        [PSR_CAND_GAMMA] = "gamma",
+        [PSR_CAND_SHARE_BANDS] = "share_bands",
+        [PSR_CAND_SHARE_PARTS] = "share_parts",
+        [PSR_CAND_HALVES_BAND] = "halves_band",
+        [PSR_CAND_HALVES_TIME] = "halves_time",
+        [PSR_CAND_ACCEL_OK] = "accel_ok",
+        [PSR_CAND_COVERED] = "covered",
+        [PSR_CAND_SNR] = "snr",
+        [PSR_CAND_DM0_SIGMA] = "dm0_sigma",
+        [PSR_CAND_BANDS_RATIO] = "bands_ratio",
+    };
+    return number[k];
+}
+
+/* The last columns; nan for what is not folded. */
+static psr_status write_score(psr_outfile *f, const struct psr_cand_score *s, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (int k = 0; k < PSR_CAND_SNR && !st; k++)
+        st = psr_outfile_printf(f, err, ",%.4g", s ? s->number[k] : NAN);
+    return st ? st
+              : psr_outfile_printf(f, err, ",%.4g,\"%s\"\n", s ? s->probability : NAN,
+                                   s ? s->reasons : "");
+}
+
+static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
+{
+    psr_status st = psr_outfile_printf(f, err, "file");
+    for (size_t k = 0; k < NFIELD && !st; k++)
+        st = psr_outfile_printf(f, err, ",%s", fields[k]);
+    if (!st)
+        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,note,marks");
+    for (int k = 0; k < PSR_CAND_SNR && !st; k++)
+        st = psr_outfile_printf(f, err, ",%s", psr_cand_number_name((enum psr_cand_number)k));
+    if (!st)
+        st = psr_outfile_printf(f, err, ",probability,reasons\n");
+    for (size_t i = 0; i < result->ncand && !st; i++) {
+        const struct psr_sift_cand *c = &result->cand[i];
+        char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
+        double v[NFIELD];
+        list_values(c, v);
+        st = psr_csv_write_text(f, c->path, err);
+        for (size_t k = 0; k < NFIELD && !st; k++)
+            st = psr_outfile_printf(f, err, ",%.10g", v[k]);
+        if (!st)
+            st = psr_outfile_printf(f, err, ",%.10g,%.10g,", c->hit[0].dm, c->hit[c->nhit - 1].dm);
+        if (!st)
+            st = psr_csv_write_text(f, name_known(known, c), err);
+        if (!st)
+            st = psr_outfile_printf(f, err, ",\"%s\"", psr_sift_name_marks(marks, c->marks));
+        if (!st)
+            st = write_score(f, c->score, err);
+    }
+    return st;
+}
+
+static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
+{
+    char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
+    double v[NFIELD];
+    list_values(c, v);
+    psr_json_begin(j, NULL, PSR_JSON_OBJECT);
+    psr_json_string(j, "file", c->path);
+    for (size_t k = 0; k < NFIELD; k++)
+        psr_json_double(j, fields[k], v[k]);
+    psr_json_string(j, "note", name_known(known, c));
+    psr_json_string(j, "marks", psr_sift_name_marks(marks, c->marks));
+    for (int k = 0; k < PSR_CAND_SNR && c->score; k++)
+        psr_json_double(j, psr_cand_number_name((enum psr_cand_number)k), c->score->number[k]);
+    if (c->score) {
+        psr_json_double(j, "probability", c->score->probability);
+        psr_json_string(j, "reasons", c->score->reasons);
+    }
+    psr_json_begin(j, "hits", PSR_JSON_ARRAY);
+    for (size_t k = 0; k < c->nhit; k++) {
+        psr_json_begin(j, NULL, PSR_JSON_OBJECT);
+        psr_json_double(j, "dm", c->hit[k].dm);
+        psr_json_double(j, "snr", c->hit[k].snr);
+        psr_json_double(j, "sigma", c->hit[k].sigma);
+        psr_json_end(j, PSR_JSON_OBJECT);
+    }
+    psr_json_end(j, PSR_JSON_ARRAY);
+    psr_json_end(j, PSR_JSON_OBJECT);
+}
+
+static psr_status write_json(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
+{
+    struct psr_json_output to = {f, err, PSR_OK};
+    for (size_t i = 0; i < result->ncand && !to.status; i++) {
+        struct psr_json j = {.put = psr_json_put, .ctx = &to};
+        write_object(&j, &result->cand[i]);
+        psr_json_put(&to, "\n", 1);
+    }
+    return to.status;
+}
+
+psr_status psr_sift_write(psr_outfile *f, const struct psr_sift_result *result,
+                          enum psr_sift_format format, bool presto, psr_err *err)
+{
+    switch (format) {
+    case PSR_SIFT_TEXT:
+        return presto && result->ncand == 0 ? PSR_OK : write_text(f, result, err);
+    case PSR_SIFT_CSV:
+        return write_csv(f, result, err);
+    case PSR_SIFT_JSON:
+        return write_json(f, result, err);
+    case PSR_SIFT_REJECTS:
+        return write_rejects(f, result, err);
+    }
+    return psr_fail_field(err, PSR_EINVAL, "format", "sift: format = %d is none", (int)format);
+}

@@ -1,0 +1,224 @@
+/* File names of series: builds them, checks them before any file is created, reads their DM. */
+#include "series_name.h"
+
+#include "base/c_locale.h"
+#include "base/path.h"
+#include "series_internal.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_DECIMALS = 2, MAX_DECIMALS = 4, LABEL_MAX = 24 };
+static const double max_dm = 1e6;
+
+/* A trial's DM as text in its file name. */
+struct label {
+    char text[LABEL_MAX];
+    size_t i;
+};
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct label *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : (x->i > y->i) - (x->i < y->i);
+}
+
+static void format_dm(char *text, double dm, int decimals)
+{
+    psr_c_locale_snprintf(text, LABEL_MAX, "%.*f", decimals, dm);
+}
+
+/* Returned: the first of two labels in order that are the same, or NULL. */
+static const struct label *find_clash(struct label *label, const double *dm, size_t ndm,
+                                      int decimals)
+{
+    for (size_t i = 0; i < ndm; i++) {
+        label[i].i = i;
+        format_dm(label[i].text, dm[i], decimals);
+    }
+    qsort(label, ndm, sizeof *label, compare_labels);
+    for (size_t k = 1; k < ndm; k++)
+        if (!strcmp(label[k].text, label[k - 1].text))
+            return &label[k - 1];
+    return NULL;
+}
+
+static psr_status fail_clash(struct label *label, const struct psr_series_desc *desc,
+                             const struct label *clash, psr_err *err)
+{
+    char text[LABEL_MAX], remedy[64] = "no number of decimals allowed tells all trials apart";
+    double dm[2] = {desc->dm[clash[0].i], desc->dm[clash[1].i]};
+    strcpy(text, clash->text);
+    for (int d = desc->dm_decimals + 1; d <= MAX_DECIMALS; d++)
+        if (!find_clash(label, desc->dm, desc->ndm, d)) {
+            snprintf(remedy, sizeof remedy, "%d decimals tell all trials apart", d);
+            break;
+        }
+    return psr_fail_field(err, PSR_EINVAL, "dm_decimals",
+                          "DMs %.12g and %.12g would both be %.200s_DM%s with %d decimals; %s",
+                          dm[0], dm[1], desc->root, text, desc->dm_decimals, remedy);
+}
+
+static psr_status check_names(const struct psr_series_desc *desc, psr_err *err)
+{
+    struct label *label = calloc(desc->ndm, sizeof *label);
+    if (!label)
+        return psr_fail_nomem(err, "file names", (double)desc->ndm * sizeof *label);
+    psr_status st = PSR_OK;
+    const struct label *clash = find_clash(label, desc->dm, desc->ndm, desc->dm_decimals);
+    if (clash)
+        st = fail_clash(label, desc, clash, err);
+    free(label);
+    return st;
+}
+
+bool psr_series_to_stdout(const char *root)
+{
+    return !strcmp(root, "-");
+}
+
+static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
+{
+    if (!*desc->root)
+        return psr_fail_field(err, PSR_EINVAL, "root", "root of the output names is empty");
+    if (psr_series_to_stdout(desc->root) && (desc->ndm != 1 || desc->format != PSR_SERIES_TIM))
+        return psr_fail_field(err, PSR_EINVAL, "root",
+                              "standard output takes one trial as .tim, not %zu as %s", desc->ndm,
+                              desc->format == PSR_SERIES_TIM ? ".tim" : ".dat");
+    return PSR_OK;
+}
+
+/* PRESTO reads only so much of an .inf file's name.  The highest DM has the longest name. */
+static psr_status check_length(const struct psr_series_desc *desc, psr_err *err)
+{
+    char label[LABEL_MAX];
+    struct psr_inf *inf = malloc(sizeof *inf);
+    size_t room = strlen(desc->root) + LABEL_MAX + 4;
+    char *stem = malloc(room);
+    double highest = 0;
+    for (size_t i = 0; i < desc->ndm; i++)
+        highest = fmax(highest, desc->dm[i]);
+    format_dm(label, highest, desc->dm_decimals);
+    psr_status st = inf && stem ? PSR_OK : psr_fail_nomem(err, "file names", (double)room);
+    if (!st) {
+        snprintf(stem, room, "%s_DM%s", desc->root, label);
+        st = psr_inf_set_name(inf, stem, err);
+    }
+    free(inf);
+    free(stem);
+    return st;
+}
+
+struct psr_output_group_desc psr_series_claim(const struct psr_series_desc *desc)
+{
+    struct psr_output_group_desc claim = {
+        .size = sizeof claim, .root = desc->root, .kind = "DM", .first = INT64_MAX, .last = -1};
+    const double unit = pow(10, desc->dm_decimals);
+    for (size_t i = 0; i < desc->ndm; i++) {
+        int64_t number = llround(rint(desc->dm[i] * unit) / unit * 1e4);
+        claim.first = number < claim.first ? number : claim.first;
+        claim.last = number > claim.last ? number : claim.last;
+    }
+    return claim;
+}
+
+double psr_series_tsamp_s(const struct psr_series_desc *desc, size_t i)
+{
+    return desc->each_tsamp_s ? desc->each_tsamp_s[i] : desc->tsamp_s;
+}
+
+psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
+{
+    if (desc->ndm < 1)
+        return psr_fail_field(err, PSR_EINVAL, "ndm", "no DM trials");
+    psr_status st = check_root(desc, err);
+    if (st)
+        return st;
+    if (desc->dm_decimals < MIN_DECIMALS || desc->dm_decimals > MAX_DECIMALS)
+        return psr_fail_field(err, PSR_EINVAL, "dm_decimals",
+                              "decimals of the DM = %d, must be %d to %d", desc->dm_decimals,
+                              MIN_DECIMALS, MAX_DECIMALS);
+    for (size_t i = 0; i < desc->ndm; i++) {
+        double tsamp_s = psr_series_tsamp_s(desc, i);
+        if (!(tsamp_s > 0 && isfinite(tsamp_s)))
+            return psr_fail_field(err, PSR_EINVAL, "tsamp_s", "tsamp = %g s, must be above 0",
+                                  tsamp_s);
+        if (!(desc->dm[i] >= 0 && desc->dm[i] < max_dm))
+            return psr_fail_field(err, PSR_EINVAL, "dm",
+                                  "DM of trial %zu = %g, must be 0 or more and below %g", i,
+                                  desc->dm[i], max_dm);
+    }
+    if (desc->format == PSR_SERIES_DAT)
+        st = check_length(desc, err);
+    return st ? st : check_names(desc, err);
+}
+
+void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals)
+{
+    char text[LABEL_MAX];
+    format_dm(text, dm, decimals);
+    snprintf(stem, PSR_TEXT_MAX, "%s_DM%s", root, text);
+}
+
+psr_status psr_series_names(const struct psr_series_desc *desc,
+                            psr_status (*check)(void *ctx, const char *name, psr_err *err),
+                            void *ctx, psr_err *err)
+{
+    static const char *const suffix[] = {".dat", ".inf", ".tim"};
+    const bool tim = desc->format == PSR_SERIES_TIM;
+    psr_status st = PSR_OK;
+    if (psr_series_to_stdout(desc->root))
+        return PSR_OK;
+    for (size_t i = 0; i < desc->ndm; i++)
+        for (int k = tim ? 2 : 0; k < (tim ? 3 : 2) && !st; k++) {
+            char stem[PSR_TEXT_MAX], name[PSR_TEXT_MAX + 8];
+            psr_series_stem(stem, desc->root, desc->dm[i], desc->dm_decimals);
+            snprintf(name, sizeof name, "%s%s", stem, suffix[k]);
+            st = check(ctx, name, err);
+        }
+    return st;
+}
+
+static bool is_digit(char c)
+{
+    return isdigit((unsigned char)c) != 0;
+}
+
+int psr_series_read_dm(const char *text, double *dm)
+{
+    char copy[64];
+    size_t n = 0;
+    int decimals = 0;
+    while (is_digit(text[n]))
+        n++;
+    if (n == 0)
+        return -1;
+    if (text[n] == '.' && is_digit(text[n + 1]))
+        for (n++; is_digit(text[n]); n++)
+            decimals++;
+    if (n >= sizeof copy)
+        return -1;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    *dm = psr_c_locale_strtod(copy, NULL);
+    return *dm < max_dm ? decimals : -1;
+}
+
+const char *psr_series_dm_text(const char *path)
+{
+    const char *found = NULL;
+    for (const char *at = psr_path_file(path); (at = strstr(at, "DM")); at += 2)
+        if (is_digit(at[2]))
+            found = at + 2;
+    return found;
+}
+
+int psr_series_find_dm(const char *path, double *dm)
+{
+    const char *number = psr_series_dm_text(path);
+    return number ? psr_series_read_dm(number, dm) : -1;
+}

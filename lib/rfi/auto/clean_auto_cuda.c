@@ -1,0 +1,385 @@
+/* Automatic cleaning on a CUDA device: spectra go over as they come, windows of them are cleaned there, and the host
+ * decides between steps.
+ *
+ * All goes through one stream, which is waited for where the host decides: on sums of channels, and on products of
+ * sub-bands; so no page-locked memory is written while a copy from it may still run. */
+#include "clean_auto_cuda.h"
+
+#include "base/device/cuda_call.h"
+
+#include <string.h>
+
+static psr_status fail(const struct auto_cuda *c, cudaError_t e, psr_err *err)
+{
+    return psr_cuda_fail(c->device, e, "cleaning", err);
+}
+
+/* --- the steps of a window -------------------------------------------------------------------- */
+
+static cudaError_t sum_on_device(struct auto_cuda *c, psr_clean_auto *p)
+{
+    struct clean_k_window *w = &c->w;
+    const size_t bytes = p->nblock * p->d.nchan * sizeof *w->d_s1;
+    w->d_in = p->from;
+    w->d_out = p->to;
+    w->n = p->n;
+    w->nblock = p->nblock;
+    w->nrange = p->nrange;
+    w->size = p->size;
+    TRY(cudaMemsetAsync(w->d_s1, 0, bytes, c->stream));
+    TRY(cudaMemsetAsync(w->d_s2, 0, bytes, c->stream));
+    TRY(clean_k_sum(w, c->stream));
+    TRY(cudaMemcpyAsync(c->s1, w->d_s1, bytes, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaMemcpyAsync(c->s2, w->d_s2, bytes, cudaMemcpyDeviceToHost, c->stream));
+    return cudaStreamSynchronize(c->stream);
+}
+
+static double value_of(const struct auto_cuda *c, uint64_t bits)
+{
+    double x;
+    if (clean_k_sums_integers(&c->w))
+        return (double)(int64_t)bits;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static psr_status sum(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e = sum_on_device(c, p);
+    for (size_t k = 0; k < p->nblock && !e; k++)
+        for (size_t i = 0; i < p->d.nchan; i++) {
+            p->block[k].s1[i] = value_of(c, c->s1[k * p->d.nchan + i]);
+            p->block[k].s2[i] = value_of(c, c->s2[k * p->d.nchan + i]);
+        }
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+/* What was decided, where copies to the device begin. */
+static void list_ranges(struct auto_cuda *c, const psr_clean_auto *p)
+{
+    const size_t nchan = p->d.nchan;
+    for (size_t k = 0; k < p->nrange; k++) {
+        const struct psr_auto_block *b = &p->block[k];
+        c->range[k] = (struct clean_k_range){.first = b->first, .n = b->n, .ncount = b->ncount};
+        memcpy(c->range[k].count, b->count, sizeof b->count);
+        memcpy(c->gain + k * nchan, b->gain, nchan * sizeof *c->gain);
+        memcpy(c->offset + k * nchan, b->offset, nchan * sizeof *c->offset);
+    }
+    for (size_t i = 0; i < nchan; i++)
+        c->level[i] = (float)p->now_l[i];
+}
+
+static cudaError_t quantise_on_device(struct auto_cuda *c, const psr_clean_auto *p)
+{
+    const size_t bytes = p->d.nchan * sizeof *c->gain;
+    TRY(cudaMemcpyAsync(c->d_range, c->range, p->nrange * sizeof *c->range, cudaMemcpyHostToDevice,
+                        c->stream));
+    TRY(cudaMemcpyAsync(c->d_gain, c->gain, p->nrange * bytes, cudaMemcpyHostToDevice, c->stream));
+    TRY(cudaMemcpyAsync(c->d_offset, c->offset, p->nrange * bytes, cudaMemcpyHostToDevice,
+                        c->stream));
+    TRY(cudaMemcpyAsync(c->d_level, c->level, bytes, cudaMemcpyHostToDevice, c->stream));
+    return clean_k_quantise(&c->w, CLEAN_K_PLAIN, c->stream);
+}
+
+static psr_status quantise(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    list_ranges(c, p);
+    cudaError_t e = quantise_on_device(c, p);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+static cudaError_t find_sparks_on_device(struct auto_cuda *c, psr_clean_auto *p)
+{
+    const size_t values = p->n * p->ngroup;
+    TRY(cudaMemsetAsync(c->w.d_spark, 0, p->n, c->stream));
+    TRY(cudaMemsetAsync(c->w.d_pulse, 0, p->n, c->stream));
+    for (size_t w = 1; !p->d.zerodm && 4 * w <= p->size; w *= 2)
+        TRY(clean_k_find_sparks(&c->w, w, p->d.clip_sigma, c->stream));
+    TRY(cudaMemcpyAsync(c->spark, c->w.d_spark, p->n, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaMemcpyAsync(c->pulse, c->w.d_pulse, p->n, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaMemcpyAsync(p->sum, c->w.d_sum, values * sizeof *p->sum, cudaMemcpyDeviceToHost,
+                        c->stream));
+    return cudaStreamSynchronize(c->stream);
+}
+
+/* What follows looks at sums on the host: at one run of spectra after another, and one edge. */
+static psr_status find_sparks(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e = find_sparks_on_device(c, p);
+    if (e)
+        return fail(c, e, err);
+    memcpy(p->spark, c->spark, p->n);
+    memcpy(p->pulse, c->pulse, p->n);
+    psr_auto_find_bursts(p);
+    return PSR_OK;
+}
+
+/* What was decided of spectra, for what is measured. */
+static cudaError_t put_marks(struct auto_cuda *c, const psr_clean_auto *p)
+{
+    memcpy(c->spark, p->spark, p->n);
+    memcpy(c->pulse, p->pulse, p->n);
+    TRY(cudaMemcpyAsync(c->w.d_spark, c->spark, p->n, cudaMemcpyHostToDevice, c->stream));
+    return cudaMemcpyAsync(c->w.d_pulse, c->pulse, p->n, cudaMemcpyHostToDevice, c->stream);
+}
+
+/* Nothing is subtracted for what is in a burst, as of sparks. */
+static cudaError_t put_silent(struct auto_cuda *c, const psr_clean_auto *p)
+{
+    for (size_t t = 0; t < p->n; t++)
+        c->silent[t] = p->spark[t] || p->burst[t];
+    return cudaMemcpyAsync(c->w.d_spark, c->silent, p->n, cudaMemcpyHostToDevice, c->stream);
+}
+
+static cudaError_t measure_on_device(struct auto_cuda *c, size_t nwidth)
+{
+    const struct clean_k_window *w = &c->w;
+    const size_t products = nwidth * w->ngroup * w->ngroup;
+    TRY(clean_k_measure(w, nwidth, c->stream));
+    TRY(cudaMemcpyAsync(c->ntile, w->d_ntile, nwidth * sizeof *c->ntile, cudaMemcpyDeviceToHost,
+                        c->stream));
+    TRY(cudaMemcpyAsync(c->product, w->d_product, products * sizeof *c->product,
+                        cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaMemcpyAsync(c->centre, w->d_centre, w->ngroup * sizeof *c->centre,
+                        cudaMemcpyDeviceToHost, c->stream));
+    return cudaStreamSynchronize(c->stream);
+}
+
+static psr_status measure(psr_clean_auto *p, struct psr_auto_products *now,
+                          struct psr_auto_scale *one, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    const size_t nwidth = psr_auto_count_widths(p), cells = p->ngroup * p->ngroup;
+    cudaError_t e = measure_on_device(c, nwidth);
+    if (e)
+        return fail(c, e, err);
+    for (size_t k = 0; k < nwidth; k++) {
+        now[k].n = c->ntile[k] < PSR_AUTO_FEWEST ? 0 : c->ntile[k];
+        memcpy(now[k].sum, c->product + k * cells, cells * sizeof *c->product);
+    }
+    if (now->n)
+        memcpy(one->middle, c->centre, p->ngroup * sizeof *c->centre);
+    return PSR_OK;
+}
+
+static psr_status find_less(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e = put_silent(c, p);
+    if (!e)
+        e = clean_k_subtract(&c->w, m, c->stream);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+static psr_status find_jumps(psr_clean_auto *p, bool *some, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    const size_t bytes = p->n * p->ngroup * sizeof *p->sum;
+    *some = psr_auto_find_jumps(p);
+    cudaError_t e = put_marks(c, p);
+    if (!e && *some)
+        e = cudaMemcpyAsync(c->w.d_sum, p->sum, bytes, cudaMemcpyHostToDevice, c->stream);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+/* In the few windows that have some. */
+static cudaError_t add_jumps_on_device(struct auto_cuda *c, psr_clean_auto *p)
+{
+    const size_t bytes = p->n * p->ngroup * sizeof *p->less;
+    TRY(cudaMemcpyAsync(p->less, c->w.d_less, bytes, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaStreamSynchronize(c->stream));
+    psr_auto_subtract_jumps(p);
+    return cudaMemcpyAsync(c->w.d_less, p->less, bytes, cudaMemcpyHostToDevice, c->stream);
+}
+
+static psr_status add_jumps(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e = add_jumps_on_device(c, p);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+/* A sum over a window in order, which a host makes sooner. */
+static psr_status find_mean(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    const size_t bytes = p->n * p->ngroup * sizeof *p->less;
+    psr_auto_find_mean(p);
+    cudaError_t e = cudaMemcpyAsync(c->w.d_less, p->less, bytes, cudaMemcpyHostToDevice, c->stream);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+static psr_status find_nothing(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    const size_t bytes = p->n * p->ngroup * sizeof *p->less;
+    cudaError_t e = cudaMemsetAsync(c->w.d_less, 0, bytes, c->stream);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+static cudaError_t quantise_by_weight(struct auto_cuda *c, const psr_clean_auto *p)
+{
+    memcpy(c->weight, p->weight, p->d.nchan);
+    TRY(cudaMemcpyAsync(c->d_weight, c->weight, p->d.nchan, cudaMemcpyHostToDevice, c->stream));
+    return clean_k_quantise(&c->w, CLEAN_K_WEIGHTED, c->stream);
+}
+
+static psr_status quantise_less(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e =
+        p->d.weights ? quantise_by_weight(c, p) : clean_k_quantise(&c->w, CLEAN_K_LESS, c->stream);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+static psr_status blank(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e =
+        cudaMemcpyAsync(c->w.d_spark, c->spark, p->n, cudaMemcpyHostToDevice, c->stream);
+    if (!e)
+        e = clean_k_blank(&c->w, c->stream);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+/* --- the stream ------------------------------------------------------------------------------- */
+
+/* Room for so many spectra, of which the first "have" stay. */
+static cudaError_t grow(struct auto_cuda *c, unsigned char **d, size_t *room, size_t n,
+                        size_t row_bytes, size_t have)
+{
+    void *more;
+    if (n <= *room)
+        return cudaSuccess;
+    TRY(cudaMalloc(&more, n * row_bytes));
+    if (have)
+        TRY(cudaMemcpyAsync(more, *d, have * row_bytes, cudaMemcpyDeviceToDevice, c->stream));
+    TRY(cudaStreamSynchronize(c->stream));
+    TRY(cudaFree(*d));
+    *d = more;
+    *room = n;
+    return cudaSuccess;
+}
+
+static cudaError_t take_spectra(struct auto_cuda *c, psr_clean_auto *p, const void *in,
+                                size_t nsamp)
+{
+    const size_t row = p->in.row_bytes, room = nsamp + p->window;
+    TRY(cudaSetDevice(c->device));
+    TRY(grow(c, &c->d_held, &c->in_room, room, row, p->nheld));
+    TRY(grow(c, &c->d_cleaned, &c->out_room, room, p->d.nchan, 0));
+    if (nsamp)
+        TRY(cudaMemcpyAsync(c->d_held + p->nheld * row, in, nsamp * row, cudaMemcpyHostToDevice,
+                            c->stream));
+    p->nheld += nsamp;
+    return cudaSuccess;
+}
+
+/* What is left of the spectra goes to their start: fewer than a window, from behind one. */
+static cudaError_t keep_rest(struct auto_cuda *c, psr_clean_auto *p, size_t done)
+{
+    const size_t row = p->in.row_bytes;
+    p->nheld -= done;
+    if (done && p->nheld)
+        TRY(cudaMemcpyAsync(c->d_held, c->d_held + done * row, p->nheld * row,
+                            cudaMemcpyDeviceToDevice, c->stream));
+    return cudaStreamSynchronize(c->stream);
+}
+
+/* Cleans the windows that are complete; at the end what there is. */
+static psr_status run(psr_clean_auto *p, const void *in, size_t nsamp, bool end, size_t *nout,
+                      psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    psr_status st = PSR_OK;
+    *nout = 0;
+    cudaError_t e = take_spectra(c, p, in, nsamp);
+    while (!e && !st && *nout < p->nheld && (end || p->nheld - *nout >= p->window)) {
+        const size_t left = p->nheld - *nout, n = left < p->window ? left : p->window;
+        st = psr_auto_clean_window(p, c->d_held + *nout * p->in.row_bytes, n,
+                                   c->d_cleaned + *nout * p->d.nchan, err);
+        *nout += n;
+    }
+    if (!e && !st)
+        e = keep_rest(c, p, *nout);
+    return e ? fail(c, e, err) : st;
+}
+
+static psr_status execute_device(psr_clean_auto *p, const void *in, size_t nsamp, void **d_out,
+                                 size_t *nout, psr_err *err)
+{
+    const struct auto_cuda *c = p->state;
+    psr_status st = run(p, in, nsamp, false, nout, err);
+    *d_out = c->d_cleaned;
+    return st;
+}
+
+static psr_status finish_device(psr_clean_auto *p, void **d_out, size_t *nout, psr_err *err)
+{
+    const struct auto_cuda *c = p->state;
+    psr_status st = run(p, NULL, 0, true, nout, err);
+    *d_out = c->d_cleaned;
+    return st;
+}
+
+static psr_status blank_device(psr_clean_auto *p, size_t nsamp, void **d_out, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e = cudaSetDevice(c->device);
+    if (!e)
+        e = grow(c, &c->d_cleaned, &c->out_room, nsamp, p->d.nchan, 0);
+    if (!e)
+        e = cudaMemsetAsync(c->d_cleaned, 0, nsamp * p->d.nchan, c->stream);
+    if (!e)
+        e = cudaStreamSynchronize(c->stream);
+    *d_out = c->d_cleaned;
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+static psr_status to_host(const psr_clean_auto *p, void *out, size_t nout, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e =
+        cudaMemcpyAsync(out, c->d_cleaned, nout * p->d.nchan, cudaMemcpyDeviceToHost, c->stream);
+    if (!e)
+        e = cudaStreamSynchronize(c->stream);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+static psr_status execute(psr_clean_auto *p, const void *in, size_t nsamp, void *out, size_t *nout,
+                          psr_err *err)
+{
+    psr_status st = run(p, in, nsamp, false, nout, err);
+    return st || !*nout ? st : to_host(p, out, *nout, err);
+}
+
+static psr_status finish(psr_clean_auto *p, void *out, size_t *nout, psr_err *err)
+{
+    psr_status st = run(p, NULL, 0, true, nout, err);
+    return st || !*nout ? st : to_host(p, out, *nout, err);
+}
+
+const struct psr_auto_ops psr_auto_cuda = {
+    .name = "cuda",
+    .create = psr_auto_cuda_create,
+    .destroy = psr_auto_cuda_destroy,
+    .sum = sum,
+    .quantise = quantise,
+    .find_sparks = find_sparks,
+    .find_jumps = find_jumps,
+    .measure = measure,
+    .find_less = find_less,
+    .find_mean = find_mean,
+    .find_nothing = find_nothing,
+    .add_jumps = add_jumps,
+    .quantise_less = quantise_less,
+    .blank = blank,
+    .execute = execute,
+    .finish = finish,
+    .execute_device = execute_device,
+    .finish_device = finish_device,
+    .blank_device = blank_device,
+};

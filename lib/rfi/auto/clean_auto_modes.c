@@ -1,0 +1,177 @@
+/* Automatic cleaning: decides which noise sub-bands have in common. */
+#include "clean_auto_plan.h"
+
+#include "stats/eigen.h"
+#include "stats/quantile.h"
+#include <math.h>
+#include <string.h>
+
+static const double excess_limit = 0.4, first_limit = 0.8, sudden_limit = 8, spread_least = 2;
+enum { TILES_LEAST = 12, GROUPS = PSR_AUTO_GROUPS };
+enum { SUDDEN_SHARE = 32, SUDDEN_TIMES = 4, HISTORY_LEAST = 8 };
+
+/* --- covariances ------------------------------------------------------------------------------ */
+
+size_t psr_auto_count_widths(const psr_clean_auto *p)
+{
+    size_t n = 0;
+    while (n < PSR_AUTO_WIDTHS && psr_auto_make_width(n).length <= p->size)
+        n++;
+    return n;
+}
+
+/* Returned: tiles that the covariance over the last windows is of */
+static size_t average_products(const psr_clean_auto *p, const struct psr_auto_products *past,
+                               double *covariance)
+{
+    const size_t cells = p->ngroup * p->ngroup;
+    size_t n = 0;
+    memset(covariance, 0, cells * sizeof *covariance);
+    for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
+        n += past[i].n;
+        for (size_t c = 0; c < cells && past[i].n; c++)
+            covariance[c] += (double)past[i].sum[c];
+    }
+    for (size_t c = 0; c < cells && n; c++)
+        covariance[c] /= (double)n;
+    return n;
+}
+
+/* --- modes ------------------------------------------------------------------------------------ */
+
+/* What a mode adds to the variance of a sum over its sub-bands of one sign, in units of the noise's of the
+ * band; 0 if the mode is of one sub-band. */
+static double excess_of(const psr_clean_auto *p, const double *v, double value)
+{
+    const struct psr_auto_block *b = &p->block[0];
+    double up = 0, down = 0, channels = 0, fourth = 0;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        double n = (double)b->count[g];
+        up += fmax(v[g], 0) * sqrt(n);
+        down += fmax(-v[g], 0) * sqrt(n);
+        channels += n;
+        fourth += v[g] * v[g] * v[g] * v[g];
+    }
+    double sum = fmax(up, down);
+    return channels > 0 && fourth * spread_least < 1 ? (value - 1) * sum * sum / channels : 0;
+}
+
+/* Takes a mode, of length 1, out of a covariance. */
+static void deflate(double *covariance, size_t G, const double *v)
+{
+    double along[GROUPS] = {0}, both = 0;
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = 0; h < G; h++)
+            along[g] += covariance[g * G + h] * v[h];
+    for (size_t g = 0; g < G; g++)
+        both += v[g] * along[g];
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = 0; h < G; h++)
+            covariance[g * G + h] += both * v[g] * v[h] - along[g] * v[h] - v[g] * along[h];
+}
+
+/* Variance of a window along v. */
+static double value_along(const struct psr_auto_products *past, size_t G, const double *v)
+{
+    double sum = 0;
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = 0; h < G; h++)
+            sum += v[g] * v[h] * (double)past->sum[g * G + h];
+    return past->n ? sum / (double)past->n : 0;
+}
+
+/* Variances along v in the last windows, and some of their quantiles. */
+struct past {
+    size_t n;
+    double now, low, median;
+};
+
+static struct past past_along(const psr_clean_auto *p, size_t k, const double *v)
+{
+    const size_t at = p->report.nwindow % PSR_AUTO_HISTORY;
+    float value[PSR_AUTO_HISTORY] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
+        if (!p->past[k][i].n)
+            continue;
+        float now = (float)value_along(&p->past[k][i], p->ngroup, v);
+        size_t j = n++;
+        for (; j > 0 && value[j - 1] > now; j--)
+            value[j] = value[j - 1];
+        value[j] = now;
+    }
+    const float quarter = value[n / 4];
+    const double median = n ? psr_quantile_median(value, n) : 0;
+    return (struct past){.n = n,
+                         .now = value_along(&p->past[k][at], p->ngroup, v),
+                         .low = n < HISTORY_LEAST ? median : (double)quarter,
+                         .median = median};
+}
+
+/* Variance along v at width number k, if there is a mode; otherwise 0.  A pulse is in few windows, a mode in most.
+ * But where a receiver's level steps, this window stands out, and at narrow widths: a long pulse that does so is
+ * very bright. */
+static double mode_value(const psr_clean_auto *p, size_t k, const double *v, bool *steps)
+{
+    const struct past x = past_along(p, k, v);
+    const double excess = excess_of(p, v, x.now), usual = excess_of(p, v, x.low);
+    const bool narrow = (size_t)SUDDEN_SHARE << k <= p->size;
+    *steps = narrow && excess > sudden_limit && excess > SUDDEN_TIMES * usual;
+    const double least = x.n < HISTORY_LEAST ? first_limit : excess_limit;
+    return *steps ? x.now : usual > least ? x.median : 0;
+}
+
+/* Adds those at width number k that noise and narrower ones do not explain. */
+static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes *m)
+{
+    const size_t G = p->ngroup;
+    double covariance[GROUPS * GROUPS], value[GROUPS], vector[GROUPS * GROUPS];
+    const size_t n = average_products(p, p->past[k], covariance);
+    bool steps;
+    if (n < TILES_LEAST)
+        return;
+    const double root = 1 + sqrt((double)G / (double)n), edge = root * root;
+    for (size_t i = 0; i < m->n; i++)
+        deflate(covariance, G, m->v[i]);
+    psr_eigen_symmetric(covariance, G, value, vector);
+    for (size_t i = 0; i < G && value[i] > edge && m->n < G; i++) {
+        const double *v = vector + i * G, now = mode_value(p, k, v, &steps);
+        if (now <= 0)
+            continue;
+        memcpy(m->v[m->n], v, G * sizeof *v);
+        m->width[m->n] = (size_t)1 << k;
+        m->value[m->n++] = now;
+    }
+}
+
+/* What is slower than the widest tiles in which a mode is, stays: it may be a pulse.  Steps are taken whole. */
+static void bound_modes(const psr_clean_auto *p, size_t nwidth, struct psr_auto_modes *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        bool steps = false;
+        size_t widest = 0;
+        for (size_t k = 0; k < nwidth && !steps; k++)
+            if (mode_value(p, k, m->v[i], &steps) > 0)
+                widest = k + 1;
+        m->slowest[i] = !steps && widest + 1 < nwidth ? (size_t)4 << widest : 0;
+    }
+}
+
+void psr_auto_choose_modes(psr_clean_auto *p, const struct psr_auto_products *now,
+                           const struct psr_auto_scale *one, struct psr_auto_modes *m)
+{
+    const size_t nwidth = psr_auto_count_widths(p);
+    m->n = 0;
+    for (size_t k = 0; k < nwidth; k++) {
+        p->past[k][p->report.nwindow % PSR_AUTO_HISTORY] = now[k];
+        if (now[k].n >= PSR_AUTO_FEWEST)
+            find_modes(p, k, m);
+    }
+    bound_modes(p, nwidth, m);
+    memcpy(m->centre, one->middle, sizeof m->centre);
+    for (size_t k = 0; k < m->n; k++) {
+        m->middle[k] = 0;
+        for (size_t g = 0; g < p->ngroup; g++)
+            m->middle[k] += m->v[k][g] * m->centre[g];
+    }
+}

@@ -1,0 +1,370 @@
+/* Measures the channels of one interval: mean, standard deviation, moments, powers.
+ *
+ * Two channels, of zero mean and unit variance, are transformed together. */
+#include "rfi_cells.h"
+
+#include "base/threads/clones.h"
+#include "base/threads/threads.h"
+#include "rfi/statistics/rfi_bytes.h"
+#include "rfi/statistics/rfi_fft.h"
+#include "rfi/statistics/rfi_powers.h"
+#include "rfi_shapes.h"
+#include "stats/moments.h"
+
+#include <fftw3.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE = PSR_RFI_TILE };
+
+/* No power is searched in less than this standard deviation: PRESTO's rule, which depends on the unit of the data. */
+static const float PRESTO_SD_LEAST = 1e-4F;
+
+/* Otherwise in less than rounding leaves of a constant channel, in units of its mean. */
+static const double ROUNDING = 1e-12;
+
+/* Of one thread. */
+struct scratch {
+    float *x;              /* [TILE][n] */
+    uint8_t *bytes;        /* [width / 2][n][2], instead of x */
+    float *pair, *fourier; /* [2][n] two channels, or real and imaginary parts */
+    struct psr_rfi_power_room room[2];
+    float *sum; /* [2 nbin] */
+    struct psr_rfi_hits work;
+    psr_status status;
+    psr_err err;
+};
+
+struct psr_rfi_cells {
+    struct psr_rfi_cells_desc d;
+    size_t nbin;
+    bool bytes;   /* unsigned samples of up to 8 bits */
+    size_t width; /* channels of a tile */
+    struct psr_rfi_threshold threshold;
+    psr_rfi_fft *fft;
+    struct scratch *scratch; /* [nthread] */
+};
+
+/* --- create and destroy ----------------------------------------------------------------------- */
+
+static bool allocate(psr_rfi_cells *p)
+{
+    const size_t n = p->d.n;
+    bool all = true;
+    for (int k = 0; k < p->d.nthread && all; k++) {
+        struct scratch *s = &p->scratch[k];
+        s->x = fftwf_malloc(p->bytes ? 1 : TILE * n * sizeof *s->x);
+        s->bytes = fftwf_malloc(p->bytes ? p->width * n : 1);
+        s->pair = fftwf_malloc(2 * n * sizeof *s->pair);
+        s->fourier = fftwf_malloc(2 * n * sizeof *s->fourier);
+        for (int c = 0; c < 2; c++) {
+            s->room[c].whole = fftwf_malloc(p->nbin * sizeof *s->sum);
+            s->room[c].half = fftwf_malloc(p->nbin * sizeof *s->sum);
+            s->room[c].seed = fftwf_malloc(2 * p->nbin * sizeof *s->room[c].seed);
+            all = all && s->room[c].whole && s->room[c].half && s->room[c].seed;
+        }
+        s->sum = fftwf_malloc(2 * p->nbin * sizeof *s->sum);
+        all = all && s->x && s->bytes && s->pair && s->fourier && s->sum;
+    }
+    return all;
+}
+
+/* Wide tiles read memory better; each thread should have some. */
+static size_t choose_width(const psr_rfi_cells *p)
+{
+    const size_t wide = PSR_RFI_BYTES_WIDTH;
+    bool enough = p->d.layout.nchan >= 2 * wide * (size_t)p->d.nthread;
+    return p->bytes && enough ? wide : TILE;
+}
+
+psr_status psr_rfi_cells_create(psr_rfi_cells **out, const struct psr_rfi_cells_desc *desc,
+                                psr_err *err)
+{
+    const double bytes = (double)desc->nthread * (4 * TILE + 44) * (double)desc->n;
+    psr_rfi_cells *p = *out = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "statistics", sizeof *p);
+    p->d = *desc;
+    /* At the Nyquist frequency amplitudes are real: powers exceed a limit far more often. */
+    p->nbin = desc->presto ? desc->n / 2 + 1 : (desc->n + 1) / 2;
+    p->bytes = desc->layout.kind == PSR_UINT && desc->layout.nbit <= 8;
+    p->width = choose_width(p);
+    psr_rfi_threshold_set(&p->threshold, desc->freq_sigma, p->nbin);
+    p->scratch = calloc((size_t)desc->nthread, sizeof *p->scratch);
+    psr_status st = p->scratch && allocate(p) ? psr_rfi_fft_create(&p->fft, p->d.n, err)
+                                              : psr_fail_nomem(err, "statistics", bytes);
+    if (st) {
+        psr_rfi_cells_destroy(p);
+        *out = NULL;
+    }
+    return st;
+}
+
+void psr_rfi_cells_destroy(psr_rfi_cells *p)
+{
+    if (!p)
+        return;
+    for (int k = 0; p->scratch && k < p->d.nthread; k++) {
+        fftwf_free(p->scratch[k].x);
+        fftwf_free(p->scratch[k].bytes);
+        fftwf_free(p->scratch[k].pair);
+        fftwf_free(p->scratch[k].fourier);
+        for (int c = 0; c < 2; c++) {
+            fftwf_free(p->scratch[k].room[c].whole);
+            fftwf_free(p->scratch[k].room[c].half);
+            fftwf_free(p->scratch[k].room[c].seed);
+        }
+        fftwf_free(p->scratch[k].sum);
+        free(p->scratch[k].work.hit);
+    }
+    psr_rfi_fft_destroy(p->fft);
+    free(p->scratch);
+    free(p);
+}
+
+/* --- one tile --------------------------------------------------------------------------------- */
+
+/* Channels c0 .. c0 + width - 1, time after time: x [width][n]. */
+static void transpose_tile(const psr_rfi_cells *p, const unsigned char *in, size_t c0, size_t width,
+                           float *x)
+{
+    const struct psr_layout *l = &p->d.layout;
+    const struct psr_layout part = {width, l->nbit, l->kind, l->row_bytes};
+    const size_t n = p->d.n, offset = c0 * (size_t)l->nbit / 8;
+    for (size_t t = 0; t < n; t++) {
+        float sample[TILE];
+        psr_spectrum_widen(&part, in + t * l->row_bytes + offset, sample);
+        for (size_t k = 0; k < width; k++)
+            x[k * n + t] = sample[k];
+    }
+}
+
+static void replace(const struct psr_rfi_replaced *r, size_t c, float *x)
+{
+    for (size_t k = 0; k < r->nbad; k++)
+        x[r->bad[k]] = r->level[c];
+}
+
+static bool varies(const psr_rfi_cells *p, double mean, float sd)
+{
+    return p->d.presto ? sd > PRESTO_SD_LEAST : sd >= FLT_MIN && (double)sd > ROUNDING * fabs(mean);
+}
+
+/* Returned: the factor that gives a transform whose squares are powers in units of their mean; 0:
+ *           nothing to be searched */
+static float set_moments(const psr_rfi_cells *p, double mean, double var, size_t c,
+                         const struct psr_rfi_row *row)
+{
+    row->power[c] = 0;
+    row->hits[c].n = 0;
+    row->mean[c] = (float)mean;
+    row->sd[c] = (float)sqrt(var);
+    if (!isfinite(row->mean[c]) || !isfinite(row->sd[c])) {
+        row->mean[c] = row->sd[c] = 0;
+        row->power[c] = FLT_MAX; /* which no mask spares */
+        return 0;
+    }
+    if (!varies(p, mean, row->sd[c]))
+        return 0;
+    return (float)(1 / ((double)row->sd[c] * sqrt((double)p->d.n)));
+}
+
+PSR_CLONES
+static void scale_channel(float *restrict to, const float *x, size_t n, float mean, float factor)
+{
+    for (size_t t = 0; t < n; t++)
+        to[t] = (x[t] - mean) * factor;
+}
+
+/* Channels a and b, of which s->pair holds the scaled samples, as far as factor is above 0. */
+static psr_status search_pair(psr_rfi_cells *p, struct scratch *s, size_t a, size_t b,
+                              const float factor[2], const struct psr_rfi_row *row)
+{
+    struct psr_rfi_powers powers[2];
+    psr_status st = PSR_OK;
+    psr_rfi_powers_find(psr_isa_find(), psr_rfi_fft_execute(p->fft, s->pair, s->fourier), p->d.n,
+                        p->nbin, p->threshold.seed, s->room, powers);
+    for (size_t k = 0; k < 2 && !st; k++) {
+        const size_t c = k ? b : a;
+        if (factor[k] > 0)
+            st = psr_rfi_search(&powers[k], &p->threshold, &row->power[c], &row->hits[c], &s->work,
+                                p->d.presto ? s->sum : NULL, &s->err);
+    }
+    return st;
+}
+
+/* --- tiles of any samples --------------------------------------------------------------------- */
+
+/* Of good samples.
+ * Given: good [n]   overwritten */
+static struct psr_rfi_cell describe_floats(const psr_rfi_cells *p, const float *x,
+                                           const struct psr_rfi_replaced *r, float *good)
+{
+    const struct psr_layout *l = &p->d.layout;
+    struct psr_rfi_moments m;
+    size_t n = 0, from = 0;
+    for (size_t k = 0; k <= r->nbad; k++) {
+        const size_t end = k < r->nbad ? r->bad[k] : p->d.n;
+        memcpy(good + n, x + from, (end - from) * sizeof *x);
+        n += end - from;
+        from = end + 1;
+    }
+    m = l->kind != PSR_FLOAT && l->nbit <= 16 ? psr_rfi_moments_of_integers(good, n)
+                                              : psr_rfi_moments_of_floats(good, n);
+    return psr_rfi_cell_from_moments(&m);
+}
+
+static float measure_channel(const psr_rfi_cells *p, const float *x, size_t c,
+                             const struct psr_rfi_row *row)
+{
+    double mean, var;
+    psr_moments_lanes(x, p->d.n, &mean, &var);
+    return set_moments(p, mean, var, c, row);
+}
+
+static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsigned char *in,
+                                 size_t c0, const struct psr_rfi_replaced *replaced,
+                                 const struct psr_rfi_row *row)
+{
+    const size_t n = p->d.n, left = p->d.layout.nchan - c0, width = left < TILE ? left : TILE;
+    float factor[TILE];
+    size_t todo[TILE], ntodo = 0;
+    transpose_tile(p, in, c0, width, s->x);
+    for (size_t k = 0; k < width; k++) {
+        if (row->cell)
+            row->cell[c0 + k] = p->d.keep[c0 + k]
+                                    ? describe_floats(p, s->x + k * n, replaced, s->pair)
+                                    : (struct psr_rfi_cell){0};
+        if (p->d.keep[c0 + k])
+            replace(replaced, c0 + k, s->x + k * n);
+        else
+            memset(s->x + k * n, 0, n * sizeof *s->x);
+        factor[k] = measure_channel(p, s->x + k * n, c0 + k, row);
+        if (factor[k] > 0)
+            todo[ntodo++] = k;
+    }
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < ntodo && !st; k += 2) {
+        const bool two = k + 1 < ntodo;
+        const size_t a = todo[k], b = todo[two ? k + 1 : k];
+        const float both[2] = {factor[a], two ? factor[b] : 0};
+        scale_channel(s->pair, s->x + a * n, n, row->mean[c0 + a], both[0] / 2);
+        scale_channel(s->pair + n, s->x + b * n, n, row->mean[c0 + b], both[1] / 2);
+        st = search_pair(p, s, c0 + a, c0 + b, both, row);
+    }
+    return st;
+}
+
+/* --- tiles of bytes --------------------------------------------------------------------------- */
+
+/* Exact sums of good samples, from those of all. */
+static void remove_bad(struct psr_rfi_power_sums *s, const uint8_t *x,
+                       const struct psr_rfi_replaced *r)
+{
+    for (size_t k = 0; k < r->nbad; k++)
+        psr_rfi_power_sums_add(s, x[2 * (size_t)r->bad[k]], -1);
+}
+
+/* Moments of good samples and of those replaced by level. */
+static void combine_moments(const struct psr_rfi_power_sums *good, size_t nall, double level,
+                            double *mean, double *var)
+{
+    const int64_t o = good->origin, about = (int64_t)good->sum[0];
+    const int64_t sum = about + good->n * o;
+    const int64_t sum_squares = (int64_t)good->sum[1] + 2 * o * about + good->n * o * o;
+    const double ngood = (double)good->n, n = (double)nall, nbad = n - ngood;
+    const double middle = ngood > 0 ? (double)sum / ngood : level;
+    *mean = ((double)sum + nbad * level) / n;
+    long double squares = 0; /* about the mean of the good ones; exact before the division */
+    if (ngood > 0)
+        squares =
+            ((long double)sum_squares * (long double)ngood - (long double)sum * (long double)sum) /
+            (long double)ngood;
+    *var = (double)squares + ngood * (middle - *mean) * (middle - *mean) +
+           nbad * (level - *mean) * (level - *mean);
+    *var = nall > 1 ? *var / (n - 1) : 0;
+}
+
+static float measure_bytes_channel(const psr_rfi_cells *p, struct psr_rfi_power_sums *sums,
+                                   const uint8_t *x, size_t c, const struct psr_rfi_replaced *r,
+                                   const struct psr_rfi_row *row)
+{
+    double mean = 0, var = 0;
+    struct psr_rfi_cell cell = {0};
+    if (p->d.keep[c]) {
+        remove_bad(sums, x, r);
+        combine_moments(sums, p->d.n, r->nbad ? (double)r->level[c] : 0, &mean, &var);
+    }
+    if (p->d.keep[c] && row->cell) {
+        const struct psr_rfi_moments m = psr_rfi_moments_from_sums(sums);
+        cell = psr_rfi_cell_from_moments(&m);
+    }
+    if (row->cell)
+        row->cell[c] = cell;
+    return set_moments(p, mean, var, c, row);
+}
+
+static psr_status measure_bytes_pair(psr_rfi_cells *p, struct scratch *s, const uint8_t *pair,
+                                     size_t c, const struct psr_rfi_replaced *r,
+                                     const struct psr_rfi_row *row)
+{
+    const size_t n = p->d.n, count = p->d.layout.nchan - c < 2 ? 1 : 2;
+    struct psr_rfi_power_sums sums[2];
+    float mean[2] = {0}, factor[2] = {0};
+    psr_rfi_bytes_power_sums(pair, n, sums);
+    for (size_t k = 0; k < count; k++) {
+        factor[k] = measure_bytes_channel(p, &sums[k], pair + k, c + k, r, row) / 2;
+        mean[k] = row->mean[c + k];
+    }
+    if (!(factor[0] > 0) && !(factor[1] > 0))
+        return PSR_OK;
+    psr_rfi_bytes_scale(pair, n, mean, factor, s->pair);
+    for (size_t k = 0; k < r->nbad; k++)
+        for (size_t h = 0; h < count; h++)
+            s->pair[h * n + r->bad[k]] = (r->level[c + h] - mean[h]) * factor[h];
+    return search_pair(p, s, c, c + 1, factor, row);
+}
+
+static psr_status measure_bytes(psr_rfi_cells *p, struct scratch *s, const unsigned char *in,
+                                size_t c0, const struct psr_rfi_replaced *replaced,
+                                const struct psr_rfi_row *row)
+{
+    psr_status st = PSR_OK;
+    const size_t left = p->d.layout.nchan - c0, width = left < p->width ? left : p->width;
+    psr_rfi_bytes_transpose(&p->d.layout, in, p->d.n, c0, width, s->bytes);
+    for (size_t k = 0; k < width && !st; k += 2)
+        st = measure_bytes_pair(p, s, s->bytes + k * p->d.n, c0 + k, replaced, row);
+    return st;
+}
+
+/* --- all tiles -------------------------------------------------------------------------------- */
+
+psr_status psr_rfi_cells_measure(psr_rfi_cells *p, const void *in,
+                                 const struct psr_rfi_replaced *replaced,
+                                 const struct psr_rfi_row *row, psr_err *err)
+{
+    const size_t ntile = (p->d.layout.nchan + p->width - 1) / p->width;
+    const size_t also = p->d.meanwhile && p->d.nthread > 1;
+    psr_status (*const measure)(psr_rfi_cells *, struct scratch *, const unsigned char *, size_t,
+                                const struct psr_rfi_replaced *, const struct psr_rfi_row *) =
+        p->bytes ? measure_bytes : measure_floats;
+    for (int k = 0; k < p->d.nthread; k++)
+        p->scratch[k].status = PSR_OK;
+#pragma omp parallel for num_threads(p->d.nthread) schedule(dynamic) if (p->d.nthread > 1)
+    for (size_t k = 0; k < ntile + also; k++) {
+        struct scratch *s = &p->scratch[psr_thread_number()];
+        if (k < also)
+            p->d.meanwhile(p->d.ctx);
+        else if (!s->status)
+            s->status = measure(p, s, in, (k - also) * p->width, replaced, row);
+    }
+    for (int k = 0; k < p->d.nthread; k++)
+        if (p->scratch[k].status) {
+            if (err)
+                *err = p->scratch[k].err;
+            return p->scratch[k].status;
+        }
+    return PSR_OK;
+}

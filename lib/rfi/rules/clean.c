@@ -1,0 +1,428 @@
+/* Removes interference from a stream of spectra: masks, clipping, zero-DM. */
+#include "base/tool.h"
+#include <psrkit/experimental/clean.h>
+
+#include "base/copy_desc.h"
+#include "base/threads/threads.h"
+#include "clean_internal.h"
+#include "clean_plan.h"
+#include "formats/spectra/unpack.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = PSR_CLEAN_BLOCK, BATCH = PSR_CLEAN_BATCH };
+
+/* --- create and destroy ----------------------------------------------------------------------- */
+
+static psr_status check_desc(const struct psr_clean_desc *d, psr_err *err)
+{
+    if (d->nchan < 1 || d->nchan > (size_t)1 << 20)
+        return psr_fail_field(err, PSR_EINVAL, "nchan",
+                              "cleaning: %zu channels is outside 1 to 1048576", d->nchan);
+    if (!psr_row_known(d->nbit, d->kind))
+        return psr_fail_field(err, PSR_EINVAL, "nbit", "cleaning: no %d-bit samples of kind %d",
+                              d->nbit, (int)d->kind);
+    if (!(d->clip_sigma >= 0) || !isfinite(d->clip_sigma))
+        return psr_fail_field(err, PSR_EINVAL, "clip_sigma",
+                              "cleaning: clipping at %g sigma, must be 0 or more", d->clip_sigma);
+    if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s) || d->first < 0)
+        return psr_fail_field(err, PSR_EINVAL, "tsamp_s",
+                              "cleaning: sampling time %g s, first spectrum %lld: must "
+                              "be above 0, and 0 or more",
+                              d->tsamp_s, (long long)d->first);
+    if (d->mask && (d->mask->nchan != d->nchan || !d->mask->padding))
+        return psr_fail_field(err, PSR_EINVAL, "mask", "cleaning: a mask of %zu channels%s, of %zu",
+                              d->mask->nchan, d->mask->padding ? "" : " without statistics",
+                              d->nchan);
+    return PSR_OK;
+}
+
+static psr_status allocate_clean_block(struct psr_clean_block *k, size_t nchan, size_t row_bytes)
+{
+    k->z = calloc(BLOCK, sizeof *k->z);
+    k->work = calloc(BLOCK, sizeof *k->work);
+    k->good = calloc(BLOCK, 1);
+    k->bad = calloc(BLOCK, 1);
+    k->flip = calloc(BLOCK, sizeof *k->flip);
+    k->sum = calloc(nchan, sizeof *k->sum);
+    k->row = calloc(nchan, sizeof *k->row);
+    k->masked = calloc(nchan, 1);
+    k->level = calloc(nchan, sizeof *k->level);
+    k->bitmask = calloc(row_bytes, 1);
+    bool all = k->z && k->work && k->good && k->bad && k->flip && k->sum && k->row && k->masked &&
+               k->level && k->bitmask;
+    return all ? PSR_OK : PSR_ENOMEM;
+}
+
+static psr_status allocate(psr_clean *p, psr_err *err)
+{
+    size_t nchan = p->d.nchan;
+    p->keep = malloc(nchan);
+    p->ordered = calloc(nchan, 1);
+    p->padding = calloc(nchan, sizeof *p->padding);
+    p->clip.level = calloc(nchan, sizeof *p->clip.level);
+    p->bandpass = calloc(nchan, sizeof *p->bandpass);
+    p->weight = calloc(nchan, sizeof *p->weight);
+    p->current = calloc(nchan, sizeof *p->current);
+    p->held = calloc(BLOCK, p->in.row_bytes);
+    bool all = p->keep && p->ordered && p->padding && p->clip.level && p->bandpass && p->weight &&
+               p->current && p->held;
+    for (int b = 0; b < BATCH && all; b++)
+        all = allocate_clean_block(&p->block[b], nchan, p->in.row_bytes) == PSR_OK;
+    return all ? PSR_OK : psr_fail_nomem(err, "cleaning", (double)psr_clean_bytes(p));
+}
+
+int64_t psr_clean_bytes(const psr_clean *p)
+{
+    return (int64_t)(BLOCK * p->in.row_bytes + BATCH * 30 * p->d.nchan);
+}
+
+/* The place in a spectrum of channel c counted from the lowest frequency. */
+static size_t place_of(const psr_clean *p, size_t c)
+{
+    return p->d.ascending ? c : p->d.nchan - 1 - c;
+}
+
+static void take_desc(psr_clean *p)
+{
+    const struct psr_clean_desc *d = &p->d;
+    memset(p->keep, 1, d->nchan);
+    if (d->keep)
+        memcpy(p->keep, d->keep, d->nchan);
+    for (size_t c = 0; d->mask && c < d->nchan; c++)
+        p->padding[place_of(p, c)] = d->mask->padding[c];
+    p->clip.sigma = d->zerodm ? 0 : (float)d->clip_sigma;
+    p->clip.nchan = d->nchan;
+    p->d.keep = NULL;
+    p->nthread = psr_count_threads(d->nthread);
+}
+
+static psr_status create(psr_clean **out, const struct psr_clean_desc *desc, psr_err *err)
+{
+    psr_status st = check_desc(desc, err);
+    if (st)
+        return st;
+    psr_clean *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "cleaning", sizeof *p);
+    p->d = *desc;
+    p->in = (struct psr_layout){desc->nchan, desc->nbit, desc->kind,
+                                psr_row_bytes(desc->nchan, desc->nbit)};
+    p->out = p->in;
+    if (desc->zerodm || desc->floats)
+        p->out = (struct psr_layout){desc->nchan, 32, PSR_FLOAT, desc->nchan * sizeof(float)};
+    st = allocate(p, err);
+    if (st) {
+        psr_clean_destroy(p);
+        return st;
+    }
+    take_desc(p);
+    *out = p;
+    return PSR_OK;
+}
+
+psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc, psr_err *err)
+{
+    struct psr_clean_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "cleaning", err);
+    return st ? st : create(out, &d, err);
+}
+
+enum psr_kind psr_clean_kind(const psr_clean *p)
+{
+    return p->out.kind;
+}
+
+int psr_clean_nbit(const psr_clean *p)
+{
+    return p->out.nbit;
+}
+
+double psr_clean_largest(const psr_clean *p)
+{
+    double largest = ldexp(1, p->in.nbit);
+    for (size_t c = 0; c < p->d.nchan; c++)
+        largest = fmax(largest, fabs((double)p->padding[c]));
+    return largest;
+}
+
+void psr_clean_destroy(psr_clean *p)
+{
+    if (!p)
+        return;
+    for (int b = 0; b < BATCH; b++) {
+        struct psr_clean_block *k = &p->block[b];
+        void *const own[] = {k->z,   k->work, k->good,   k->bad,   k->flip,
+                             k->sum, k->row,  k->masked, k->level, k->bitmask};
+        for (size_t n = 0; n < sizeof own / sizeof *own; n++)
+            free(own[n]);
+    }
+    void *const own[] = {p->keep,    p->ordered, p->padding, p->clip.level, p->bandpass, p->weight,
+                         p->current, p->held,    p->step,    p->span,       p->clip_span};
+    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
+        free(own[n]);
+    free(p);
+}
+
+/* --- what to replace -------------------------------------------------------------------------- */
+
+/* Leaves in sum the sums over good spectra only. */
+static void sum_good(const psr_clean *p, struct psr_clean_block *k)
+{
+    bool exact = p->in.nbit <= 16;
+    if (!exact)
+        memset(k->sum, 0, p->d.nchan * sizeof *k->sum);
+    for (size_t t = 0; t < k->n; t++) {
+        if (exact ? k->good[t] : !k->good[t])
+            continue;
+        psr_row_unpack(k->row, k->in + t * p->in.row_bytes, p->d.nchan, p->in.nbit, p->in.kind);
+        for (size_t c = 0; c < p->d.nchan; c++)
+            k->sum[c] += exact ? -k->row[c] : k->row[c];
+    }
+}
+
+/* Statistics of a block alone, whatever came before it.  A spectrum whose sum is not a number
+ * deviates without limit. */
+static void measure_block(const psr_clean *p, struct psr_clean_block *k)
+{
+    psr_block_sums(&p->in, k->in, k->n, k->z, p->in.nbit <= 16 ? k->sum : NULL, k->row);
+    for (size_t t = 0; p->in.kind == PSR_FLOAT && t < k->n; t++)
+        k->z[t] = isnan(k->z[t]) ? INFINITY : k->z[t];
+    psr_clip_measure(&k->stats, k->z, k->n, k->good, k->work, PSR_MOMENTS_LANES);
+    if (k->stats.ngood < k->n || p->in.nbit > 16)
+        sum_good(p, k);
+}
+
+/* Returned: whether the mask takes all channels. */
+static bool find_masked(psr_clean *p, struct psr_clean_block *k, int64_t t0)
+{
+    double dt_s = p->d.tsamp_s;
+    bool all = psr_mask_span(p->d.mask, (double)(p->d.first + t0) * dt_s, BLOCK * dt_s,
+                             PSR_MASK_TOUCHED, p->ordered);
+    k->any_masked = false;
+    for (size_t c = 0; c < p->d.nchan; c++) {
+        k->masked[place_of(p, c)] = p->ordered[c];
+        k->any_masked |= p->ordered[c];
+    }
+    return all;
+}
+
+/* Blocks must come in order.  A block without good spectra (all equal, or not numbers) leaves the
+ * running values as they are; so does the incomplete block at the end unless it is the only one. */
+static void decide(psr_clean *p, struct psr_clean_block *k, int64_t t0)
+{
+    bool all = false;
+    k->nbad = 0;
+    if (p->d.mask)
+        all = find_masked(p, k, t0);
+    if (!(p->clip.sigma > 0) || all)
+        return;
+    if (k->stats.ngood && (k->n == BLOCK || !p->clip.begun))
+        psr_clip_update(&p->clip, &k->stats, k->sum);
+    if (p->clip.begun)
+        k->nbad = psr_clip_find(&p->clip, k->z, k->n, k->bad);
+    memcpy(k->level, p->clip.level, p->d.nchan * sizeof *k->level);
+    p->nclipped += (int64_t)k->nbad;
+}
+
+/* --- the account of it ------------------------------------------------------------------------ */
+
+static psr_status add_step(psr_clean *p, int64_t t, size_t c, float value, psr_err *err)
+{
+    if (p->current[c] == value)
+        return PSR_OK;
+    psr_status st = psr_grow(&p->step, &p->step_room, p->nstep, sizeof *p->step,
+                             "the account of replaced samples", err);
+    if (st)
+        return st;
+    p->nopen += (value != 0) - (size_t)(p->current[c] != 0);
+    p->current[c] = value;
+    p->step[p->nstep++] = (struct psr_step){t, c, value};
+    return PSR_OK;
+}
+
+static void find_flips(struct psr_clean_block *k)
+{
+    k->nflip = 0;
+    for (size_t t = 1; k->nbad && t < k->n; t++)
+        if (k->bad[t] != k->bad[t - 1])
+            k->flip[k->nflip++] = (uint16_t)t;
+}
+
+/* Channel c of a block: masked throughout, or replaced where spectra are clipped. */
+static psr_status add_channel(psr_clean *p, const struct psr_clean_block *k, int64_t t0, size_t c,
+                              psr_err *err)
+{
+    if (k->any_masked && k->masked[c])
+        return add_step(p, t0, c, p->padding[c], err);
+    psr_status st = add_step(p, t0, c, k->nbad && k->bad[0] ? k->level[c] : 0, err);
+    for (size_t f = 0; f < k->nflip && !st; f++)
+        st = add_step(p, t0 + k->flip[f], c, k->bad[k->flip[f]] ? k->level[c] : 0, err);
+    return st;
+}
+
+static psr_status add_steps(psr_clean *p, struct psr_clean_block *k, int64_t t0, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    find_flips(k);
+    if (p->out.kind == PSR_FLOAT || (!k->nbad && !k->any_masked && !p->nopen))
+        return st;
+    for (size_t c = 0; c < p->d.nchan && !st; c++)
+        if (p->keep[c])
+            st = add_channel(p, k, t0, c, err);
+    return st;
+}
+
+static psr_status add_lost(psr_clean *p, const struct psr_clean_block *k, int64_t t0, psr_err *err)
+{
+    for (size_t c = 0; c < p->d.nchan; c++)
+        if (!k->any_masked || (p->keep[c] && !k->masked[c]))
+            return PSR_OK;
+    struct psr_span *last = p->nspan ? p->span + p->nspan - 1 : NULL;
+    if (last && last->first + last->count == t0) {
+        last->count += (int64_t)k->n;
+        return PSR_OK;
+    }
+    psr_status st = psr_grow(&p->span, &p->span_room, p->nspan, sizeof *p->span,
+                             "the account of masked spectra", err);
+    if (!st)
+        p->span[p->nspan++] = (struct psr_span){t0, (int64_t)k->n};
+    return st;
+}
+
+/* Runs of clipped spectra go on in the next block. */
+static psr_status add_clips(psr_clean *p, const struct psr_clean_block *k, int64_t t0, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t t = 0; p->d.clips && k->nbad && t < k->n && !st; t++) {
+        struct psr_span *last = p->nclip_span ? p->clip_span + p->nclip_span - 1 : NULL;
+        const int64_t now = t0 + (int64_t)t;
+        if (!k->bad[t])
+            continue;
+        if (last && last->first + last->count == now) {
+            last->count++;
+            continue;
+        }
+        st = psr_grow(&p->clip_span, &p->clip_room, p->nclip_span, sizeof *p->clip_span,
+                      "the account of clipped spectra", err);
+        if (!st)
+            p->clip_span[p->nclip_span++] = (struct psr_span){now, 1};
+    }
+    return st;
+}
+
+/* --- the stream ------------------------------------------------------------------------------- */
+
+/* Blocks block[0 .. nblock - 1], with in, out and n set. */
+static psr_status clean_batch(psr_clean *p, int nblock, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (p->d.zerodm && !p->balanced)
+        psr_clean_balance(p, &p->block[0]);
+    if (p->clip.sigma > 0) {
+#pragma omp parallel for num_threads(p->nthread) if (nblock > 1)
+        for (int b = 0; b < nblock; b++)
+            measure_block(p, &p->block[b]);
+    }
+    for (int b = 0; b < nblock && !st; b++) {
+        struct psr_clean_block *k = &p->block[b];
+        decide(p, k, p->ngiven);
+        st = add_steps(p, k, p->ngiven, err);
+        if (!st)
+            st = add_lost(p, k, p->ngiven, err);
+        if (!st)
+            st = add_clips(p, k, p->ngiven, err);
+        p->ngiven += (int64_t)k->n;
+    }
+#pragma omp parallel for num_threads(p->nthread) if (nblock > 1)
+    for (int b = 0; b < nblock; b++)
+        psr_clean_emit(p, &p->block[b]);
+    return st;
+}
+
+static psr_status clean_blocks(psr_clean *p, const unsigned char *in, size_t nsamp,
+                               unsigned char *out, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t t = 0; t < nsamp && !st;) {
+        int b = 0;
+        for (; b < BATCH && t < nsamp; b++) {
+            struct psr_clean_block *k = &p->block[b];
+            k->n = nsamp - t < BLOCK ? nsamp - t : BLOCK;
+            k->in = in + t * p->in.row_bytes;
+            k->out = out + t * p->out.row_bytes;
+            t += k->n;
+        }
+        st = clean_batch(p, b, err);
+    }
+    return st;
+}
+
+static size_t hold(psr_clean *p, const unsigned char *in, size_t nsamp)
+{
+    size_t n = nsamp < BLOCK - p->nheld ? nsamp : BLOCK - p->nheld;
+    memcpy(p->held + p->nheld * p->in.row_bytes, in, n * p->in.row_bytes);
+    p->nheld += n;
+    return n;
+}
+
+psr_status psr_clean_execute(psr_clean *p, const void *in, size_t nsamp, void *out, size_t *nout,
+                             psr_err *err)
+{
+    const unsigned char *at = in;
+    unsigned char *to = out;
+    psr_status st = PSR_OK;
+    *nout = 0;
+    p->nstep = 0;
+    if (p->nheld) {
+        size_t n = hold(p, at, nsamp);
+        at += n * p->in.row_bytes;
+        nsamp -= n;
+    }
+    if (p->nheld == BLOCK) {
+        st = clean_blocks(p, p->held, BLOCK, to, err);
+        to += BLOCK * p->out.row_bytes;
+        *nout = BLOCK;
+        p->nheld = 0;
+    }
+    size_t whole = nsamp / BLOCK * BLOCK;
+    if (!st)
+        st = clean_blocks(p, at, whole, to, err);
+    *nout += whole;
+    if (nsamp > whole)
+        hold(p, at + whole * p->in.row_bytes, nsamp - whole);
+    return st;
+}
+
+psr_status psr_clean_finish(psr_clean *p, void *out, size_t *nout, psr_err *err)
+{
+    *nout = p->nheld;
+    p->nstep = 0;
+    p->nheld = 0;
+    return clean_blocks(p, p->held, *nout, out, err);
+}
+
+size_t psr_clean_steps(const psr_clean *p, const struct psr_step **step)
+{
+    *step = p->step;
+    return p->nstep;
+}
+
+size_t psr_clean_lost(const psr_clean *p, const struct psr_span **span)
+{
+    *span = p->span;
+    return p->nspan;
+}
+
+int64_t psr_clean_clipped(const psr_clean *p)
+{
+    return p->nclipped;
+}
+
+size_t psr_clean_clips(const psr_clean *p, const struct psr_span **span)
+{
+    *span = p->clip_span;
+    return p->nclip_span;
+}

@@ -1,0 +1,317 @@
+/* Removes interference from spectra before dedispersion. */
+#include "stage_clean.h"
+
+#include "base/device/device_internal.h"
+#include "base/obs_internal.h"
+#include "formats/spectra/channel_list.h"
+#include "formats/spectra/unpack.h"
+#include "rfi/auto/clean_auto_internal.h"
+#include "rfi/rules/clean_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct psr_stage_clean {
+    struct psr_stage_clean_desc d;
+    unsigned char *keep; /* [nchan] */
+    struct psr_mask mask;
+    psr_clean *plan; /* NULL where nothing is to be cleaned, or automatically */
+    psr_clean_auto *automatic;
+    void *cleaned; /* floats, or what automatic cleaning makes; NULL: cleaned in place */
+    bool pinned;   /* that memory */
+    size_t room;
+    int64_t ngiven;        /* spectra so far */
+    unsigned char *masked; /* [nchan] in a block, from the lowest frequency */
+};
+
+static bool is_ascending(const struct psr_obs *obs)
+{
+    return psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+}
+
+static psr_status choose_channels(psr_stage_clean *c, psr_err *err)
+{
+    const struct psr_obs *obs = c->d.obs;
+    c->keep = malloc(obs->nchan);
+    if (!c->keep)
+        return psr_fail_nomem(err, "the channel mask", (double)obs->nchan);
+    memset(c->keep, 1, obs->nchan);
+    c->masked = calloc(obs->nchan, 1);
+    if (!c->masked)
+        return psr_fail_nomem(err, "the channel mask", (double)obs->nchan);
+    if (!c->d.ignorechan || (c->d.presto && c->d.from_subbands))
+        return PSR_OK;
+    return psr_ignore_channels(c->d.ignorechan, obs->nchan, is_ascending(obs), c->keep, err);
+}
+
+static psr_status read_mask(psr_stage_clean *c, psr_err *err)
+{
+    const char *name = c->d.mask;
+    if (!name)
+        return PSR_OK;
+    if (c->d.from_subbands)
+        return psr_fail(err, PSR_EINVAL,
+                        "%s: a mask is of channels, and %s holds sub-bands of them", name,
+                        c->d.input);
+    psr_err why;
+    psr_status st = psr_mask_read(&c->mask, name, c->d.mem_bytes, &why);
+    if (st)
+        return psr_fail_field(err, st, why.field, "%s%.500s", st == PSR_ENOMEM ? "-mem: " : "",
+                              why.msg);
+    st = psr_mask_check(&c->mask, c->d.obs, name, err);
+    if (!st && !c->d.presto)
+        st = psr_mask_check_extent(&c->mask, c->d.obs, name, err);
+    return st;
+}
+
+static psr_status create_auto(psr_stage_clean *c, psr_err *err)
+{
+    const struct psr_stage_clean_desc *d = &c->d;
+    struct psr_clean_auto_desc desc = {
+        .size = sizeof desc,
+        .nchan = d->obs->nchan,
+        .nbit = d->obs->nbit,
+        .kind = d->obs->kind,
+        .tsamp_s = d->obs->tsamp_s,
+        .clip_sigma = d->clip_sigma,
+        .zerodm = d->zerodm,
+        .keep = c->keep,
+        .nthread = d->nthread,
+        .weights = d->weights,
+        .endless = d->endless,
+        .ascending = is_ascending(d->obs),
+        .backend = d->backend,
+        .device = d->device,
+    };
+    psr_status st = psr_clean_auto_create(&c->automatic, &desc, err);
+    if (st != PSR_EDEVICE)
+        return st;
+    desc.backend = NULL;
+    return psr_clean_auto_create(&c->automatic, &desc, err);
+}
+
+/* Spectra of the observation before the first. */
+static int64_t find_first(const struct psr_obs *obs)
+{
+    if (!obs->began.day)
+        return 0;
+    return (int64_t)(psr_mjd_diff_s(obs->began, obs->tstart) / obs->tsamp_s + 0.5);
+}
+
+static psr_status create_plan(psr_stage_clean *c, psr_err *err)
+{
+    const struct psr_stage_clean_desc *d = &c->d;
+    const struct psr_obs *obs = d->obs;
+    double clip_sigma = d->zerodm ? 0 : d->clip_sigma;
+    if (d->automatic)
+        return create_auto(c, err);
+    if (d->presto || (clip_sigma == 0 && !d->zerodm && !d->mask))
+        return PSR_OK;
+    return psr_clean_create(&c->plan,
+                            &(struct psr_clean_desc){
+                                .size = sizeof(struct psr_clean_desc),
+                                .nchan = obs->nchan,
+                                .nbit = obs->nbit,
+                                .kind = obs->kind,
+                                .ascending = is_ascending(obs),
+                                .tsamp_s = obs->tsamp_s,
+                                .first = find_first(obs),
+                                .clip_sigma = clip_sigma,
+                                .zerodm = d->zerodm,
+                                .floats = d->floats,
+                                .mask = psr_stage_clean_mask(c),
+                                .keep = c->keep,
+                                .nthread = d->nthread,
+                                .clips = !d->endless,
+                            },
+                            err);
+}
+
+psr_status psr_stage_clean_create(psr_stage_clean **out, const struct psr_stage_clean_desc *desc,
+                                  psr_err *err)
+{
+    *out = NULL;
+    psr_stage_clean *c = calloc(1, sizeof *c);
+    if (!c)
+        return psr_fail_nomem(err, "cleaning", sizeof *c);
+    c->d = *desc;
+    psr_status st = choose_channels(c, err);
+    if (!st)
+        st = read_mask(c, err);
+    if (!st)
+        st = create_plan(c, err);
+    if (st)
+        psr_stage_clean_destroy(c);
+    else
+        *out = c;
+    return st;
+}
+
+const unsigned char *psr_stage_clean_keep(const psr_stage_clean *c)
+{
+    return c->keep;
+}
+
+const struct psr_mask *psr_stage_clean_mask(const psr_stage_clean *c)
+{
+    return c->d.mask ? &c->mask : NULL;
+}
+
+const psr_clean *psr_stage_clean_plan(const psr_stage_clean *c)
+{
+    return c->plan;
+}
+
+const psr_clean_auto *psr_stage_clean_auto(const psr_stage_clean *c)
+{
+    return c->automatic;
+}
+
+bool psr_stage_clean_on_device(const psr_stage_clean *c)
+{
+    return c->automatic && strcmp(psr_clean_auto_backend(c->automatic), "cpu") != 0;
+}
+
+size_t psr_stage_clean_block(const psr_stage_clean *c)
+{
+    return c->automatic ? psr_clean_auto_window(c->automatic) : c->plan ? PSR_CLEAN_BLOCK : 0;
+}
+
+int64_t psr_stage_clean_bytes(const psr_stage_clean *c)
+{
+    return c->automatic ? psr_clean_auto_bytes(c->automatic)
+           : c->plan    ? psr_clean_bytes(c->plan)
+                        : 0;
+}
+
+enum psr_kind psr_stage_clean_kind(const psr_stage_clean *c)
+{
+    return c->automatic ? PSR_UINT : c->plan ? psr_clean_kind(c->plan) : c->d.obs->kind;
+}
+
+int psr_stage_clean_nbit(const psr_stage_clean *c)
+{
+    return c->automatic ? 8 : c->plan ? psr_clean_nbit(c->plan) : c->d.obs->nbit;
+}
+
+size_t psr_stage_clean_row_bytes(const psr_stage_clean *c)
+{
+    bool floats = c->plan && (c->d.zerodm || c->d.floats);
+    return c->automatic ? c->d.obs->nchan : floats ? c->d.obs->nchan * sizeof(float) : 0;
+}
+
+/* Blocks that are no whole ones of cleaning may bring one more with them. */
+psr_status psr_stage_clean_reserve(psr_stage_clean *c, size_t nsamp, psr_err *err)
+{
+    size_t row_bytes = psr_stage_clean_row_bytes(c), block = psr_stage_clean_block(c);
+    if (!row_bytes)
+        return PSR_OK;
+    c->room = nsamp % block ? nsamp + block : nsamp;
+    c->pinned = psr_stage_clean_on_device(c);
+    if (c->pinned)
+        return psr_device_pin(&c->cleaned, c->room * row_bytes, err);
+    c->cleaned = malloc(c->room * row_bytes);
+    if (!c->cleaned)
+        return psr_fail_nomem(err, "a block of data", (double)c->room * (double)row_bytes);
+    return PSR_OK;
+}
+
+static psr_status run_auto(psr_stage_clean *c, struct psr_block *b, psr_err *err)
+{
+    size_t n;
+    psr_status st =
+        b->n ? psr_clean_auto_execute(c->automatic, b->spectra, b->n, c->cleaned, &n, err)
+             : psr_clean_auto_finish(c->automatic, c->cleaned, &n, err);
+    if (st)
+        return st;
+    b->spectra = c->cleaned;
+    b->n = n;
+    b->first = c->ngiven;
+    b->nstep = 0;
+    b->nmasked = psr_clean_auto_lost(c->automatic, &b->masked);
+    b->nmissing = psr_clean_auto_missing(c->automatic, &b->missing);
+    c->ngiven += (int64_t)n;
+    return PSR_OK;
+}
+
+psr_status psr_stage_clean_run(psr_stage_clean *c, struct psr_block *b, psr_err *err)
+{
+    if (c->automatic)
+        return run_auto(c, b, err);
+    if (!c->plan)
+        return PSR_OK;
+    void *to = c->cleaned ? c->cleaned : b->spectra;
+    size_t n;
+    psr_status st = b->n ? psr_clean_execute(c->plan, b->spectra, b->n, to, &n, err)
+                         : psr_clean_finish(c->plan, to, &n, err);
+    if (st)
+        return st;
+    b->spectra = to;
+    b->n = n;
+    b->first = c->ngiven;
+    b->nstep = psr_clean_steps(c->plan, &b->step);
+    b->nmasked = psr_clean_lost(c->plan, &b->masked);
+    c->ngiven += (int64_t)n;
+    return PSR_OK;
+}
+
+size_t psr_stage_clean_clips(const psr_stage_clean *c, const struct psr_span **span)
+{
+    return c->plan ? psr_clean_clips(c->plan, span) : 0;
+}
+
+void psr_stage_clean_blank(const psr_stage_clean *c, struct psr_block *b, size_t n)
+{
+    size_t row_bytes = psr_row_bytes(c->d.obs->nchan, psr_stage_clean_nbit(c));
+    b->first += (int64_t)b->n;
+    b->n = n;
+    b->nstep = 0;
+    b->nmissing = 0;
+    memset(b->spectra, 0, n * row_bytes);
+}
+
+static void mark_channels(psr_stage_clean *c, float *x)
+{
+    const size_t nchan = c->d.obs->nchan;
+    const bool ascending = is_ascending(c->d.obs);
+    for (size_t k = 0; k < nchan; k++)
+        if (!c->keep[k] || c->masked[ascending ? k : nchan - 1 - k])
+            x[k] = NAN;
+}
+
+/* The mask goes by whole blocks. */
+void psr_stage_clean_mark(psr_stage_clean *c, int64_t first, size_t n, float *x)
+{
+    const struct psr_mask *mask = psr_stage_clean_mask(c);
+    const double dt_s = c->d.obs->tsamp_s;
+    int64_t known = -1;
+    if (c->automatic) {
+        psr_clean_auto_mark(c->automatic, first, n, x);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const int64_t t = first + (int64_t)i, block = t < 0 ? 0 : t / PSR_CLEAN_BLOCK;
+        if (mask && block != known)
+            psr_mask_span(mask, (double)(find_first(c->d.obs) + block * PSR_CLEAN_BLOCK) * dt_s,
+                          PSR_CLEAN_BLOCK * dt_s, PSR_MASK_TOUCHED, c->masked);
+        known = block;
+        mark_channels(c, x + i * c->d.obs->nchan);
+    }
+}
+
+void psr_stage_clean_destroy(psr_stage_clean *c)
+{
+    if (!c)
+        return;
+    psr_clean_destroy(c->plan);
+    psr_clean_auto_destroy(c->automatic);
+    psr_mask_clear(&c->mask);
+    free(c->keep);
+    free(c->masked);
+    if (c->pinned)
+        psr_device_unpin(c->cleaned);
+    else
+        free(c->cleaned);
+    free(c);
+}

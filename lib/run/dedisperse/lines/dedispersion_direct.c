@@ -1,0 +1,238 @@
+/* Dedisperses all lines of a plan with psr_dedisp_multi, in the memory that cleaning leaves. */
+#include "dedispersion_memory.h"
+
+#include "base/device/device_internal.h"
+#include "base/memory.h"
+#include "base/tool.h"
+#include "search/dedisp/dedisp_multi.h"
+#include <stdlib.h>
+
+struct direct {
+    struct psr_dedispersion_desc d;
+    psr_dedisp_multi *fan;
+};
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Reports a lack of memory in terms of -mem. */
+static psr_status fail_memory(const struct psr_dedispersion_desc *d, const psr_err *why,
+                              psr_err *err)
+{
+    char all[PSR_SIZE_TEXT], cleaning[PSR_SIZE_TEXT];
+    if (!d->clean_block)
+        return psr_fail(err, PSR_ENOMEM, "-mem: %.400s", why->msg);
+    return psr_fail(err, PSR_ENOMEM, "-mem: %.300s; cleaning takes %s of %s", why->msg,
+                    psr_size_text(cleaning, (double)psr_dedispersion_cleaning_bytes(d)),
+                    psr_size_text(all, (double)psr_count_memory(d->mem_bytes)));
+}
+
+/* Cleaning is done in place but for what becomes floats. */
+static size_t choose_block(const void *state)
+{
+    const struct direct *s = state;
+    const struct psr_dedispersion_desc *d = &s->d;
+    size_t n = psr_dedisp_multi_block(s->fan);
+    if (d->most_block && d->most_block < n)
+        n = d->most_block;
+    if (d->cleaned_bytes)
+        n -= (size_t)((double)n * (double)d->read_bytes / psr_dedispersion_spectrum_bytes(d));
+    if (d->equalise)
+        n -= (size_t)((double)n * psr_dedispersion_series_bytes(d) /
+                      (psr_dedispersion_spectrum_bytes(d) + 2 * psr_dedispersion_series_bytes(d)));
+    return psr_dedispersion_whole_block(d, n);
+}
+
+/* --- the plans -------------------------------------------------------------------------------- */
+
+static void describe_lines(const struct psr_dedispersion_desc *d,
+                           struct psr_dedisp_multi_line *line)
+{
+    const struct psr_trial_list *t = d->trials;
+    for (size_t k = 0; k < t->nline; k++) {
+        const struct psr_line *l = &t->line[k];
+        line[k] = (struct psr_dedisp_multi_line){
+            .downsamp = (size_t)l->downsamp,
+            .ndm = l->ndm,
+            .dm = t->dm + l->first,
+            .algo = d->tree                   ? PSR_DEDISP_TREE
+                    : d->two_steps && l->nsub ? PSR_DEDISP_SUBBAND
+                                              : PSR_DEDISP_DIRECT,
+            .nsub = (size_t)l->nsub,
+            .keep = l->part ? t->part[l->part - 1].keep : NULL,
+        };
+    }
+}
+
+/* Describes psr_dedisp_multi except its memory and devices, in arrays that are to be freed. */
+static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_dedisp_multi_desc *fan,
+                           double **freq_mhz, struct psr_dedisp_multi_line **line, psr_err *err)
+{
+    size_t nchan = d->obs->nchan, nline = d->trials->nline;
+    double *freq = *freq_mhz = malloc(nchan * sizeof *freq);
+    *line = calloc(nline, sizeof **line);
+    if (!freq || !*line)
+        return psr_fail_nomem(err, "channel frequencies", (double)nchan * 8);
+    for (size_t c = 0; c < nchan; c++)
+        freq[c] = psr_obs_freq_mhz(d->obs, c) * (1 + d->voverc);
+    describe_lines(d, *line);
+    *fan = (struct psr_dedisp_multi_desc){
+        .nline = nline,
+        .line = *line,
+        .stream =
+            {
+                .nchan = nchan,
+                .freq_mhz = freq,
+                .tsamp_s = d->obs->tsamp_s,
+                .nbit = d->nbit,
+                .kind = d->kind,
+                .dmconst = d->dmconst,
+                .keep = d->keep,
+                .tol = d->tol,
+                .smear = d->smear,
+                .late = d->late,
+                .nthread = (int)d->ncpus,
+            },
+    };
+    return PSR_OK;
+}
+
+static psr_status maxshift_of(const struct psr_dedispersion_desc *d, size_t line, size_t *maxshift,
+                              psr_err *err)
+{
+    struct psr_dedisp_multi_desc fan;
+    struct psr_dedisp_multi_line *lines;
+    double *freq_mhz;
+    psr_status st = describe(d, &fan, &freq_mhz, &lines, err);
+    if (!st)
+        st = psr_dedisp_multi_measure(&fan, line, maxshift, err);
+    free(freq_mhz);
+    free(lines);
+    return st;
+}
+
+static const char *backend(const char *text)
+{
+    struct psr_device_choice device;
+    return psr_devices_choose(&device, text, NULL) ? "cpu" : psr_dedisp_backend(device.backend);
+}
+
+static psr_status create_multi(struct direct *s, const struct psr_dedisp_multi_desc *fan,
+                               psr_err *err)
+{
+    psr_err why;
+    psr_status st = psr_dedisp_multi_create(&s->fan, fan, &why);
+    if (st == PSR_ENOMEM)
+        return fail_memory(&s->d, &why, err);
+    return st ? psr_fail_field(err, st, why.field, "%s", why.msg) : PSR_OK;
+}
+
+static psr_status start(struct direct *s, int64_t mem_bytes, const struct psr_device_choice *device,
+                        psr_err *err)
+{
+    struct psr_dedisp_multi_desc fan;
+    struct psr_dedisp_multi_line *line;
+    double *freq_mhz;
+    psr_status st = describe(&s->d, &fan, &freq_mhz, &line, err);
+    fan.stream.mem_bytes = mem_bytes;
+    fan.stream.backend = device->backend;
+    fan.stream.device = device->device;
+    fan.stream.devices = device->devices;
+    fan.stream.ndevice = device->ndevice;
+    if (!st)
+        st = create_multi(s, &fan, err);
+    free(freq_mhz);
+    free(line);
+    return st;
+}
+
+static void destroy(void *state)
+{
+    struct direct *s = state;
+    if (s)
+        psr_dedisp_multi_destroy(s->fan);
+    free(s);
+}
+
+static psr_status create(void **state, const struct psr_dedispersion_desc *d, psr_err *err)
+{
+    struct psr_device_choice device;
+    int64_t mem_bytes;
+    struct direct *s = calloc(1, sizeof *s);
+    *state = s;
+    if (!s)
+        return psr_fail_nomem(err, "dedispersion", sizeof *s);
+    s->d = *d;
+    psr_status st = psr_dedispersion_share_memory(d, &mem_bytes, err);
+    if (!st)
+        st = psr_devices_choose(&device, d->device, err);
+    return st ? st : start(s, mem_bytes, &device, err);
+}
+
+/* --- the stream ------------------------------------------------------------------------------- */
+
+static size_t nseries(const void *state, size_t line)
+{
+    const struct direct *s = state;
+    return s->d.trials->line[line].ndm;
+}
+
+static size_t most(const void *state, size_t line, size_t nsamp)
+{
+    const struct direct *s = state;
+    return nsamp / (size_t)s->d.trials->line[line].downsamp + 1;
+}
+
+static const psr_dedisp *plan(const void *state, size_t line)
+{
+    const struct direct *s = state;
+    return psr_dedisp_multi_plan(s->fan, line);
+}
+
+static void describe_line(const void *state, size_t line, struct psr_dedisp_info *info)
+{
+    psr_dedisp_describe(plan(state, line), info);
+}
+
+static psr_status check_length(const void *state, size_t line, int64_t nsamp, psr_err *err)
+{
+    const struct direct *s = state;
+    return psr_dedispersion_check_length(&s->d, plan(s, line), line, nsamp, err);
+}
+
+static psr_status push(void *state, const struct psr_block *block, psr_err *err)
+{
+    struct direct *s = state;
+    return psr_dedisp_multi_push(s->fan, block->spectra, block->n, err);
+}
+
+static psr_status run(void *state, size_t line, float *x, size_t stride, size_t *n, psr_err *err)
+{
+    struct direct *s = state;
+    return psr_dedisp_multi_execute(s->fan, line, x, stride, n, err);
+}
+
+static psr_status run_device(void *state, size_t line, struct psr_block *series, size_t *left,
+                             psr_err *err)
+{
+    struct direct *s = state;
+    psr_status st = psr_dedisp_multi_execute_device(s->fan, line, &series->device_series,
+                                                    &series->ndevice_series, &series->n, left, err);
+    series->device_samples = series->n;
+    return st;
+}
+
+const struct psr_dedispersion_ops psr_dedispersion_direct = {
+    .maxshift = maxshift_of,
+    .backend = backend,
+    .create = create,
+    .block = choose_block,
+    .nseries = nseries,
+    .most = most,
+    .check_length = check_length,
+    .push = push,
+    .run = run,
+    .run_device = run_device,
+    .plan = plan,
+    .describe = describe_line,
+    .destroy = destroy,
+};

@@ -1,0 +1,104 @@
+/* pipeline_state.h: state of a pipeline, shared by its setup, loop and report (private).
+ *
+ * The parts of the pipeline do not include this header: each gets what it needs through its own
+ * description. */
+#ifndef PSR_RUN_DEDISPERSE_PIPELINE_STATE_H
+#define PSR_RUN_DEDISPERSE_PIPELINE_STATE_H
+
+#include "run/common/input.h"
+#include "run/common/provenance.h"
+#include "run/common/read_ahead.h"
+#include "run/common/reread.h"
+#include "run/common/stage_clean.h"
+#include "run/dedisperse/consumers/sinks.h"
+#include "run/dedisperse/lines/dedispersion_beams.h"
+#include "run/dedisperse/lines/lines.h"
+#include "run/dedisperse/lines/trials.h"
+#include "run/dedisperse/pulses/dump.h"
+#include "stage_barycentre.h"
+
+#include <psrkit/pipeline.h>
+
+struct psr_pipeline {
+    struct psr_pipeline_desc d;
+    int nthread;
+    struct psr_trial_list trials;
+    struct psr_input_file input;
+    psr_stage_clean *clean;
+    psr_stage_barycentre *barycentre;
+    psr_provenance *provenance; /* NULL: not recorded in headers */
+    psr_shared_beams *shared;   /* plan of many pipelines, of which this is a beam; NULL: none */
+    size_t beam;
+    psr_lines *lines;
+    psr_sinks *sinks;
+    psr_read_ahead *reader;
+    psr_dump *dump;                /* NULL: spectra around pulses are not kept */
+    psr_reread *reread;            /* NULL where the input cannot be read again */
+    psr_output_group *group;       /* group of all files; NULL: no files */
+    struct psr_sink_stream stream; /* passed to sinks; owns the next three fields */
+    struct psr_sink_line *line;    /* [nline] */
+    struct psr_mjd *epoch;         /* [ndm] */
+    size_t *shift;                 /* [ndm] */
+
+    int64_t nread; /* spectra so far */
+    double start_s, ready_s;
+    double read_s, clean_s, dedisperse_s, commit_s;
+    struct psr_pipeline_line *reported; /* [nline] */
+};
+
+/* --- setup: all parts can be released whatever the status --------------------------------------
+ */
+
+/* Creates everything; files have temporary names.  In two steps: all that comes before plans, then the
+ * rest, by the plan of many beams if there is one. */
+PSR_MUST_CHECK psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_prepare_input(struct psr_pipeline *p, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_prepare_run(struct psr_pipeline *p, psr_err *err);
+void psr_pipeline_release(struct psr_pipeline *p);
+
+/* Computes the DMs that the description requests. */
+PSR_MUST_CHECK psr_status psr_pipeline_make_trials(struct psr_pipeline *p, psr_err *err);
+
+/* Rejects outputs that would overwrite an input or each other, or are links; and prevents other
+ * runs from writing the same files. */
+PSR_MUST_CHECK psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err);
+
+/* Describe the series to sinks: properties known from trials and input, updated when trials have
+ * been dropped; epochs; and delays of trials. */
+PSR_MUST_CHECK psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_list_epochs(struct psr_pipeline *p, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_list_shifts(struct psr_pipeline *p, psr_err *err);
+
+/* Chooses the method of dedispersion and fills its description. */
+const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline *p);
+struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr_pipeline *p);
+
+/* Whether a live search has series that end with the latest sample at each DM; devices have none. */
+bool psr_pipeline_is_late(const struct psr_pipeline *p);
+
+/* What a causal search waits, of the lines. */
+double psr_pipeline_wait_s(const struct psr_pipeline *p);
+
+/* Sets the notes of the lines; and drops trials whose files exist already, possibly all. */
+PSR_MUST_CHECK psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_resume(struct psr_pipeline *p, psr_err *err);
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+/* Processes blocks until the input ends, the series are full or the caller stops. */
+PSR_MUST_CHECK psr_status psr_pipeline_loop(struct psr_pipeline *p, psr_err *err);
+
+/* Processes a block, unless all are done.  Returned: *last, which is false before the first */
+PSR_MUST_CHECK psr_status psr_pipeline_turn(struct psr_pipeline *p, bool *last, psr_err *err);
+
+/* Processes one block; an empty one is the last. */
+PSR_MUST_CHECK psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err);
+
+/* Returned: st, of a run; *err says what became of the outputs if a device was lost */
+psr_status psr_pipeline_fail_run(const struct psr_pipeline *p, psr_status st, psr_err *err);
+
+/* Completes the files of the group. */
+PSR_MUST_CHECK psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err);
+
+#endif

@@ -1,0 +1,428 @@
+/* Sink that searches series for single pulses and writes them. */
+#include "burst.h"
+#include "pulse_parts.h"
+#include "pulse_spectra.h"
+#include "run/dedisperse/consumers/sink_rows.h"
+
+#include "base/input/readfd.h"
+#include "base/output/outfile_internal.h"
+#include "base/tool.h"
+#include "formats/series/series_internal.h"
+#include "formats/series/series_name.h"
+#include "search/singlepulse/singlepulse_internal.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 4096 };
+
+struct pulses {
+    struct psr_sink_pulses_desc d;
+    struct psr_sink_stream stream;
+    psr_singlepulse **search; /* [nline] */
+    struct psr_event *event;
+    struct psr_cluster *cluster;
+    struct psr_pulse_clock clock;
+    struct psr_span *gap; /* [ngap] of all lines, in samples of the input */
+    size_t ngap, gap_room;
+    double *device_s; /* [nline] */
+    psr_pulse_spectra *spectra;
+    struct psr_pulses_found found;
+};
+
+static bool to_stdout(const struct psr_sink_stream *stream)
+{
+    return !strcmp(stream->root, "-");
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void name_events(char name[NAME_BYTES], const struct psr_sink_stream *stream, double dm)
+{
+    char stem[PSR_TEXT_MAX];
+    psr_series_stem(stem, stream->root, dm, stream->dm_decimals);
+    snprintf(name, NAME_BYTES, "%s.singlepulse", stem);
+}
+
+static void name_part(char name[NAME_BYTES], const struct psr_sink_stream *stream,
+                      const struct psr_sink_line *l)
+{
+    snprintf(name, NAME_BYTES, "%s_%.3f-%.3fMHz.singlepulse", stream->root, l->low_mhz,
+             l->high_mhz);
+}
+
+static void name_list(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+{
+    snprintf(name, NAME_BYTES, to_stdout(stream) ? "%s" : "%s.cand", stream->root);
+}
+
+static void name_views(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+{
+    snprintf(name, NAME_BYTES, "%s.bursts.json", stream->root);
+}
+
+static void name_json(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+{
+    snprintf(name, NAME_BYTES, "%s.pulses.json", stream->root);
+}
+
+static bool is_first_of_part(const struct psr_sink_stream *stream, size_t line)
+{
+    const struct psr_sink_line *l = &stream->line[line];
+    return l->part && l->part != l[-1].part;
+}
+
+static psr_status names(const void *desc, const struct psr_sink_stream *stream,
+                        psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
+                        psr_err *err)
+{
+    char name[NAME_BYTES];
+    psr_status st = PSR_OK;
+    const struct psr_sink_pulses_desc *d = desc;
+    if (to_stdout(stream))
+        return PSR_OK;
+    if (d->nview > 0) {
+        name_views(name, stream);
+        st = check(ctx, name, err);
+    }
+    if (d->json && !st) {
+        name_json(name, stream);
+        st = check(ctx, name, err);
+    }
+    for (size_t i = 0; i < psr_pulse_parts_whole(stream) && !st; i++) {
+        name_events(name, stream, stream->dm[i]);
+        st = check(ctx, name, err);
+    }
+    for (size_t k = 0; k < stream->nline && !st; k++)
+        if (is_first_of_part(stream, k)) {
+            name_part(name, stream, &stream->line[k]);
+            st = check(ctx, name, err);
+        }
+    name_list(name, stream);
+    return st ? st : check(ctx, name, err);
+}
+
+/* --- the search ------------------------------------------------------------------------------- */
+
+/* Names of the files of events, with or without series; they have no .inf. */
+static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err)
+{
+    if (to_stdout(stream))
+        return PSR_OK;
+    return psr_series_check(&(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                                      .root = stream->root,
+                                                      .format = PSR_SERIES_TIM,
+                                                      .dm_decimals = stream->dm_decimals,
+                                                      .ndm = psr_pulse_parts_whole(stream),
+                                                      .dm = stream->dm,
+                                                      .tsamp_s = stream->obs->tsamp_s},
+                            err);
+}
+
+static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
+                        psr_err *err)
+{
+    psr_status st = PSR_OK;
+    struct pulses *s = calloc(1, sizeof *s);
+    *state = s;
+    if (!s)
+        return psr_fail_nomem(err, "single pulses", sizeof *s);
+    s->d = *(const struct psr_sink_pulses_desc *)desc;
+    s->stream = *stream;
+    s->search = calloc(stream->nline, sizeof *s->search);
+    s->device_s = calloc(stream->nline, sizeof *s->device_s);
+    if (!s->search || !s->device_s)
+        return psr_fail_nomem(err, "single pulses", (double)stream->nline * 16);
+    st = psr_pulse_search_check(&s->d, err);
+    if (!st)
+        st = psr_pulse_spectra_create(&s->spectra, &s->stream, err);
+    if (!st)
+        st = check_names(stream, err);
+    for (size_t k = 0; k < stream->nline && !st; k++)
+        st = psr_pulse_search_create(&s->search[k], stream, k, &s->d, false, err);
+    return st;
+}
+
+static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
+{
+    struct pulses *s = state;
+    psr_status st = psr_pulse_spectra_note(s->spectra, line, b, err);
+    if (st)
+        return st;
+    return psr_singlepulse_execute(s->search[line], b->equalised ? b->equalised : b->series,
+                                   b->stride, b->n, err);
+}
+
+static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
+{
+    struct pulses *s = state;
+    const struct psr_device_series *series =
+        b->device_equalised ? b->device_equalised : b->device_series;
+    psr_status st = psr_pulse_spectra_note(s->spectra, line, b, err);
+    if (st)
+        return st;
+    return psr_singlepulse_execute_device(s->search[line], series, b->ndevice_series,
+                                          b->bin ? b->device_samples : b->n, b->bin, b->nbin, err);
+}
+
+static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *err)
+{
+    struct pulses *s = state;
+    const int64_t downsamp = s->stream.line[line].downsamp;
+    psr_status st =
+        psr_grow(&s->gap, &s->gap_room, s->ngap, sizeof *s->gap, "the gaps of a search", err);
+    if (st)
+        return st;
+    s->gap[s->ngap++] = (struct psr_span){span.first * downsamp, span.count * downsamp};
+    return psr_singlepulse_mask(s->search[line], span, err);
+}
+
+/* --- what was found --------------------------------------------------------------------------- */
+
+/* Gaps are counted in spectra so far. */
+static psr_status take_clock(struct pulses *s, psr_err *err)
+{
+    psr_status st = psr_pulse_clock_make(&s->clock, &s->stream, err);
+    for (size_t k = 0; k < s->ngap && !st; k++) {
+        s->gap[k].first /= s->clock.tick;
+        s->gap[k].count /= s->clock.tick;
+    }
+    s->ngap = psr_pulse_gaps_merge(s->gap, s->ngap);
+    s->found.scale = s->clock.scale;
+    s->found.tsamp_s = s->clock.tick_s;
+    return st;
+}
+
+static size_t count_events(const struct pulses *s)
+{
+    const struct psr_event *event;
+    size_t n = 0;
+    for (size_t k = 0; k < s->stream.nline; k++)
+        for (size_t i = 0; i < s->stream.line[k].nseries; i++)
+            n += psr_singlepulse_events(s->search[k], i, &event);
+    return n;
+}
+
+static psr_status collect_events(struct pulses *s, psr_err *err)
+{
+    size_t total = count_events(s), n = 0;
+    s->event = malloc((total ? total : 1) * sizeof *s->event);
+    if (!s->event)
+        return psr_fail_nomem(err, "the events", (double)total * sizeof *s->event);
+    for (size_t k = 0; k < s->stream.nline; k++) {
+        const struct psr_sink_line *l = &s->stream.line[k];
+        for (size_t i = 0; i < l->nseries; i++) {
+            const struct psr_event *event;
+            size_t more = psr_singlepulse_events(s->search[k], i, &event);
+            for (size_t e = 0; e < more; e++)
+                if (event[e].width >= l->least_width) {
+                    s->event[n] = event[e];
+                    s->event[n++].trial = l->first + i;
+                }
+        }
+    }
+    s->found.event = s->event;
+    s->found.nevent = n;
+    return PSR_OK;
+}
+
+static psr_status group_events(struct pulses *s, psr_err *err)
+{
+    size_t n;
+    const struct psr_pulse_parts_desc d = {.stream = &s->stream,
+                                           .clock = &s->clock,
+                                           .time_tol = s->d.time_tol,
+                                           .trial_tol = (size_t)s->d.trial_tol,
+                                           .threshold = s->d.threshold,
+                                           .event = s->event,
+                                           .nevent = s->found.nevent,
+                                           .gap = s->gap,
+                                           .ngap = s->ngap};
+    psr_status st = psr_pulse_parts_group(&d, &s->cluster, &n, err);
+    if (!st)
+        psr_pulse_spectra_clips(s->spectra, s->cluster, n);
+    if (!st)
+        st = psr_pulse_spectra_mark(s->spectra, s->cluster, n, (size_t)s->d.nview, err);
+    if (st)
+        return st;
+    s->found.cluster = s->cluster;
+    s->found.ncluster = n;
+    return PSR_OK;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static psr_status write_series(struct pulses *s, size_t line, size_t i, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    const struct psr_event *event;
+    psr_outfile *part;
+    char name[NAME_BYTES];
+    double dm = stream->dm[stream->line[line].first + i];
+    size_t n = psr_singlepulse_events(s->search[line], i, &event);
+    name_events(name, stream, dm);
+    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    if (!st)
+        st = psr_singlepulse_write(part, dm, stream->line[line].tsamp_s, event, n, err);
+    return st ? st : psr_outfile_park(part, err);
+}
+
+/* All events of a part of the band in one file, trial by trial. */
+static psr_status write_part(struct pulses *s, size_t line, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    const size_t part = stream->line[line].part;
+    psr_outfile *f;
+    char name[NAME_BYTES];
+    name_part(name, stream, &stream->line[line]);
+    psr_status st = psr_output_group_add(stream->group, name, &f, err);
+    size_t next = 0;
+    while (next < s->found.nevent && s->event[next].trial < stream->line[line].first)
+        next++;
+    for (; line < stream->nline && stream->line[line].part == part; line++)
+        for (size_t i = 0; i < stream->line[line].nseries && !st; i++) {
+            const size_t trial = stream->line[line].first + i, first = next;
+            while (next < s->found.nevent && s->event[next].trial == trial)
+                next++;
+            st = psr_singlepulse_write(f, stream->dm[trial], stream->line[line].tsamp_s,
+                                       s->event + first, next - first, err);
+        }
+    return st ? st : psr_outfile_park(f, err);
+}
+
+static psr_status write_events(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < stream->nline && !st; k++) {
+        if (is_first_of_part(stream, k))
+            st = write_part(s, k, err);
+        for (size_t i = 0; !stream->line[k].part && i < stream->line[k].nseries && !st; i++)
+            st = write_series(s, k, i, err);
+    }
+    return st;
+}
+
+static psr_status write_list(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_outfile *part;
+    char name[NAME_BYTES];
+    name_list(name, stream);
+    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    return st ? st
+              : psr_pulse_parts_write(part, stream, &s->clock, s->cluster, s->found.ncluster, err);
+}
+
+/* Complete before it joins the others. */
+static psr_status write_picture_file(const struct pulses *s, const char *name, psr_err *err)
+{
+    psr_outfile *part;
+    psr_status st = psr_outfile_create(&part, name, err);
+    if (st)
+        return st;
+    st = psr_pulse_spectra_write_views(s->spectra, part, s->cluster, s->clock.scale,
+                                       s->found.tsamp_s, err);
+    if (!st)
+        st = psr_outfile_park(part, err);
+    if (!st)
+        return psr_output_group_take(s->stream.group, part, err);
+    psr_outfile_abort(part);
+    return st;
+}
+
+/* Pictures that cannot be written end no search; those of an earlier one must not stay. */
+static psr_status write_views(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_err why;
+    char name[NAME_BYTES];
+    if (!s->d.nview || to_stdout(stream))
+        return PSR_OK;
+    name_views(name, stream);
+    if (!write_picture_file(s, name, &why))
+        return PSR_OK;
+    psr_note(&stream->notes, "no pictures of pulses: %s", why.msg);
+    return psr_is_regular(name) ? psr_output_group_drop(stream->group, name, err) : PSR_OK;
+}
+
+static psr_status write_json(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_outfile *part;
+    char name[NAME_BYTES], line[PSR_BURST_BYTES];
+    if (!s->d.json || to_stdout(stream))
+        return PSR_OK;
+    name_json(name, stream);
+    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    for (size_t k = 0; k < s->found.ncluster && !st; k++) {
+        const struct psr_burst b = psr_burst_describe(&s->clock, stream, &s->cluster[k]);
+        st = psr_outfile_write(part, line, psr_burst_json(line, &b), err);
+    }
+    return st;
+}
+
+static psr_status write_files(struct pulses *s, psr_err *err)
+{
+    psr_status st = to_stdout(&s->stream) ? PSR_OK : write_events(s, err);
+    if (!st)
+        st = write_views(s, err);
+    if (!st)
+        st = write_json(s, err);
+    return st ? st : write_list(s, err);
+}
+
+static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
+{
+    struct pulses *s = state;
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < s->stream.nline && !st; k++) {
+        st = psr_singlepulse_finish(s->search[k], err);
+        s->device_s[k] = psr_singlepulse_device_seconds(s->search[k]);
+        s->found.end_s = fmax(s->found.end_s, (double)end[k].nout * s->stream.line[k].tsamp_s);
+    }
+    s->found.device_s = s->device_s;
+    if (!st)
+        st = take_clock(s, err);
+    if (!st)
+        st = collect_events(s, err);
+    if (!st)
+        st = group_events(s, err);
+    return st ? st : write_files(s, err);
+}
+
+static const void *result(const void *state)
+{
+    const struct pulses *s = state;
+    return &s->found;
+}
+
+static void abort_sink(void *state)
+{
+    struct pulses *s = state;
+    if (!s)
+        return;
+    for (size_t k = 0; s->search && k < s->stream.nline; k++)
+        psr_singlepulse_destroy(s->search[k]);
+    psr_pulse_spectra_destroy(s->spectra);
+    free(s->search);
+    free(s->device_s);
+    free(s->event);
+    free(s->cluster);
+    psr_pulse_clock_clear(&s->clock);
+    free(s->gap);
+    free(s);
+}
+
+const struct psr_sink_ops psr_sink_pulses = {
+    .name = "pulses",
+    .names = names,
+    .begin = begin,
+    .push = push,
+    .push_device = push_device,
+    .gap = gap,
+    .finish = finish,
+    .result = result,
+    .abort = abort_sink,
+};

@@ -1,0 +1,317 @@
+/* Finds interference in files and writes rfifind's files. */
+#include "base/clock.h"
+#include "base/copy_desc.h"
+#include "base/path.h"
+#include "formats/series/series_internal.h"
+#include "formats/spectra/channel_list.h"
+#include "formats/spectra/unpack.h"
+#include "rfi/rules/clean_internal.h"
+#include "rfifind_results.h"
+
+#include <math.h>
+#include <psrkit/device.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void psr_rfi_run_set_defaults(struct psr_rfi_run_desc *desc, size_t size)
+{
+    const struct psr_rfi_run_desc all = {
+        .source = {.size = sizeof all.source, .if_choice = -1},
+        .interval_s = 30,
+        .clip_sigma = 6,
+        .rules = {.time_sigma = 10, .freq_sigma = 4, .chan_frac = 0.7, .int_frac = 0.3},
+    };
+    psr_give_desc(desc, size, &all, sizeof all);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static psr_status make_names(struct psr_rfi_state *u, psr_err *err)
+{
+    const char *root = u->d->root;
+    const int n = snprintf(u->stem, sizeof u->stem, "%s_rfifind", root);
+    if (n >= (int)sizeof u->stem - 16)
+        return psr_fail(err, PSR_EINVAL,
+                        "%.60s...: the name of an output has %d bytes, at most %zu", root, n,
+                        sizeof u->stem - 17);
+    for (int k = 0; k < PSR_RFI_NFILE; k++)
+        snprintf(u->name[k], sizeof u->name[k], "%.*s.%s", (int)sizeof u->stem - 16, u->stem,
+                 psr_rfi_suffix(k));
+    return psr_inf_set_name(&u->inf, u->stem, err);
+}
+
+/* With nocompute the input is not read, and the old mask may be the one that is replaced. */
+static psr_status check_names(struct psr_rfi_state *u, psr_err *err)
+{
+    const struct psr_rfi_run_desc *d = u->d;
+    struct psr_overwrite_check c = {0};
+    char *stats = d->old_mask ? psr_path_beside(d->old_mask, ".stats") : NULL;
+    const char *const beside[] = {d->nocompute ? NULL : d->old_mask, d->nocompute ? NULL : stats,
+                                  d->ignorechan};
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < d->source.npath && !st; k++)
+        st = psr_overwrite_check_input(&c, d->source.path[k], err);
+    for (size_t k = 0; k < 3 && !st; k++)
+        st = psr_overwrite_check_input(&c, beside[k], err);
+    for (int k = 0; k < PSR_RFI_NFILE && !st; k++)
+        st = psr_rfi_is_written(u, k) ? psr_overwrite_check_output(&c, u->name[k], NULL, err)
+                                      : psr_overwrite_check_input(&c, u->name[k], err);
+    if (!st)
+        st = psr_overwrite_check_output(&c, d->also, NULL, err);
+    psr_overwrite_check_clear(&c);
+    free(stats);
+    return st;
+}
+
+/* --- the input -------------------------------------------------------------------------------- */
+
+static psr_status open_input(struct psr_rfi_state *u, psr_err *err)
+{
+    struct psr_source_desc desc = u->d->source;
+    desc.as_presto = u->d->presto;
+    psr_status st = psr_source_open(&u->source, &desc, err);
+    if (st)
+        return st;
+    const struct psr_obs *obs = psr_source_obs(u->source);
+    u->obs = obs;
+    u->reverse = psr_obs_freq_mhz(obs, 0) > psr_obs_freq_mhz(obs, obs->nchan - 1);
+    if (u->d->presto) {
+        psr_presto_view_make(&u->view, obs, desc.invert);
+        u->obs = &u->view.obs;
+        u->reverse = u->view.reverse;
+    }
+    u->block = obs->block_nsamp > 0 ? (size_t)obs->block_nsamp : PSR_COMPAT_BLOCK;
+    return psr_obs_copy(&u->r->obs, u->obs, err);
+}
+
+/* As rfifind rounds it. */
+static psr_status choose_interval(struct psr_rfi_state *u, psr_err *err)
+{
+    const double block_s = (double)u->block * u->obs->tsamp_s;
+    double nblock =
+        u->d->nblock > 0 ? (double)u->d->nblock : floor(u->d->interval_s / block_s + 0.5);
+    nblock = fmax(nblock, 1);
+    if (!(nblock * (double)u->block <= INT32_MAX))
+        return psr_fail(err, PSR_EINVAL,
+                        "intervals of %.0f spectra (%g s), at most %d fit into the files",
+                        nblock * (double)u->block, nblock * block_s, INT32_MAX);
+    u->ptsperint = (size_t)nblock * u->block;
+    return PSR_OK;
+}
+
+static psr_status choose_channels(struct psr_rfi_state *u, psr_err *err)
+{
+    const size_t nchan = u->obs->nchan;
+    u->keep = malloc(nchan);
+    if (!u->keep)
+        return psr_fail_nomem(err, "the channel mask", (double)nchan);
+    memset(u->keep, 1, nchan);
+    if (!u->d->ignorechan)
+        return PSR_OK;
+    return psr_ignore_channels(u->d->ignorechan, nchan, !u->reverse, u->keep, err);
+}
+
+static psr_status create_plan(struct psr_rfi_state *u, psr_err *err)
+{
+    const struct psr_obs *obs = psr_source_obs(u->source);
+    if (u->d->old_mask && u->old.nchan != obs->nchan)
+        return psr_fail(err, PSR_EINVAL, "%s: a mask of %zu channels, and the data have %zu",
+                        u->d->old_mask, u->old.nchan, obs->nchan);
+    psr_status st = psr_rfifind_create(
+        &u->plan,
+        &(struct psr_rfifind_desc){.size = sizeof(struct psr_rfifind_desc),
+                                   .nchan = obs->nchan,
+                                   .nbit = obs->nbit,
+                                   .kind = obs->kind,
+                                   .reverse = u->reverse,
+                                   .tsamp_s = obs->tsamp_s,
+                                   .block = u->block,
+                                   .ptsperint = (int64_t)u->ptsperint,
+                                   .clip_sigma = u->d->zerodm ? 0 : u->d->clip_sigma,
+                                   .zerodm = u->d->zerodm,
+                                   .padding = u->old.padding,
+                                   .keep = u->keep,
+                                   .presto = u->d->presto,
+                                   .freq_sigma = (double)(float)u->d->rules.freq_sigma,
+                                   .nthread = u->d->nthread,
+                                   .cells = u->d->moments,
+                                   .burst_sigma = u->d->burst_sigma,
+                                   .line_sigma = u->d->line_sigma,
+                                   .meanwhile = psr_rfi_reader_fill,
+                                   .ctx = &u->reader},
+        err);
+    if (st)
+        return st;
+    return psr_rfi_reader_init(&u->reader, u->source, u->ptsperint,
+                               psr_count_threads(u->d->nthread) > 1, err);
+}
+
+/* --- reading it ------------------------------------------------------------------------------- */
+
+static psr_status check_gaps(const struct psr_rfi_state *u, const struct psr_span *gap, size_t ngap,
+                             psr_err *err)
+{
+    if (!ngap || !u->d->presto)
+        return PSR_OK;
+    return psr_fail(err, PSR_EUNSUPPORTED,
+                    "%s: %lld spectra are missing from spectrum %lld on, and -compat presto does "
+                    "not do what PRESTO does there",
+                    psr_path_called(u->d->source.path[0]), (long long)gap->count,
+                    (long long)gap->first);
+}
+
+static psr_status take_interval(struct psr_rfi_state *u, size_t *n, psr_err *err)
+{
+    const struct psr_span *gap;
+    const void *spectra;
+    psr_status st = psr_rfi_reader_take(&u->reader, &spectra, n, err);
+    const double began = psr_seconds();
+    const size_t ngap = psr_source_gaps(u->source, &gap);
+    if (!st)
+        st = check_gaps(u, gap, ngap, err);
+    if (!st && *n)
+        st = psr_rfifind_push(u->plan, spectra, *n, gap, ngap, err);
+    u->r->compute_s += psr_seconds() - began;
+    u->r->read_s = u->reader.seconds;
+    u->r->nread += (int64_t)*n;
+    return st;
+}
+
+static psr_status read_all(struct psr_rfi_state *u, psr_err *err)
+{
+    const struct psr_rfi_run_desc *d = u->d;
+    psr_status st = PSR_OK;
+    for (size_t n = u->ptsperint; n == u->ptsperint && !st;) {
+        if (d->should_stop && d->should_stop(d->ctx))
+            return psr_fail(err, PSR_ESTOPPED, "stopped");
+        st = take_interval(u, &n, err);
+        if (d->progress)
+            d->progress(d->ctx, u->r->nread, psr_source_obs(u->source)->nsamp);
+    }
+    if (!st)
+        st = psr_rfifind_finish(u->plan, &u->r->stats, &u->r->list, err);
+    if (!st)
+        st = psr_rfifind_lines(u->plan, &u->r->lines, err);
+    u->r->nclipped = psr_rfifind_clipped(u->plan);
+    return st;
+}
+
+/* Of PSRFITS; where PRESTO reverses the band it rounds. */
+static double lowest_as_presto(const struct psr_rfi_state *u)
+{
+    const struct psr_obs *obs = psr_source_obs(u->source);
+    const double lowest = psr_obs_lowest_mhz(obs);
+    bool descending = psr_obs_freq_mhz(obs, 0) > psr_obs_freq_mhz(obs, obs->nchan - 1);
+    return descending ? (double)(float)lowest : lowest;
+}
+
+static void describe(struct psr_rfi_state *u)
+{
+    char name[PSR_TEXT_MAX];
+    strcpy(name, u->inf.name);
+    psr_inf_from_obs(&u->inf, u->obs, psr_source_file_nbit(u->source));
+    strcpy(u->inf.name, name);
+    u->inf.nbin = u->r->nread;
+    u->inf.tbin_s = u->obs->tsamp_s;
+    if (u->d->presto && u->obs->block_nsamp > 0)
+        u->inf.lowest_mhz = lowest_as_presto(u);
+}
+
+/* Intervals that the stream found incomplete, or in which data are missing, have these statistics;
+ * no others do. */
+static void flag_padding(struct psr_rfi_run_report *r)
+{
+    const size_t nchan = r->stats.nchan;
+    for (size_t i = 0; i < r->stats.nint; i++) {
+        bool padded = true;
+        for (size_t k = i * nchan; k < (i + 1) * nchan && padded; k++)
+            padded = r->stats.power[k] == 1 && r->stats.mean[k] == 0 && r->stats.sd[k] == 0;
+        memset(r->flags + i * nchan, padded ? PSR_RFI_PADDING : 0, nchan);
+    }
+}
+
+static psr_status compute(struct psr_rfi_state *u, psr_err *err)
+{
+    psr_status st = open_input(u, err);
+    if (!st)
+        st = choose_interval(u, err);
+    if (!st)
+        st = psr_rfi_read_old_mask(u, err);
+    if (!st)
+        st = choose_channels(u, err);
+    if (!st)
+        st = create_plan(u, err);
+    if (!st)
+        st = read_all(u, err);
+    if (!st)
+        st = psr_rfi_allocate_flags(u->r, err);
+    if (st)
+        return st;
+    flag_padding(u->r);
+    describe(u);
+    return PSR_OK;
+}
+
+static void close_run(struct psr_rfi_state *u)
+{
+    psr_rfifind_destroy(u->plan);
+    psr_source_close(u->source);
+    psr_mask_clear(&u->old);
+    free(u->keep);
+    psr_rfi_reader_clear(&u->reader);
+    free(u);
+}
+
+psr_status psr_rfi_run(struct psr_rfi_run_report *report, const struct psr_rfi_run_desc *desc,
+                       psr_err *err)
+{
+    psr_output_group *group = NULL;
+    memset(report, 0, sizeof *report);
+    psr_obs_init(&report->obs);
+    struct psr_rfi_run_desc copy;
+    psr_status st = psr_copy_desc(&copy, sizeof copy, desc, "rfifind", err);
+    if (st)
+        return st;
+    struct psr_rfi_state *u = calloc(1, sizeof *u);
+    if (!u)
+        return psr_fail_nomem(err, "rfifind", sizeof *u);
+    u->d = &copy;
+    u->r = report;
+    st = make_names(u, err);
+    if (!st)
+        st = check_names(u, err);
+    if (!st)
+        st = psr_output_group_create(
+            &group,
+            &(struct psr_output_group_desc){.size = sizeof(struct psr_output_group_desc),
+                                            .root = u->stem,
+                                            .kind = "rfifind",
+                                            .first = 1,
+                                            .last = 0,
+                                            .common = true,
+                                            .notes = copy.source.notes},
+            err);
+    if (!st)
+        st = copy.nocompute ? psr_rfi_read_results(u, err) : compute(u, err);
+    if (!st)
+        st = psr_rfi_make_mask(u, err);
+    if (!st)
+        st = psr_rfi_write_results(u, group, err);
+    else
+        psr_output_group_abort(group);
+    close_run(u);
+    return st;
+}
+
+void psr_rfi_run_clear(struct psr_rfi_run_report *r)
+{
+    psr_obs_clear(&r->obs);
+    psr_rfi_stats_clear(&r->stats);
+    psr_rfi_list_clear(&r->list);
+    psr_mask_clear(&r->mask);
+    psr_rfi_lines_clear(&r->lines);
+    free(r->flags);
+    free(r->found);
+    r->flags = r->found = NULL;
+}

@@ -1,0 +1,277 @@
+/* Plans and sums the trials of many beams that sum the same number of samples. */
+#include "dedisp_line.h"
+
+#include "base/threads/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- delays ----------------------------------------------------------------------------------- */
+
+static psr_status make_layout(struct psr_dedisp_line *l, const struct psr_dedisp_beams_desc *desc,
+                              psr_err *err)
+{
+    double *dm = malloc(l->ndm * sizeof *dm);
+    if (!dm)
+        return psr_fail_nomem(err, "trials", 8.0 * (double)l->ndm);
+    for (size_t i = 0; i < l->ndm; i++)
+        dm[i] = desc->dm[l->trial[i]];
+    struct psr_dedisp_desc d = {
+        .size = sizeof d,
+        .nchan = desc->nchan,
+        .freq_mhz = desc->freq_mhz,
+        .tsamp_s = desc->tsamp_s,
+        .nbit = desc->nbit,
+        .kind = desc->kind,
+        .downsamp = l->downsamp,
+        .dmconst = desc->dmconst,
+        .ndm = l->ndm,
+        .dm = dm,
+        .keep = desc->keep,
+        .algo = PSR_DEDISP_TREE,
+        .nthread = desc->nthread,
+        .mem_bytes = desc->mem_bytes,
+        .smear = desc->smear,
+    };
+    psr_status st = psr_dedisp_create_layout(&l->plan, &d, l->downsamp, 16, err);
+    free(dm);
+    if (st)
+        return st;
+    l->layout = psr_dedisp_layout(l->plan);
+    l->freq_mhz = malloc(l->layout->nkept * sizeof *l->freq_mhz);
+    if (!l->freq_mhz)
+        return psr_fail_nomem(err, "channels", 8.0 * (double)l->layout->nkept);
+    for (size_t k = 0; k < l->layout->nkept; k++)
+        l->freq_mhz[k] = desc->freq_mhz[l->layout->chan[k]];
+    return PSR_OK;
+}
+
+/* Every trial ends with the latest sample of its last channel; aligned ones with that of the longest sweep. */
+static psr_status align_trials(struct psr_dedisp_line *l, bool aligned, psr_err *err)
+{
+    size_t nkept = l->layout->nkept, maxshift = psr_dedisp_maxshift(l->plan);
+    l->align = malloc(l->ndm * sizeof *l->align);
+    l->least = malloc(4 * nkept * sizeof *l->least);
+    l->ring = malloc(nkept * sizeof *l->ring);
+    if (!l->align || !l->least || !l->ring)
+        return psr_fail_nomem(err, "delays", 40.0 * (double)(nkept + l->ndm));
+    l->largest = l->least + nkept;
+    l->youngest = l->largest + nkept;
+    l->oldest = l->youngest + nkept;
+    for (size_t i = 0; i < l->ndm; i++)
+        l->align[i] = aligned ? 0 : (int32_t)(maxshift - psr_dedisp_shift(l->plan, i));
+    psr_status st = psr_merge_reach(&l->layout->tree, l->align, l->least, l->largest, err);
+    for (size_t k = 0; k < nkept && !st; k++) {
+        l->youngest[k] = (int32_t)maxshift - l->largest[k];
+        l->oldest[k] = (int32_t)maxshift - l->least[k];
+    }
+    return st;
+}
+
+/* --- sub-bands -------------------------------------------------------------------------------- */
+
+/* Channels of the parts of the whole band. */
+static size_t part_width(const struct psr_merge_tree *tree)
+{
+    return tree->nlevel > 1 ? tree->level[tree->nlevel - 2].width : tree->nchan;
+}
+
+static double sweep_of(const struct psr_dedisp_layout *s, const struct psr_dedisp_line_band *b)
+{
+    return (1 / s->coeff[b->k0 + b->nkept - 1] - 1 / s->coeff[b->k0]) / s->dt_s;
+}
+
+/* Trials between which the delay changes by a sample over the sub-band. */
+static psr_status choose_trials(struct psr_dedisp_line *l, struct psr_dedisp_line_band *b,
+                                psr_err *err)
+{
+    const struct psr_dedisp_layout *s = l->layout;
+    double sweep = sweep_of(s, b), last = 0;
+    b->trial = malloc(l->ndm * sizeof *b->trial);
+    b->row = malloc(l->ndm * sizeof *b->row);
+    if (!b->trial || !b->row)
+        return psr_fail_nomem(err, "trials", 12.0 * (double)l->ndm);
+    b->first_row = l->nrow;
+    for (size_t i = 0; i < l->ndm; i++) {
+        b->row[i] = -1;
+        if (i && (s->dm[i] - last) * sweep < 1)
+            continue;
+        last = s->dm[i];
+        b->trial[b->ndm++] = i;
+        b->row[i] = (int32_t)l->nrow++;
+    }
+    return PSR_OK;
+}
+
+static psr_status add_band(struct psr_dedisp_line *l, size_t first, size_t nparts, psr_err *err)
+{
+    size_t width = part_width(&l->layout->tree), nkept = l->layout->nkept;
+    struct psr_dedisp_line_band *b = l->band + l->nband;
+    size_t end = (first + nparts) * width < nkept ? (first + nparts) * width : nkept;
+    *b = (struct psr_dedisp_line_band){.k0 = first * width, .nkept = end - first * width};
+    l->nband++;
+    psr_status st = choose_trials(l, b, err);
+    l->part_band[l->nband - 1] =
+        (struct psr_merge_part_band){.first = first, .nparts = nparts, .row = b->row};
+    return st;
+}
+
+/* Halves, quarters and so on, of the parts rounded up, in steps of half their width. */
+static psr_status make_bands(struct psr_dedisp_line *l, size_t nhalve, psr_err *err)
+{
+    const struct psr_merge_tree *tree = &l->layout->tree;
+    size_t n = psr_merge_parts_of(tree, tree->nlevel - 1, 0), was = n;
+    psr_status st = PSR_OK;
+    l->nrow = l->ndm;
+    if (tree->nlevel < 2 || !nhalve)
+        return PSR_OK;
+    l->band = calloc(nhalve * 2 * n, sizeof *l->band);
+    l->part_band = calloc(nhalve * 2 * n, sizeof *l->part_band);
+    if (!l->band || !l->part_band)
+        return psr_fail_nomem(err, "sub-bands", 100.0 * (double)n);
+    for (size_t h = 1; h <= nhalve && !st; h++) {
+        size_t wide = (n + ((size_t)1 << h) - 1) >> h, step = wide > 1 ? wide / 2 : 1, first = 0;
+        if (wide == was)
+            break;
+        for (; first + wide < n && !st; first += step)
+            st = add_band(l, first, wide, err);
+        st = st ? st : add_band(l, n - wide, wide, err);
+        was = wide;
+    }
+    return st;
+}
+
+/* What makes signed samples unsigned goes off again. */
+static psr_status make_bias(struct psr_dedisp_line *l, psr_err *err)
+{
+    double each = (double)l->layout->sample_bias * (double)l->layout->downsamp;
+    l->row_bias = malloc(l->nrow * sizeof *l->row_bias);
+    if (!l->row_bias)
+        return psr_fail_nomem(err, "trials", 8.0 * (double)l->nrow);
+    for (size_t i = 0; i < l->ndm; i++)
+        l->row_bias[i] = each * (double)l->layout->nkept;
+    for (const struct psr_dedisp_line_band *b = l->band; b < l->band + l->nband; b++)
+        for (size_t i = 0; i < b->ndm; i++)
+            l->row_bias[b->first_row + i] = each * (double)b->nkept;
+    return PSR_OK;
+}
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+psr_status psr_dedisp_line_program(struct psr_dedisp_line *l, psr_err *err)
+{
+    struct psr_planner *pl = &l->planner;
+    psr_planner_begin(pl, l->layout, &l->lanes);
+    pl->align = l->align;
+    pl->longest = (l->most + PSR_LANE_ROUND - 1) / PSR_LANE_ROUND * PSR_LANE_ROUND;
+    pl->band = l->part_band;
+    pl->nband = l->nband;
+    psr_status st = psr_merge_choose(pl, err);
+    if (st)
+        return st;
+    l->nprogram = (l->ndm + pl->shape.ntrial - 1) / pl->shape.ntrial;
+    l->program = calloc(l->nprogram, sizeof *l->program);
+    if (!l->program)
+        return psr_fail_nomem(err, "dedispersion programs", 48.0 * (double)l->nprogram);
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(l->layout->nthread) reduction(+ : failed)
+    for (size_t n = 0; n < l->nprogram; n++)
+        failed += psr_merge_program(pl, n * pl->shape.ntrial, l->program + n, NULL) != PSR_OK;
+    if (failed)
+        return psr_fail_nomem(err, "dedispersion programs", psr_dedisp_line_bytes(l));
+    for (size_t n = 0; n < l->nprogram; n++)
+        l->adds += l->program[n].adds;
+    return PSR_OK;
+}
+
+psr_status psr_dedisp_line_create(struct psr_dedisp_line *l,
+                                  const struct psr_dedisp_beams_desc *desc, size_t downsamp,
+                                  size_t *trial, size_t ndm, size_t most, psr_err *err)
+{
+    *l = (struct psr_dedisp_line){.downsamp = downsamp, .ndm = ndm, .most = most, .trial = trial};
+    psr_status st = make_layout(l, desc, err);
+    if (st)
+        return st;
+    l->lanes = psr_lanes_for(psr_dedisp_layout_sample_max(l->layout), l->layout->nkept);
+    if ((st = align_trials(l, desc->aligned, err)) || (st = make_bands(l, desc->nhalve, err)))
+        return st;
+    return make_bias(l, err);
+}
+
+void psr_dedisp_line_destroy(struct psr_dedisp_line *l)
+{
+    for (size_t n = 0; l->program && n < l->nprogram; n++)
+        free(l->program[n].code);
+    for (size_t b = 0; b < l->nband; b++) {
+        free(l->band[b].trial);
+        free(l->band[b].row);
+    }
+    psr_rings_destroy(&l->rings);
+    psr_dedisp_destroy(l->plan);
+    free(l->program);
+    free(l->trial);
+    free(l->freq_mhz);
+    free(l->align);
+    free(l->least);
+    free(l->ring);
+    free(l->band);
+    free(l->part_band);
+    free(l->row_bias);
+    free(l->out);
+    *l = (struct psr_dedisp_line){0};
+}
+
+double psr_dedisp_line_bytes(const struct psr_dedisp_line *l)
+{
+    double bytes = l->layout->tree.bytes;
+    for (size_t n = 0; n < l->nprogram; n++)
+        bytes += 4.0 * (double)l->program[n].room;
+    for (size_t b = 0; b < l->nband; b++)
+        bytes += 12.0 * (double)l->ndm;
+    bytes += 40.0 * (double)l->layout->nkept + 12.0 * (double)l->ndm + 8.0 * (double)l->nrow;
+    return bytes;
+}
+
+size_t psr_dedisp_line_scratch(const struct psr_dedisp_line *l)
+{
+    size_t lanes = 0;
+    for (size_t n = 0; n < l->nprogram; n++)
+        lanes = l->program[n].scratch > lanes ? l->program[n].scratch : lanes;
+    return (lanes + 256) * l->lanes.node_bytes;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static void run_tile(const struct psr_dedisp_line *l, const struct psr_program *program,
+                     void *scratch, size_t t, size_t n)
+{
+    struct psr_tile tile = {
+        .program = program,
+        .ring = l->ring,
+        .first = (int32_t)t,
+        .nsamp = n,
+        .length = (n + PSR_LANE_ROUND - 1) / PSR_LANE_ROUND * PSR_LANE_ROUND,
+        .scratch = scratch,
+        .out = l->out + t,
+        .out_stride = l->most,
+        .row_bias = l->row_bias,
+        .downsamp = psr_dedisp_layout_divisor(l->layout),
+    };
+    l->lanes.run(&tile);
+}
+
+void psr_dedisp_line_run(struct psr_dedisp_line *l, const void *memory, void *const *scratch,
+                         int64_t first, size_t n)
+{
+    size_t tile = l->planner.shape.tile, ntile = (n + tile - 1) / tile;
+    int64_t maxshift = (int64_t)psr_dedisp_maxshift(l->plan);
+    for (size_t k = 0; k < l->layout->nkept; k++)
+        l->ring[k] =
+            psr_rings_at(&l->rings, memory, k, first - maxshift + l->least[k], l->least[k]);
+#pragma omp parallel for schedule(dynamic) num_threads(l->layout->nthread)
+    for (size_t item = 0; item < l->nprogram * ntile; item++) {
+        size_t t = item / l->nprogram * tile, left = n - t;
+        run_tile(l, l->program + item % l->nprogram, scratch[psr_thread_number()], t,
+                 left < tile ? left : tile);
+    }
+}

@@ -1,0 +1,91 @@
+/* mask_correction.h: restores the contribution of masked samples in dedispersed series (private).
+ *
+ * psr_clean outputs replaced samples as 0, so that integers stay integers, and a list of steps with
+ * their values.  A step changes the value of all replaced samples of a channel from one spectrum
+ * on.  In each trial it takes effect after that channel's delay, and between two changes the series
+ * needs a constant correction, so the cost depends on the number of steps and not on the number of
+ * replaced samples.  Sums are in fixed point: the result has the same bits for any block lengths.
+ *
+ * psr_clean_auto does not restore what it masks: its steps say how much of a channel's noise is missing, and
+ * psr_mask_correction_equalise gives series a common scatter. */
+#ifndef PSR_SEARCH_DEDISP_MASK_MASK_CORRECTION_H
+#define PSR_SEARCH_DEDISP_MASK_MASK_CORRECTION_H
+
+#include <psrkit/experimental/clean.h>
+#include <psrkit/experimental/dedisp.h>
+
+typedef struct psr_mask_correction psr_mask_correction;
+
+struct psr_mask_correction_desc {
+    const psr_dedisp *plan; /* plan that made the series; must outlive this object */
+    size_t nchan, ndm, downsamp;
+    double largest; /* upper limit of the absolute value of a step */
+    int nthread;    /* 0: all cores */
+    const unsigned char
+        *keep; /* [nchan] 0: steps of a channel that is not in the series are passed over; borrowed;
+                                  NULL: all are */
+};
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_mask_correction_create(psr_mask_correction **out,
+                                                     const struct psr_mask_correction_desc *desc,
+                                                     psr_err *err);
+
+/* True if the next execute with nstep steps may change samples; otherwise its out may be NULL. */
+bool psr_mask_correction_touches(const psr_mask_correction *p, size_t nstep);
+
+/* Given:    step [nstep]   steps of kept channels for the spectra that the plan took since the last
+ *                          execute here; in time order within a channel
+ *           out [ndm][stride]   the n samples of each trial that the plan returned since then
+ * Returned: out   plus (1/downsamp) x the sum of the values of the replaced samples
+ * Status:   PSR_EINVAL (a value beyond largest), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_mask_correction_execute(psr_mask_correction *p,
+                                                      const struct psr_step *step, size_t nstep,
+                                                      float *out, size_t stride, size_t n,
+                                                      psr_err *err);
+
+/* Noise of a series, of which steps tell what part is missing. */
+struct psr_mask_noise {
+    double level;    /* of the series */
+    double variance; /* with all channels, in units of steps */
+};
+
+/* Less noise than this share leaves too little of a series. */
+#define PSR_MASK_LEAST 0.125
+
+/* As psr_mask_correction_execute, for steps of the missing variance v(t) of channels; their sum over the channels
+ * of a sample of a series is V.
+ * Given:    in [ndm][stride]
+ * Returned: out [ndm][stride]   level + (in - level) sqrt(variance / (variance - V)), which has the scatter that
+ *                               it has with all channels; not a number if variance - V is below PSR_MASK_LEAST
+ *                               of variance; not in
+ * Notes:    V of a sum of downsamp samples is their mean */
+PSR_MUST_CHECK psr_status psr_mask_correction_equalise(psr_mask_correction *p,
+                                                       const struct psr_step *step, size_t nstep,
+                                                       const struct psr_mask_noise *noise,
+                                                       const float *in, float *out, size_t stride,
+                                                       size_t n, psr_err *err);
+
+/* As psr_mask_correction_execute, for series on devices, with the same bits; an object takes either these or series on
+ * the host.
+ * Given:    series [nseries]   all series, in order; the same devices, series and streams in every call
+ * Status:   PSR_EINVAL, PSR_ENOMEM, PSR_EDEVICE
+ * Notes:    enqueues only */
+PSR_MUST_CHECK psr_status psr_mask_correction_execute_device(
+    psr_mask_correction *p, const struct psr_step *step, size_t nstep,
+    const struct psr_device_series *series, size_t nseries, size_t n, psr_err *err);
+
+/* As psr_mask_correction_equalise, in the same way.
+ * Given:    in [nin]   all series, in order; the same devices, series and streams in every call
+ * Returned: *out [nin], on the same devices and streams, valid until the next call; p's
+ * Status:   PSR_EINVAL, PSR_ENOMEM, PSR_EDEVICE
+ * Notes:    enqueues only */
+PSR_MUST_CHECK psr_status psr_mask_correction_equalise_device(
+    psr_mask_correction *p, const struct psr_step *step, size_t nstep,
+    const struct psr_mask_noise *noise, const struct psr_device_series *in, size_t nin, size_t n,
+    const struct psr_device_series **out, psr_err *err);
+
+/* Frees the object; NULL is allowed. */
+void psr_mask_correction_destroy(psr_mask_correction *p);
+
+#endif

@@ -1,0 +1,275 @@
+/* Sums bounds over harmonics, and powers where the sum of bounds exceeds the threshold. */
+#include "cell_sums.h"
+#include "sieve.h"
+
+#include "base/threads/threads.h"
+
+#include "base/tool.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE = 8 * SIEVE_SPAN, MOST_ENTRIES = 1 << 18, LINE = 64 };
+
+static const double ROUNDING = 1e-5; /* of sums in another order */
+
+/* A bound above the cut: of a cell of the tile, and of drift and jerk. */
+struct entry {
+    float bound;
+    uint16_t cell;
+    int16_t j, l, stage;
+};
+
+struct scanner {
+    const struct psr_sieve *v;
+    struct psr_sieve_map map[PSR_ACCELSEARCH_NSTAGE][PSR_ACCELSEARCH_MAX_HARM]; /* [stage][h] */
+    float *bound;                                                               /* [TILE] */
+    struct entry *entry;                                                        /* [MOST_ENTRIES] */
+    size_t nentry;
+    struct psr_accel_hit *best; /* [TILE][nstage], power 0: none yet */
+    struct psr_cell_sums sums;
+    int64_t first; /* cell of the tile */
+    struct psr_accel_hits hits;
+};
+
+/* --- create and destroy ----------------------------------------------------------------------- */
+
+double psr_sieve_scan_bytes(const struct psr_sieve *v)
+{
+    return psr_cell_sums_bytes(v->s) + 4.0 * TILE + (double)MOST_ENTRIES * sizeof(struct entry) +
+           (double)TILE * v->s->nstage * sizeof(struct psr_accel_hit);
+}
+
+static void scanner_clear(struct scanner *n)
+{
+    psr_cell_sums_clear(&n->sums);
+    free(n->bound);
+    free(n->entry);
+    free(n->best);
+    free(n->hits.hit);
+    free(n);
+}
+
+static psr_status scanner_make(struct scanner **out, const struct psr_sieve *v, psr_err *err)
+{
+    struct scanner *n = calloc(1, sizeof *n);
+    *out = n;
+    if (!n)
+        return psr_fail_nomem(err, "a sieve", sizeof *n);
+    n->v = v;
+    for (int stage = 1; stage < v->s->nstage; stage++)
+        for (int h = 1; h < 1 << stage; h += 2)
+            psr_sieve_map_make(&n->map[stage][h], h, stage);
+    n->bound = psr_line_alloc(TILE);
+    n->entry = malloc(MOST_ENTRIES * sizeof *n->entry);
+    n->best = calloc((size_t)TILE * (size_t)v->s->nstage, sizeof *n->best);
+    if (!n->bound || !n->entry || !n->best)
+        return psr_fail_nomem(err, "a sieve", psr_sieve_scan_bytes(v));
+    return psr_cell_sums_create(&n->sums, v->s, v->bank, err);
+}
+
+static const uint8_t *row_of(const struct psr_sieve_strip *t, int j, int l)
+{
+    return t->code + psr_template_number(t->jmax, t->lmax, j, l) * t->pitch;
+}
+
+/* --- powers ----------------------------------------------------------------------------------- */
+
+/* The bound that the sieve has for harmonic h of H. */
+static float bound_of(const struct scanner *n, const struct entry *e, int h, int log)
+{
+    const int H = 1 << log;
+    const struct psr_sieve_strip *t = psr_sieve_strip_of(n->v, h, log);
+    const int64_t cell = ((n->first + e->cell) * h) >> log;
+    const uint8_t *code = row_of(t, psr_harmonic_step(e->j, h, H), psr_harmonic_step(e->l, h, H)) +
+                          (cell - t->origin);
+    return psr_sieve_decode(log == 0 || code[0] > code[1] ? code[0] : code[1]);
+}
+
+/* The bounds of all harmonics of a sum, in its order, and their sum. */
+static double gather_bounds(const struct scanner *n, const struct entry *e,
+                            float bound[PSR_ACCELSEARCH_MAX_HARM])
+{
+    double sum = 0;
+    int k = 0;
+    for (int stage = 0; stage <= e->stage; stage++)
+        for (int h = 1; h < 1 << stage || h == 1; h += 2) {
+            bound[k] = bound_of(n, e, h, stage);
+            sum += (double)bound[k++];
+        }
+    return sum;
+}
+
+static float most_of(const float *x, int n)
+{
+    float most = x[0];
+    for (int i = 1; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* Sums the powers of an entry, unless it becomes clear that the sum will be no better than least. */
+static void sum_powers(struct scanner *n, const struct entry *e, float least)
+{
+    struct psr_accel_hit *best = &n->best[(size_t)e->cell * (size_t)n->v->s->nstage];
+    float sum[PSR_MOST_CELL] = {0}, bound[PSR_ACCELSEARCH_MAX_HARM];
+    double rest = gather_bounds(n, e, bound);
+    const bool bounded = rest < (double)SIEVE_MOST;
+    psr_cell_sums_move(&n->sums, n->v->norm, (n->first + e->cell) * n->v->cell);
+    for (int stage = 0, k = 0; stage <= e->stage; stage++) {
+        for (int h = 1; h < 1 << stage || h == 1; h += 2) {
+            rest -= (double)bound[k++];
+            psr_cell_sums_add(&n->sums, sum, e->j, e->l, h, stage);
+            double most = rest + (double)most_of(sum, n->v->cell);
+            if (bounded && most < (double)least * (1 - ROUNDING))
+                return;
+        }
+        psr_cell_sums_keep(&n->sums, sum, e->j, e->l, stage, &best[stage]);
+    }
+}
+
+/* By cell, the highest bound first. */
+static int by_cell_and_bound(const void *pa, const void *pb)
+{
+    const struct entry *a = pa, *b = pb;
+    if (a->cell != b->cell)
+        return a->cell < b->cell ? -1 : 1;
+    return (a->bound < b->bound) - (a->bound > b->bound);
+}
+
+/* Sums the powers of all entries that may be best.  A bound at the top of its range bounds nothing. */
+static void sum_entries(struct scanner *n)
+{
+    qsort(n->entry, n->nentry, sizeof *n->entry, by_cell_and_bound);
+    for (size_t k = 0; k < n->nentry; k++) {
+        const struct entry *e = &n->entry[k];
+        const float cut = n->v->s->cut[e->stage];
+        float best = n->best[(size_t)e->cell * (size_t)n->v->s->nstage + (size_t)e->stage].power;
+        if (e->bound >= best || e->bound >= SIEVE_MOST)
+            sum_powers(n, e, best > cut ? best : cut);
+    }
+    n->nentry = 0;
+}
+
+/* --- bounds ----------------------------------------------------------------------------------- */
+
+static void note_bounds(struct scanner *n, int j, int l, int stage, size_t ncell)
+{
+    const float cut = n->v->s->cut[stage];
+    for (size_t at = 0; (at = n->v->loops->find(n->bound, at, ncell, cut)) < ncell;) {
+        if (n->nentry + SIEVE_SPAN > MOST_ENTRIES)
+            sum_entries(n);
+        for (size_t end = at + SIEVE_SPAN; at < end; at++)
+            if (n->bound[at] > cut)
+                n->entry[n->nentry++] = (struct entry){n->bound[at], (uint16_t)at, (int16_t)j,
+                                                       (int16_t)l, (int16_t)stage};
+    }
+}
+
+/* Bounds of harmonic h of 2^log that the sum of a drift and jerk reads, from the strip's origin. */
+static const uint8_t *row_for(const struct scanner *n, int j, int l, int h, int log)
+{
+    const int H = 1 << log;
+    return row_of(psr_sieve_strip_of(n->v, h, log), psr_harmonic_step(j, h, H),
+                  psr_harmonic_step(l, h, H));
+}
+
+/* The first of them that the tile reads. */
+static int64_t offset_in_row(const struct scanner *n, int h, int log)
+{
+    return ((n->first * h) >> log) - psr_sieve_strip_of(n->v, h, log)->origin;
+}
+
+/* Rows are so far apart that no processor foresees which comes next.  Inlined, as GCC drops calls of
+ * functions that do nothing but fetch. */
+static inline __attribute__((always_inline)) void prefetch(const uint8_t *code, size_t n)
+{
+    for (size_t at = 0; at <= n; at += LINE)
+        __builtin_prefetch(code + at);
+}
+
+/* Sums the bounds of one drift and jerk of the highest harmonic over the tile, and fetches those of
+ * the next drift. */
+static void scan_row(struct scanner *n, int j, int l, size_t ncell)
+{
+    const struct psr_sieve *v = n->v;
+    const int next = j < v->s->jmax ? j + 1 : j;
+    const size_t ngroup = ncell / SIEVE_LANES;
+    prefetch(row_for(n, next, l, 1, 0) + offset_in_row(n, 1, 0), ncell);
+    v->loops->decode(n->bound, row_for(n, j, l, 1, 0) + offset_in_row(n, 1, 0), ngroup);
+    note_bounds(n, j, l, 0, ncell);
+    for (int stage = 1; stage < v->s->nstage; stage++) {
+        for (int h = 1; h < 1 << stage; h += 2) {
+            prefetch(row_for(n, next, l, h, stage) + offset_in_row(n, h, stage),
+                     (ncell * (size_t)h) >> stage);
+            v->loops->add(n->bound, row_for(n, j, l, h, stage),
+                          psr_sieve_strip_of(v, h, stage)->origin, &n->map[stage][h],
+                          n->first / SIEVE_LANES, ngroup);
+        }
+        note_bounds(n, j, l, stage, ncell);
+    }
+}
+
+static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_err *err)
+{
+    const struct psr_accel_search *s = n->v->s;
+    const size_t nbest = ncell * (size_t)s->nstage;
+    psr_status st = PSR_OK;
+    n->first = first;
+    memset(n->best, 0, nbest * sizeof *n->best);
+    for (int l = -s->lmax; l <= s->lmax; l++) {
+        if (psr_is_stopped(&s->stop))
+            return psr_fail(err, PSR_ESTOPPED, "stopped");
+        for (int j = -s->jmax; j <= s->jmax; j++)
+            scan_row(n, j, l, ncell);
+    }
+    sum_entries(n);
+    for (size_t k = 0; k < nbest && !st; k++)
+        if (n->best[k].power > s->cut[k % (size_t)s->nstage]) {
+            st = psr_grow(&n->hits.hit, &n->hits.room, n->hits.n, sizeof *n->hits.hit, "hits", err);
+            if (!st)
+                n->hits.hit[n->hits.n++] = n->best[k];
+        }
+    return st;
+}
+
+static psr_status join(struct psr_accel_hits *all, const struct psr_accel_hits *mine, psr_err *err)
+{
+    for (size_t k = 0; k < mine->n; k++) {
+        psr_status st = psr_grow(&all->hit, &all->room, all->n, sizeof *all->hit, "hits", err);
+        if (st)
+            return st;
+        all->hit[all->n++] = mine->hit[k];
+    }
+    return PSR_OK;
+}
+
+psr_status psr_sieve_scan(const struct psr_sieve *v, int64_t first, int64_t count,
+                          struct psr_accel_hits *hits, psr_err *err)
+{
+    psr_status all = PSR_OK;
+#pragma omp parallel num_threads(v->s->nthread)
+    {
+        struct scanner *n;
+        psr_err why;
+        psr_status st = scanner_make(&n, v, &why);
+#pragma omp for schedule(dynamic)
+        for (int64_t from = first; from < first + count; from += TILE) {
+            int64_t left = first + count - from;
+            if (!st)
+                st = scan_tile(n, from, (size_t)(left < TILE ? left : TILE), &why);
+        }
+#pragma omp critical(psr_sieve)
+        {
+            if (!st)
+                st = join(hits, &n->hits, &why);
+            if (st && !all) {
+                all = st;
+                if (err)
+                    *err = why;
+            }
+        }
+        if (n)
+            scanner_clear(n);
+    }
+    return all;
+}
