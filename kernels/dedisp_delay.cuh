@@ -7,7 +7,8 @@
 static __device__ inline int delay_of(const struct dedisp_k_delays &d, double dm, size_t k)
 {
     if (d.tol_group)
-        return psr_dedisp_delay_tolerant(dm, d.d_coeff[k], d.d_coeff[k / d.tol_group * d.tol_group], &d.frame);
+        return psr_dedisp_delay_tolerant(dm, d.d_coeff[k], d.d_coeff[k / d.tol_group * d.tol_group],
+                                         &d.frame);
     return psr_dedisp_delay_of(dm, d.d_coeff[k], d.frame.coeff_top, d.frame.dt_s);
 }
 

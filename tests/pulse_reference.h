@@ -10,7 +10,7 @@ enum { PLAIN_PARTS = 8, PLAIN_LENGTHS = 5, PLAIN_WINDOW = 16, PLAIN_DRAWS = 9, P
 struct plain {
     const float *x;
     size_t n, length, maxwidth;
-    int fixed; /* length of all baselines; -1: each its best */
+    int fixed;                    /* length of all baselines; -1: each its best */
     int64_t npiece, storm;        /* storm: pieces above threshold in a row that are settled */
     struct pulse_figures *figure; /* [npiece] nodes, and levels of parts */
     double (*rest)[PLAIN_PARTS];  /* of levels; not a number where there is none */

@@ -64,8 +64,7 @@ int main(void)
         skip("pictures", "no gnuplot");
     psr_err err;
     setenv("PATH", scratch_dir, 1);
-    ok(draw(path, &w, &err) == PSR_EIO && access(path, F_OK) != 0, "without gnuplot: %s",
-       err.msg);
+    ok(draw(path, &w, &err) == PSR_EIO && access(path, F_OK) != 0, "without gnuplot: %s", err.msg);
     const char *fake = scratch("gnuplot");
     scratch_write_text(fake, "#!/bin/sh\necho it broke >&2\nexit 3\n");
     ok(!chmod(fake, 0700) && draw(path, &w, &err) == PSR_EIO &&

@@ -1,7 +1,7 @@
 /* Returns the version of the library. */
 #include <psrkit/psrkit.h>
 
-#define TEXT_OF(x) #x
+#define TEXT_OF(x)                        #x
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
 const char *psr_version(void)

@@ -9,6 +9,5 @@ bool gpufold_can_draw(void)
 psr_status gpufold_draw(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
 {
     (void)f;
-    return psr_fail(err, PSR_EINVAL, "%s: no picture: built without cairo",
-                    fold->pfd->candidate);
+    return psr_fail(err, PSR_EINVAL, "%s: no picture: built without cairo", fold->pfd->candidate);
 }
