@@ -636,6 +636,14 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     [ "$(wc -l <<<"$output")" -eq 1 ]
     "$builddir/tests/pfd_differ" a_20.00ms_Cand.pfd b_20.00ms_Cand.pfd
     [ -s b_20.00ms_Cand.pfd.bestprof ]
+    # A link is left as it is.
+    ln -s g8.fil c_20.00ms_Cand.pfd.png
+    refuses 1 'would be written over g8.fil' gpufold ${one#-q } -p 0.02 -dm 47 -json -o c g8.fil
+    ln -sf nowhere c_20.00ms_Cand.pfd.png
+    run -0 --separate-stderr gpufold ${one#-q } -p 0.02 -dm 47 -json -o c g8.fil
+    one_line '^gpufold: c_20.00ms_Cand.pfd.png: is a link'
+    [ "$(readlink c_20.00ms_Cand.pfd.png)" = nowhere ]
+    "$builddir/tests/pfd_differ" a_20.00ms_Cand.pfd c_20.00ms_Cand.pfd
 }
 
 @test "a .tim folds as the .dat does" {

@@ -368,6 +368,33 @@ tools_here() {
     [ "$(wc -l <d/x_mask.log)" -gt 1 ]
 }
 
+@test "a picture that cannot be written ends no search" {
+    $run -q x.fil
+    [ -e d/x_rfifind.png ] || skip "built without cairo"
+    mv d want
+    mkdir -p d/x_rfifind.png/kept
+    run -0 --separate-stderr $run x.fil
+    grep -q '^psrsearch: mask: d/x_rfifind.png is left out; d/x_mask.log has the reason$' <<<"$stderr"
+    grep -q '^gpurfifind: d/x_rfifind.png: ' d/x_mask.log
+    [ -d d/x_rfifind.png/kept ]
+    cmp want/x.sift d/x.sift
+    [ -s d/report.html ]
+    fails grep -q '"x_rfifind.png"' d/x.steps.json
+    # A search that is repeated has nothing to do.
+    $run x.fil 2>said
+    [ "$(begun)" = "" ]
+    # Nor does one whose picture would go through a link.
+    rm -r d
+    mkdir d
+    echo precious >kept
+    ln -s ../kept d/x_rfifind.png
+    run -0 --separate-stderr $run x.fil
+    grep -q 'x_rfifind.png is left out' <<<"$stderr"
+    [ "$(cat kept)" = precious ]
+    [ "$(readlink d/x_rfifind.png)" = ../kept ]
+    cmp want/x.sift d/x.sift
+}
+
 # waits_for NAME: until it is there.
 waits_for() {
     for _ in $(seq 400); do

@@ -84,8 +84,8 @@ struct psr_pipeline_desc {
     bool sametail;       /* all series of a line end where that of the highest DM ends, instead
                             of each at its own last sample */
     int64_t numout;      /* samples of each series; 0: all */
-    const char *also;    /* file that the caller will write, which must not be an input; NULL:
-                            none */
+    const char *also;    /* file that the caller will write, and can do without: it must be no
+                            other file of the run; NULL: none */
     struct psr_sink_series_desc series;
     struct psr_sink_subbands_desc subbands;
     struct psr_sink_checksums_desc checksums;

@@ -192,7 +192,7 @@ static psr_status check_names(const struct ddplan_options *o, psr_err *err)
     if (!st)
         st = psr_overwrite_check_output(&c, o->plan, NULL, err);
     if (!st)
-        st = psr_overwrite_check_output(&c, o->plot, NULL, err);
+        st = psr_overwrite_check_optional(&c, o->plot, err);
     if (!st && !plan_to_stdout)
         st = psr_overwrite_check_output(&c, "-", NULL, err);
     psr_overwrite_check_clear(&c);

@@ -168,7 +168,7 @@ psr_status accel_check_names(struct accel_job *j)
     if (!st && accel_has_table(o))
         st = psr_overwrite_check_output(&j->names, o->root ? o->root : "-", NULL, &j->err);
     if (!st)
-        st = psr_overwrite_check_output(&j->names, o->plot, NULL, &j->err);
+        st = psr_overwrite_check_optional(&j->names, o->plot, &j->err);
     return st ? st : choose_files(j);
 }
 

@@ -79,11 +79,23 @@ static psr_status process(struct run *r, psr_pipeline *p)
 }
 
 /* What pulses are told to; messages of the search come before. */
+/* Before it is opened: the file of pulses is no link. */
+static psr_status check_events(struct run *r)
+{
+    struct psr_overwrite_check c = {0};
+    psr_status st = psr_overwrite_check_output(&c, r->opt.events, NULL, &r->err);
+    psr_overwrite_check_clear(&c);
+    return st;
+}
+
 static psr_status open_live(struct run *r)
 {
     struct psr_pipeline_desc *d = &r->opt.run;
     if (!d->live.on)
         return PSR_OK;
+    psr_status st = line_output_is_socket(r->opt.events) ? PSR_OK : check_events(r);
+    if (st)
+        return st;
     run_catch_hangup();
     d->live.burst = gpudedisp_live_burst;
     d->live.ctx = &r->live;

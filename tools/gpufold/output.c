@@ -70,8 +70,12 @@ static psr_status check_outputs(struct psr_overwrite_check *check, const char *r
     psr_status st = PSR_OK;
     for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !st; i++) {
         char *path = join(root, "_", c->name, suffix[i]);
-        st = path ? psr_overwrite_check_output(check, path, NULL, err)
-                  : psr_fail_nomem(err, "names", 64);
+        if (!path)
+            st = psr_fail_nomem(err, "names", 64);
+        else if (suffix[i] == png_suffix)
+            st = psr_overwrite_check_optional(check, path, err);
+        else
+            st = psr_overwrite_check_output(check, path, NULL, err);
         free(path);
     }
     c->plot_device = join(root, "_", c->name, ".pfd.ps/CPS");
@@ -163,8 +167,9 @@ static psr_outfile *begin_picture(const char *root, const struct psr_folder_fold
         return f;
     psr_outfile_abort(f);
     cli_note_left_out(tool, &why);
+    struct stat is;
     char *path = join(root, "_", fold->pfd->candidate, png_suffix);
-    if (path)
+    if (path && lstat(path, &is) == 0 && S_ISREG(is.st_mode))
         unlink(path);
     free(path);
     return NULL;

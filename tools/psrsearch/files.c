@@ -178,10 +178,13 @@ static psr_status check_file(struct psr_overwrite_check *c, const struct psrsear
     const bool log = is_log(p, name);
     if (!log && step_of(p, name) == NOT_OURS && !is_record(name))
         return PSR_OK;
+    const char *end = strrchr(name, '.');
+    const bool picture = end && !strcmp(end, ".png"); /* its tool leaves it out, and says so */
     char *path = psrsearch_join(p->dir, "/", name, NULL);
-    psr_status st =
-        path ? psr_overwrite_check_output(c, path, NULL, err) : psr_fail_nomem(err, name, 256);
-    if (!st)
+    psr_status st = !path     ? psr_fail_nomem(err, name, 256)
+                    : picture ? psr_overwrite_check_optional(c, path, err)
+                              : psr_overwrite_check_output(c, path, NULL, err);
+    if (!st && !picture)
         st = check_kind(path, log, err);
     free(path);
     return st;

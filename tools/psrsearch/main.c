@@ -124,6 +124,11 @@ static psr_status run_tool(struct run *r, int k, struct psr_names *made)
     st = psrsearch_run(&r->plan, kind_of(k), &r->err);
     if (psrsearch_made(made, &before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
         st = r->err.code;
+    if (st == PSR_EIO && !run_stop_signal() && psrsearch_lacks_picture_only(made, kind_of(k))) {
+        fprintf(stderr, "psrsearch: mask: %s_rfifind.png is left out; %s_mask.log has the reason\n",
+                r->plan.base, r->plan.base);
+        st = PSR_OK;
+    }
     if (st && made->n) {
         (void)!psrsearch_record_begun(&r->records, &r->plan, kind_of(k), made, &other);
     } else if (st) {

@@ -157,6 +157,36 @@ psr_status psrsearch_made(struct psr_names *made, const struct psrsearch_before 
 
 /* --- files of others -------------------------------------------------------------------------- */
 
+static bool has_end(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+    return n >= m && !strcmp(name + n - m, end);
+}
+
+static bool is_made(const struct psr_names *made, const char *end)
+{
+    for (size_t i = 0; i < made->n; i++)
+        if (has_end(made->name[i], end))
+            return true;
+    return false;
+}
+
+bool psrsearch_lacks_picture_only(const struct psr_names *made, enum psrsearch_kind step)
+{
+    return step == PSRSEARCH_MASK && is_made(made, "_rfifind.mask") &&
+           is_made(made, "_rfifind.stats") && !is_made(made, "_rfifind.png");
+}
+
+/* A link or folder in the place of a picture: its tool leaves the picture out. */
+static bool blocks_picture(const struct psrsearch_plan *p, const char *name)
+{
+    struct stat is;
+    char *path = has_end(name, ".png") ? psrsearch_join(p->dir, "/", name, NULL) : NULL;
+    const bool blocks = path && lstat(path, &is) == 0 && !S_ISREG(is.st_mode);
+    free(path);
+    return blocks;
+}
+
 /* Whether a run that was killed at this step left its files: it had no time to record them. */
 static bool was_killed_in(const struct psrsearch_records *r, const struct psrsearch_plan *p,
                           enum psrsearch_kind step)
@@ -187,7 +217,7 @@ psr_status psrsearch_check_recorded(const struct psrsearch_records *r,
     if (!st)
         st = psrsearch_files_of(&found, p, step, err);
     for (size_t i = 0; i < found.n && !st; i++)
-        if (!is_in(&known, found.name[i]))
+        if (!is_in(&known, found.name[i]) && !blocks_picture(p, found.name[i]))
             st = psr_fail(err, PSR_EIO,
                           "%s/%s: is there, and no search has recorded it: name another -o, or "
                           "move it",

@@ -136,6 +136,9 @@ PSR_MUST_CHECK psr_status psrsearch_made(struct psr_names *made,
                                          const struct psrsearch_plan *p, enum psrsearch_kind step,
                                          psr_err *err);
 
+/* Whether a step that has failed made all of its files but a picture, which no search ends for. */
+bool psrsearch_lacks_picture_only(const struct psr_names *made, enum psrsearch_kind step);
+
 /* The files that a record's line names and that are there; none if line is NULL. */
 PSR_MUST_CHECK psr_status psrsearch_recorded(struct psr_names *names,
                                              const struct psrsearch_plan *p, const char *line,

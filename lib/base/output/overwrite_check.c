@@ -256,6 +256,12 @@ static void remove_leftovers(struct psr_overwrite_check *c, const char *path)
     }
 }
 
+psr_status psr_overwrite_check_optional(struct psr_overwrite_check *c, const char *path,
+                                        psr_err *err)
+{
+    return path ? check(c, path, NULL, false, err) : PSR_OK;
+}
+
 psr_status psr_overwrite_check_output(struct psr_overwrite_check *c, const char *path,
                                       const char *of, psr_err *err)
 {

@@ -70,7 +70,7 @@ psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)
     if (!st && piped)
         st = psr_overwrite_check_output(&c, d->root, NULL, err);
     if (!st)
-        st = psr_overwrite_check_output(&c, d->also, NULL, err);
+        st = psr_overwrite_check_optional(&c, d->also, err);
     psr_overwrite_check_clear(&c);
     return st;
 }

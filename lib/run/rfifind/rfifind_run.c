@@ -58,7 +58,7 @@ static psr_status check_names(struct psr_rfi_state *u, psr_err *err)
         st = psr_rfi_is_written(u, k) ? psr_overwrite_check_output(&c, u->name[k], NULL, err)
                                       : psr_overwrite_check_input(&c, u->name[k], err);
     if (!st)
-        st = psr_overwrite_check_output(&c, d->also, NULL, err);
+        st = psr_overwrite_check_optional(&c, d->also, err);
     psr_overwrite_check_clear(&c);
     free(stats);
     return st;
