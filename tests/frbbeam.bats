@@ -190,11 +190,11 @@ double() {
     refused 3 'ENCODING is GRAY' "$@" bad.dada
     head -c 4110 v.dada >bad.dada
     refused 3 'bad.dada: no samples: 14 bytes follow the header, one takes 40' "$@" bad.dada
-    refused 1 'standard input: holds 0 samples' "$@" - <bad.dada
+    refused 3 'standard input: holds 0 samples' "$@" - <bad.dada
     head -c 100 v.dada >bad.dada
     refused 3 'bad.dada: NCHAN is missing|ends within its header' "$@" bad.dada
     refused 1 'No such file' "$@" none.dada
-    refused 1 'fewer than the 2000 of -tds' "$@" -tds 2000 v.dada
+    refused 3 'fewer than the 2000 of -tds' "$@" -tds 2000 v.dada
     refused 3 'NANT is 5, .* has 64 dishes' -array "$array" -beams s.beams -o x v.dada
 }
 
@@ -434,7 +434,7 @@ levels() {
     head -c 4136 v.dada | frbbeam -q -array s.array -beams s.beams -nbits 32 -tds 1 -o c -
     [ "$(samples c_beam0001.fil | wc -c)" -eq 16 ]
     head -c 4136 v.dada >one.dada
-    refused 1 'one.dada: holds 1 samples, fewer than the 2 of -tds' -array s.array -beams s.beams -tds 2 -o x one.dada
+    refused 3 'one.dada: holds 1 samples, fewer than the 2 of -tds' -array s.array -beams s.beams -tds 2 -o x one.dada
     : >empty.dada
     refused 3 'empty.dada: is empty' -array s.array -beams s.beams -o x empty.dada
     refused 3 'standard input: is empty' -array s.array -beams s.beams -o x - </dev/null

@@ -226,13 +226,15 @@ make_uwl() {
 
 @test "bad trials are refused before anything is written" {
     refused 1 'DM.*decimals|decimals.*DM' -q -dmstep 0.002 -numdms 4 -o t "$g8"
-    refused 1 'DM 100009 sweeps over [0-9]+ samples' -q -lodm 1e5 -o t "$g8"
+    refused 3 'DM 100009 sweeps over [0-9]+ samples' -q -lodm 1e5 -o t "$g8"
     refused 1 'sub-bands do not divide 32' -q -algo subband -nsub 7 -o t "$g8"
     refused 1 'g8.fil: offset of 30000 spectra, must be 0 to 29695' -q -offset 30000 -o t "$g8"
     refused 1 'g8.fil: offset of 29696 spectra, must be 0 to 29695' -q -start 1 -o t "$g8"
     run -1 bash -c "gpudedisp -q -nobary -offset 30000 -o t - <'$g8'"
     [[ $output == *'standard input: offset of 30000 spectra, must be 0 to 29695' ]]
     refused 1 'ignored channels.*32' -q -ignorechan 32 -o t "$g8"
+    printf '# bad\n3\n5 99\n' >bad.chans
+    refused 3 "bad.chans: line 3: ignored channels: '99' is no range within 0 to 31" -q -ignorechan bad.chans -o t "$g8"
 }
 
 @test "bad input is refused with one line" {

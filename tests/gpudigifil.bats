@@ -132,8 +132,8 @@ data_bytes() {
     refused 1 'no frequency' -F 8 -o x.fil "$vdif"
     refused 1 'No such file' -F 8 -o x.fil none.dada
     refused 1 'must be a multiple of the 2' -b 8 -F 9 -o x.fil "$dada"
-    refused 1 'too few for a sum' -F 8 -t 1000 -o x.fil "$dada"
-    refused 1 'too few for a sum' -S 1 -F 8 -o x.fil "$dada"
+    refused 3 'too few for a sum' -F 8 -t 1000 -o x.fil "$dada"
+    refused 3 'too few for a sum' -S 1 -F 8 -o x.fil "$dada"
     refused 3 'neither VDIF, DADA nor GUPPI' -F 8 -o x.fil "$srcdir/README.md"
     refused 1 'must be the only input, as any pipe' -F 8 -o x.fil "$dada" -
     cp "$dada" y.dada

@@ -117,7 +117,7 @@ same_numbers() {
         [ "$n" -le 4086 ]
         fails grep -q nan b${dm}_*.bestprof
     done
-    refuses 1 'b.fil: 4086 samples to fold: prepfold would fold none of them' gpufold -q -topo -compat presto -p 0.02 -o c b.fil
+    refuses 3 'b.fil: 4086 samples to fold: prepfold would fold none of them' gpufold -q -topo -compat presto -p 0.02 -o c b.fil
     # prepfold leaves the end out, and gpufold says so.
     gpufold -topo -noplot -nosearch -compat presto -p 0.02 -dm 47 -o p g8.fil 2>says
     grep -q 'g8.fil: the last 3296 of 29696 samples are not folded (11.1 %), as in prepfold' says
@@ -534,7 +534,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
 
 @test "candidates of an acceleration search by number, range, or all" {
     inputs
-    run -1 --separate-stderr gpufold -q -nosearch -accelfile s_ACCEL_200.cand -o t s.dat
+    run -3 --separate-stderr gpufold -q -nosearch -accelfile s_ACCEL_200.cand -o t s.dat
     [ "$(ls t_*.pfd | wc -l)" -eq 4 ]
     gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand 5,8-9 -o u s.dat
     [ "$(echo u_*.pfd)" = "u_ACCEL_Cand_5.pfd u_ACCEL_Cand_8.pfd u_ACCEL_Cand_9.pfd" ]
@@ -567,7 +567,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     refuses 1 'No such file' gpufold -q -nosearch -p 0.02 -o t none.fil
     refuses 1 'no.inf: No such file' gpufold -q -nosearch -p 0.02 -o t no.dat
     head -c 40000 g8.fil >short.fil
-    refuses 1 'short.fil: [0-9]* samples to fold, fewer than a block of 2400' \
+    refuses 3 'short.fil: [0-9]* samples to fold, fewer than a block of 2400' \
         gpufold -q -topo -compat presto -nosearch -p 0.02 -o t short.fil
     run -1 --separate-stderr gpufold -q -topo -nosearch -p 1e-4 -o t g8.fil
     [[ $stderr = *'must be 2 or more'*'g8.fil: no candidate can be folded' ]]
@@ -653,6 +653,17 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
         gpufold -q -noplot -nosearch -p 0.05 -start 0.2 -o $format $format"_DM20.00.$format"
     done
     diff <(grep -v 'Input file' dat_*.bestprof) <(grep -v 'Input file' tim_*.bestprof)
+}
+
+@test "a period out of its range is a fault of the list that has it" {
+    printf '#id dm acc F0 F1 S/N\n1 47 0 50 0 9\n2 47 0 0.00111111111 0 9\n' >two.txt
+    run -3 --separate-stderr gpufold -q -topo -n 20 -nsub 16 -npart 8 -noplot -cands two.txt -o l g8.fil
+    one_line '^gpufold: .*: period = 900.*s, must be at most the '
+    [ "$(ls l_*.pfd | wc -l)" -eq 1 ]
+    printf '#id dm acc F0 F1 S/N\n2 47 0 0.00111111111 0 9\n' >none.txt
+    run -3 --separate-stderr gpufold -q -topo -n 20 -nsub 16 -npart 8 -noplot -cands none.txt -o n g8.fil
+    grep -q '^gpufold: g8.fil: no candidate can be folded$' <<<"$stderr"
+    run -1 --separate-stderr gpufold -q -topo -n 20 -nsub 16 -npart 8 -noplot -p 900 -dm 47 -o n g8.fil
 }
 
 @test "periods are in seconds, positive, and no longer than what is folded" {

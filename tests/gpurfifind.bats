@@ -120,7 +120,7 @@ near_floats() {
     refuses 1 '-zapchan' $run -zapchan 32 -o r rfi.fil
     refuses 1 "-zapints: '9'" $run -zapints 9 -o r rfi.fil
     refuses 1 'at most 2147483647' gpurfifind -q -time 1e9 -o r rfi.fil
-    refuses 1 'less than a block' $run -o r <(head -c 20000 rfi.fil)
+    refuses 3 ': [0-9]* spectra, [0-9.]* s, are less than a block of' $run -o r <(head -c 20000 rfi.fil)
     refuses 1 'r_rfifind.inf' gpurfifind -q -nocompute -o r rfi.fil
     refuses 1 'nofolder' $run -o nofolder/r rfi.fil
     leaves_no 'r_*'

@@ -185,13 +185,18 @@ static void test_unfinished(const struct voltages *v)
     ok(!st && scratch_count("") == before, "nor does one that never finished");
 }
 
-static void refused(const struct psr_beamformer_desc *d, const char *part)
+static void refused_as(const struct psr_beamformer_desc *d, psr_status status, const char *part)
 {
     psr_beamformer *p;
     psr_err err = {0};
     psr_status st = psr_beamformer_create(&p, d, &err);
-    ok(st == PSR_EINVAL && !p && strstr(err.msg, part), "refused: %s", err.msg);
+    ok(st == status && !p && strstr(err.msg, part), "refused: %s", err.msg);
     psr_beamformer_destroy(p);
+}
+
+static void refused(const struct psr_beamformer_desc *d, const char *part)
+{
+    refused_as(d, PSR_EINVAL, part);
 }
 
 static void test_refusals(const struct voltages *v)
@@ -215,7 +220,9 @@ static void test_refusals(const struct voltages *v)
     REFUSED(d.beam = -2, "beam = -2, must be -1 to");
     REFUSED(d.beam = NBEAM, "there are beams 0 to 23");
     REFUSED(d.tds = -1, "tds = -1");
-    REFUSED(d.tds = NSAMP + 1, "holds 700 samples, fewer than the 701");
+    describe(&d, v);
+    d.tds = NSAMP + 1;
+    refused_as(&d, PSR_EUNSUPPORTED, "holds 700 samples, fewer than the 701");
     REFUSED(d.ncpus = -1, "ncpus = -1");
     REFUSED(d.mem_bytes = -1, "mem_bytes = -1");
     REFUSED(d.cadence_s = 0, "cadence_s = 0");

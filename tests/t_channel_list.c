@@ -49,7 +49,7 @@ static void test_channels(const char *path)
     scratch_write_text(path, "# bad\n3 , 5:6 # why\n\n10\n");
     ok(!strcmp(mask_after(path, 1), "...x.xx...x."), "a file with comments");
     scratch_write_text(path, "3\nx\n");
-    ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EINVAL, "junk in a file");
+    ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EFORMAT, "junk in a file");
     write_long_line(path);
     ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EFORMAT, "%s", err.msg);
 }

@@ -540,7 +540,7 @@ static void test_errors(void)
     REFUSES((d.nchan = 6, d.nbits = 2), PSR_EINVAL, "nbits");
     REFUSES(d.fsum = 3, PSR_EINVAL, "fsum");
     REFUSES(d.tsum = 0, PSR_EINVAL, "tsum");
-    REFUSES(d.tsum = 1000, PSR_EINVAL, "nchan");
+    REFUSES(d.tsum = 1000, PSR_EUNSUPPORTED, "nchan");
     REFUSES(d.pol = 2, PSR_EINVAL, "pol");
     REFUSES(d.products = 5, PSR_EINVAL, "products");
     REFUSES(d.interval_s = -1, PSR_EINVAL, "interval_s");
@@ -551,7 +551,7 @@ static void test_errors(void)
     REFUSES(d.device = NULL, PSR_EINVAL, "device");
     REFUSES(d.device = "opencl", PSR_EDEVICE, "backend");
     REFUSES(d.block_mb = -1, PSR_EINVAL, "block_mb");
-    REFUSES(d.start_s = 1, PSR_EINVAL, "nchan");
+    REFUSES(d.start_s = 1, PSR_EUNSUPPORTED, "nchan");
     REFUSES(d.size = 1, PSR_EINVAL, "size");
     psr_filterbank_destroy(NULL);
     free(m.level);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct run {
     struct gpufold_options opt;
@@ -82,10 +83,22 @@ static void refuse_line(void *ctx, const psr_err *why)
     r->code = cli_worse(r->code, cli_report(&r->tool, why));
 }
 
+/* What is out of its range in a list is no mistake of the command line. */
+static psr_status blame_list(const struct run *r, psr_err *err)
+{
+    const bool listed = r->opt.accelfile || r->opt.candfile;
+    if (listed && err->code == PSR_EINVAL &&
+        (!strcmp(err->field, "period") || !strcmp(err->field, "cand")))
+        err->code = PSR_EFORMAT;
+    return err->code;
+}
+
 static void refuse(void *ctx, size_t i, const psr_err *why)
 {
+    psr_err said = *why;
     (void)i;
-    refuse_line(ctx, why);
+    (void)blame_list(ctx, &said);
+    refuse_line(ctx, &said);
 }
 
 static bool skip(void *ctx, size_t i, uint64_t digest, struct timespec changed)
@@ -116,7 +129,7 @@ static psr_status fold(struct run *r)
     struct psr_folder_report is;
     psr_status st = psr_folder_create(&f, &r->opt.run, &r->err);
     if (st)
-        return st;
+        return blame_list(r, &r->err);
     psr_folder_describe(f, &is);
     if (is.nskipped)
         psr_note(&r->opt.run.notes, "%zu of %zu candidates are complete", is.nskipped, r->list.n);

@@ -91,9 +91,14 @@ static psr_status ignore_file(struct psr_text_lines *in, size_t nchan, int ascen
                               unsigned char *keep, psr_err *err)
 {
     char line[LINE_MAX_BYTES];
+    psr_err why;
     psr_status st = PSR_OK;
-    while (st == PSR_OK && next_line(in, line, &st, err))
-        st = ignore_list(line, nchan, ascending, keep, err);
+    while (st == PSR_OK && next_line(in, line, &st, err)) {
+        st = ignore_list(line, nchan, ascending, keep, &why);
+        if (st)
+            st = psr_fail(err, PSR_EFORMAT, "%.200s: line %ld: %.250s", in->name, in->number,
+                          why.msg);
+    }
     return st;
 }
 

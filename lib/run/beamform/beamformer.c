@@ -40,8 +40,9 @@ psr_status psr_beamformer_run(psr_beamformer *p, psr_err *err)
 {
     psr_status st = psr_beamformer_loop(p, err);
     if (!st && p->rows.nrow == 0)
-        st = psr_fail(err, PSR_EINVAL, "%s: holds %lld samples, fewer than the %zu of -tds",
-                      psr_path_called(p->input.name), (long long)p->nread, p->sums.unit);
+        st = psr_fail_field(err, PSR_EUNSUPPORTED, "tds",
+                            "%s: holds %lld samples, fewer than the %zu of -tds",
+                            psr_path_called(p->input.name), (long long)p->nread, p->sums.unit);
     return st;
 }
 

@@ -54,8 +54,9 @@ static psr_status read_sums(struct psr_beamformer *p, psr_err *err)
     psr_status st = psr_beam_sums_read(&p->sums, &p->input, p->d.tds, p->d.tds_file, err);
     const int64_t nsamp = p->input.nsamp;
     if (!st && nsamp >= 0 && (size_t)nsamp < p->sums.unit)
-        st = psr_fail(err, PSR_EINVAL, "%s: holds %lld samples, fewer than the %zu of -tds",
-                      p->input.name, (long long)nsamp, p->sums.unit);
+        st = psr_fail_field(err, PSR_EUNSUPPORTED, "tds",
+                            "%s: holds %lld samples, fewer than the %zu of -tds", p->input.name,
+                            (long long)nsamp, p->sums.unit);
     return st;
 }
 

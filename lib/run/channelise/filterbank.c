@@ -265,7 +265,7 @@ psr_status psr_filterbank_run(psr_filterbank *p, psr_err *err)
     if (!st)
         st = psr_filterbank_rows_finish(&p->rows, err);
     if (!st && p->rows.nrow == 0)
-        st = psr_fail_field(err, PSR_EINVAL, "nchan",
+        st = psr_fail_field(err, PSR_EUNSUPPORTED, "nchan",
                             "%s: %lld samples are too few for a sum of %zu spectra, of %zu each",
                             psr_path_called(p->d.path[0]), (long long)p->in.first, p->rows.tsum,
                             p->shape.segment);

@@ -19,7 +19,7 @@ static struct extent find_extent(const psr_folder *f, int64_t all)
 
 static psr_status fail_short(const psr_folder *f, int64_t block, psr_err *err)
 {
-    return psr_fail(err, PSR_EINVAL, "%s: %lld samples to fold, fewer than a block of %lld",
+    return psr_fail(err, PSR_EUNSUPPORTED, "%s: %lld samples to fold, fewer than a block of %lld",
                     f->in.name, (long long)f->in.nsamp, (long long)block);
 }
 
@@ -35,7 +35,7 @@ static psr_status set_presto_parts(psr_folder *f, psr_err *err)
     if (nblock < 1)
         return fail_short(f, block, err);
     if (nblock <= (int64_t)f->in.lookahead)
-        return psr_fail(err, PSR_EINVAL,
+        return psr_fail(err, PSR_EUNSUPPORTED,
                         "%s: %lld samples to fold: prepfold would fold none of them, as it needs a "
                         "block of %lld after each (without -compat presto all are folded)",
                         f->in.name, (long long)f->in.nsamp, (long long)block);

@@ -254,8 +254,9 @@ static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder
         return st;
     const double period_s = 1 / f->fold[k].f, samples = period_s / f->in.obs.tsamp_s;
     if (!(samples >= 2))
-        return psr_fail(err, PSR_EINVAL, "period = %.10g s is %.3g samples, must be 2 or more",
-                        period_s, samples);
+        return psr_fail_field(err, PSR_EINVAL, "period",
+                              "period = %.10g s is %.3g samples, must be 2 or more", period_s,
+                              samples);
     if (period_s > f->frame.length_s)
         return psr_fail_field(
             err, PSR_EINVAL, "period",
@@ -302,7 +303,8 @@ static psr_status choose_candidates(psr_folder *f, psr_err *err)
         psr_fold_delays_clear(&f->delays[f->ncand]);
         if (!st)
             continue;
-        psr_fail(&named, st, "%s: %.400s", c->name ? c->name : "candidate", why.msg);
+        psr_fail_field(&named, st, why.field, "%s: %.400s", c->name ? c->name : "candidate",
+                       why.msg);
         if (st == PSR_ENOMEM || !f->d.refuse) {
             *err = named;
             return st;
@@ -310,7 +312,8 @@ static psr_status choose_candidates(psr_folder *f, psr_err *err)
         f->d.refuse(f->d.ctx, i, &named);
     }
     if (!f->ncand && !f->nskipped)
-        return psr_fail(err, PSR_EINVAL, "%s: no candidate can be folded", f->in.name);
+        return psr_fail_field(err, PSR_EINVAL, "cand", "%s: no candidate can be folded",
+                              f->in.name);
     return PSR_OK;
 }
 

@@ -189,6 +189,12 @@ static psr_status read_all(struct psr_rfi_state *u, psr_err *err)
         if (d->progress)
             d->progress(d->ctx, u->r->nread, psr_source_obs(u->source)->nsamp);
     }
+    if (!st && u->r->nread < (int64_t)u->block)
+        st = psr_fail_field(err, PSR_EUNSUPPORTED, "time",
+                            "%s: %lld spectra, %.6g s, are less than a block of %zu, %.6g s",
+                            psr_path_called(d->source.path[0]), (long long)u->r->nread,
+                            (double)u->r->nread * psr_source_obs(u->source)->tsamp_s, u->block,
+                            (double)u->block * psr_source_obs(u->source)->tsamp_s);
     if (!st)
         st = psr_rfifind_finish(u->plan, &u->r->stats, &u->r->list, err);
     if (!st)

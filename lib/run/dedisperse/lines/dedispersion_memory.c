@@ -75,7 +75,7 @@ psr_status psr_dedispersion_check_length(const struct psr_dedispersion_desc *d,
     int64_t sweep = (int64_t)psr_dedisp_shift(plan, worst);
     if (have > sweep)
         return PSR_OK;
-    return psr_fail(err, PSR_EINVAL,
+    return psr_fail(err, PSR_EUNSUPPORTED,
                     "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
                     "complete",
                     d->input, t->dm[l->first + worst], (long long)sweep, (long long)have);

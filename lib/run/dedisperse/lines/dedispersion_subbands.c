@@ -122,7 +122,7 @@ static psr_status check_length(const void *state, size_t line, int64_t nsamp, ps
     (void)line;
     if (nsamp >= (int64_t)(sweep + s->downsamp))
         return PSR_OK;
-    return psr_fail(err, PSR_EINVAL,
+    return psr_fail(err, PSR_EUNSUPPORTED,
                     "%s: DM %g sweeps over %zu spectra inside a sub-band, the input holds %lld: no "
                     "sample is complete",
                     s->d.input, s->d.trials->dm[0], sweep, (long long)nsamp);
