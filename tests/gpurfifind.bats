@@ -325,9 +325,18 @@ scaled() {
         gpuaccel-pulscan -q -rednoise -zmax 20 -numharm 4 -csv -o $f.red ${f}_p_DM40.00.dat
         gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 11 -halve 2 -scrunch 4 -singlepulse -nowrite -o ${f}_h $f.fil
         gpufold -q -topo -noplot -p 0.0391 -n 32 -npart 8 -o ${f}_d ${f}_p_DM40.00.dat
+        gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 11 -clean auto -weights snr \
+            -singlepulse -nowrite -o ${f}_w $f.fil
+        gpudedisp -q -live -lodm 0 -dmstep 10 -numdms 11 -o ${f}_l $f.fil
+        gpufold -q -topo -noplot -p 0.0391 -dm 40 -n 32 -nsub 16 -npart 8 -clean auto -fine -refine -json -o ${f}_g $f.fil >${f}_g
+        gpudedisp -q -nobary -lodm 40 -numdms 1 -format tim -o ${f}_t $f.fil
+        gpuaccel-pulscan -q -search matched -zmax 20 -numharm 4 -csv -o $f.tim.csv ${f}_t_DM40.00.tim
+        gpuaccel-pulscan -q -search matched -zmax 20 -numharm 4 -csv -fftout -o $f.dat.csv ${f}_p_DM40.00.dat
+        gpuaccel-pulscan -q -search matched -zmax 20 -numharm 4 -csv -o $f.fft.csv ${f}_p_DM40.00.fft
     done
     # To four digits, without names of files.
     digits() { awk -F'[,\t ]+' '{ for (i = 2; i <= NF; i++) printf "%s ", $i ~ /^[-+0-9.e]+$/ ? sprintf("%.4g", $i) : $i; print "" }' "$@"; }
+    rounded() { awk '{ for (i = 1; i <= NF; i++) printf "%s ", $i ~ /^[-+0-9.e]+,?$/ ? sprintf("%.4g", $i) : $i; print "" }'; }
     # The channel of the tone, and the intervals of sparks.
     [ "$(od -An -v -w1 -tu1 unit_rfifind.bytemask | awk '$1 >= 16 { n++ } END { print (n >= 16) }')" = 1 ]
     [ "$(grep -vc '^#' unit_p.cand)" -ge 1 ]
@@ -337,8 +346,12 @@ scaled() {
         diff <(sed 's/ # power.*//' unit_rfifind.zaplist) <(sed 's/ # power.*//' ${f}_rfifind.zaplist)
         cmp unit_c.cand ${f}_c.cand
         diff <(cut -f2-6,8- unit_h.cand) <(cut -f2-6,8- ${f}_h.cand)
-        for list in both red; do diff <(digits unit.$list) <(digits $f.$list); done
+        cmp unit_w.cand ${f}_w.cand
+        for list in both red tim.csv dat.csv fft.csv; do diff <(digits unit.$list) <(digits $f.$list); done
         diff <(grep 'P_topo\|Reduced' unit_d_*.bestprof) <(grep 'P_topo\|Reduced' ${f}_d_*.bestprof)
+        diff <(sed 's/, "latency_s".*//' unit_l | rounded) <(sed 's/, "latency_s".*//' ${f}_l | rounded)
+        diff <(grep -o '"\(p_s_topo\|dm\|snr\|sigma\)": [^,]*' unit_g | rounded) \
+            <(grep -o '"\(p_s_topo\|dm\|snr\|sigma\)": [^,]*' ${f}_g | rounded)
         diff <(cut -f2-6,8- unit_p.cand) <(cut -f2-6,8- ${f}_p.cand)
         # Powers are rounded to floats.
         for list in unit_p_DM*_ACCEL_0; do
