@@ -78,8 +78,10 @@ static void test_random(uint64_t *seed)
     ok(found > 0, "and there are some (%d)", found);
 }
 
-/* Noise of some depth through the whole: the fraction of its cells that are masked. */
-static int count_noise(int nbit, size_t nchan, size_t nint, uint64_t *seed)
+/* Noise of some depth, in some unit, through the whole: how many of its cells are masked.  bias moves the mean of each
+ * 20th channel. */
+static int count_noise(int nbit, double unit, double bias, size_t nchan, size_t nint,
+                       uint64_t *seed)
 {
     enum { N = 480 };
     static const double mean[] = {[1] = 0.5, [2] = 1.5, [4] = 7.5, [8] = 100};
@@ -94,14 +96,15 @@ static int count_noise(int nbit, size_t nchan, size_t nint, uint64_t *seed)
     int bad = 0, most = (1 << nbit) - 1;
     for (size_t k = 0; k < nchan * nint; k++) {
         double sum = 0, squares = 0;
+        const double moved = k % nchan % 20 ? 0 : bias;
         for (int t = 0; t < N; t++) {
-            double x = floor(mean[nbit] + scatter[nbit] * tap_normal(seed) + 0.5);
+            double x = floor(mean[nbit] + moved + scatter[nbit] * tap_normal(seed) + 0.5);
             x = x < 0 ? 0 : x > most ? most : x;
             sum += x;
             squares += x * x;
         }
-        stats.mean[k] = (float)(sum / N);
-        stats.sd[k] = (float)sqrt((squares - sum * sum / N) / (N - 1));
+        stats.mean[k] = (float)(unit * sum / N);
+        stats.sd[k] = (float)(unit * sqrt((squares - sum * sum / N) / (N - 1)));
     }
     const struct psr_rfi_rules rules = {
         .time_sigma = 1000, .freq_sigma = 4, .chan_frac = 1, .int_frac = 1, .iqrm_sigma = 5};
@@ -119,10 +122,28 @@ static int count_noise(int nbit, size_t nchan, size_t nint, uint64_t *seed)
 static void test_noise(uint64_t *seed)
 {
     for (int nbit = 1; nbit <= 8; nbit *= 2) {
-        int wide = count_noise(nbit, 1024, 40, seed), narrow = count_noise(nbit, 64, 80, seed);
+        int wide = count_noise(nbit, 1, 0, 1024, 40, seed),
+            narrow = count_noise(nbit, 1, 0, 64, 80, seed);
         ok(wide <= 3, "noise of %d bits and 1024 channels has few false alarms (%d of 40960 cells)",
            nbit, wide);
         ok(narrow <= 12, "and of 64 channels (%d of 5120 cells)", narrow);
+    }
+}
+
+/* Bits whose means differ are known as bits, and masked alike, in any unit. */
+static void test_units(uint64_t *seed)
+{
+    static const double units[] = {1, 1e-9, 1e9, 0.3};
+    for (int nbit = 1; nbit <= 8; nbit *= 2) {
+        int n[4];
+        const uint64_t from = tap_random(seed);
+        for (int k = 0; k < 4; k++) {
+            uint64_t same = from;
+            n[k] = count_noise(nbit, units[k], 0.3, 256, 40, &same);
+        }
+        ok(n[1] == n[0] && n[2] == n[0] && n[3] == n[0],
+           "%d bits in units of 1, 1e-9, 1e9 and 0.3: %d, %d, %d and %d cells", nbit, n[0], n[1],
+           n[2], n[3]);
     }
 }
 
@@ -144,6 +165,7 @@ int main(void)
     uint64_t seed = tap_seed();
     test_random(&seed);
     test_noise(&seed);
+    test_units(&seed);
     test_empty();
     return done_testing();
 }

@@ -121,18 +121,34 @@ static void test_cells(struct maker *m)
 
 /* --- neighbours ------------------------------------------------------------------------------- */
 
-/* The standard deviation of bits says nothing that their mean does not, and its scatter is no
- * Gaussian.  Variances agree to the rounding of floats: of data in a small unit both are near 0. */
-static bool has_bits(const struct psr_rfi_stats *s)
+/* What a bit that is set counts, by the cell with the largest mean; 0: there is none. */
+static double unit_of_bits(const struct psr_rfi_stats *s)
 {
     const double n = (double)s->ptsperint;
+    double unit = 0, most = 0;
+    for (size_t k = 0; k < s->nint * s->nchan; k++) {
+        const double mean = (double)s->mean[k], sd = (double)s->sd[k];
+        if (mean > most && sd > 0) {
+            most = mean;
+            unit = mean + sd * sd * (n - 1) / n / mean;
+        }
+    }
+    return unit;
+}
+
+/* The standard deviation of bits, in any unit, says nothing that their mean does not, and its scatter is no Gaussian.
+ * Variances agree to the rounding of floats: of data in a small unit both are near 0. */
+static bool has_bits(const struct psr_rfi_stats *s)
+{
+    const double n = (double)s->ptsperint, unit = unit_of_bits(s);
     for (size_t k = 0; k < s->nint * s->nchan; k++) {
         const double mean = (double)s->mean[k], var = (double)s->sd[k] * (double)s->sd[k];
-        const double of_bits = mean * (1 - mean) * n / (n - 1);
-        if (!(mean >= 0 && mean <= 1) || fabs(var - of_bits) > 4e-5 * of_bits + 2e-7 * mean)
+        const double of_bits = mean * (unit - mean) * n / (n - 1);
+        if (!(mean >= 0 && mean <= unit) ||
+            fabs(var - of_bits) > 4e-5 * of_bits + 6e-7 * mean * unit)
             return false;
     }
-    return true;
+    return unit > 0;
 }
 
 struct neighbours {
