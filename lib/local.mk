@@ -778,6 +778,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulse_adapt.h \
 	lib/search/singlepulse/pulse_device.h \
 	lib/search/singlepulse/pulse_math.h \
+	lib/search/singlepulse/pulse_levels.c \
+	lib/search/singlepulse/pulse_levels.h \
 	lib/search/singlepulse/pulse_spectrum.c \
 	lib/search/singlepulse/pulse_spectrum.h \
 	lib/search/singlepulse/pulse_view.c \

@@ -159,6 +159,15 @@ refused() {
     fails grep -q narrow pipe.cand
 }
 
+@test "single pulses: several narrow signals at once are marked, and an even pulse as strong is not" {
+    sky="-q -seed 5 -nbits 32 -nchans 64 -tsamp 256 -tobs 8 -fch1 1500 -foff 4 -period 0"
+    fakebin $sky -add "burst dm=30 t=2 width=4e-3 snr=9" -rfi "tone freq=1300 level=4 t=5.0183 length=4e-3" \
+        -rfi "tone freq=1372 level=4 t=5.0108 length=4e-3" -rfi "tone freq=1452 level=4 t=5.0037 length=4e-3" -o three.fil
+    gpudedisp -q -nobary -nowrite -singlepulse -threshold 6 -lodm 0 -dmstep 5 -numdms 40 -noclip -o three three.fil
+    awk -F'\t' '/^#/ { next } $3 > 1.98 && $3 < 2.02 && $10 !~ /narrow|edge/ { burst++ } $3 > 4.9 && $10 ~ /narrow/ { tones++ }
+        $3 > 4.9 && $10 !~ /narrow/ { other++ } END { exit !(burst && tones && !other) }' three.cand
+}
+
 @test "single pulses of which spectra were clipped say so, and weaker ones do not" {
     fakebin -q -seed 3 -period 0 -nbits 8 -nchans 64 -fch1 1500 -foff -4.6875 -tsamp 256 -tobs 12 \
         -add "burst t=4 dm=30 width=4e-3 snr=1000" -add "burst t=8 dm=30 width=4e-3 snr=15" -o b.fil

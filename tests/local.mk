@@ -123,6 +123,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_noise \
 	tests/t_pulscan_peaks \
 	tests/t_pulscan_plan \
+	tests/t_pulse_levels \
 	tests/t_pulse_spectrum \
 	tests/t_pulse_view \
 	tests/t_pulse_steps \

@@ -4,6 +4,7 @@
 #include "pulse_views.h"
 
 #include "base/tool.h"
+#include "search/singlepulse/pulse_levels.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
@@ -223,6 +224,7 @@ void psr_pulse_spectra_clips(psr_pulse_spectra *p, struct psr_cluster *clusters,
 /* What is made of the spectra around a pulse; no view: NULL. */
 struct watched {
     psr_pulse_spectrum *spectrum;
+    psr_pulse_levels *levels;
     psr_pulse_view *view;
     int64_t t, end;
 };
@@ -241,6 +243,8 @@ static psr_status watch(const psr_pulse_spectra *p, struct watched *w,
     psr_err why;
     *w = (struct watched){.t = 0};
     psr_status st = psr_pulse_spectrum_create(&w->spectrum, part, err);
+    if (!st)
+        st = psr_pulse_levels_create(&w->levels, part, err);
     if (st)
         return st;
     psr_pulse_spectrum_range(w->spectrum, &w->t, &w->end);
@@ -272,9 +276,12 @@ static psr_status read_around(psr_pulse_spectra *p, struct watched *w, psr_err *
     for (size_t n; w->t < w->end && !st; w->t += (int64_t)n) {
         n = w->end - w->t < CHUNK ? (size_t)(w->end - w->t) : CHUNK;
         st = s->reread(s->reread_ctx, w->t, n, p->x, err);
-        if (!st)
-            psr_pulse_spectrum_push(w->spectrum, w->t, n, take_part(p, n));
-        if (!st && w->view)
+        if (st)
+            break;
+        const float *part = take_part(p, n);
+        psr_pulse_spectrum_push(w->spectrum, w->t, n, part);
+        psr_pulse_levels_push(w->levels, w->t, n, part);
+        if (w->view)
             psr_pulse_view_push(w->view, w->t, n, p->x);
     }
     return st;
@@ -292,7 +299,8 @@ static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_pu
     if (!st)
         st = read_around(p, &w, err);
     if (!st)
-        cluster->marks |= psr_pulse_spectrum_marks(w.spectrum, NULL);
+        cluster->marks |=
+            psr_pulse_spectrum_marks(w.spectrum, NULL) | psr_pulse_levels_marks(w.levels);
     if (!st && w.view) {
         if (!psr_pulse_view_finish(w.view, &why)) {
             *view = w.view;
@@ -301,6 +309,7 @@ static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_pu
             note_left_out(p, &why);
     }
     psr_pulse_view_destroy(w.view);
+    psr_pulse_levels_destroy(w.levels);
     psr_pulse_spectrum_destroy(w.spectrum);
     return st;
 }
