@@ -143,6 +143,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/stop.h \
 	lib/base/tool.h \
 	lib/base/version.c \
+	lib/base/device/backend_choice.c \
+	lib/base/device/backend_choice.h \
 	lib/base/device/device.c \
 	lib/base/device/device_backend.h \
 	lib/base/device/device_choice.c \

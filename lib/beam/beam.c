@@ -2,6 +2,7 @@
 #include "beam_backend.h"
 
 #include "base/copy_desc.h"
+#include "base/device/backend_choice.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
 #include "beam/array_internal.h"
@@ -214,20 +215,18 @@ static void copy_rest(struct psr_beam_work *w, const struct psr_beam_desc *d)
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-/* "auto" takes the first backend whose device is present; any other failure ends the search. */
 static psr_status start_backend(psr_beam *p, const char *name, psr_err *err)
 {
-    bool any = !name || !strcmp(name, "auto");
+    psr_status st = PSR_OK;
     for (int b = 0; b < NBACKEND; b++) {
-        if (!any && strcmp(name, backends[b]->name))
+        if (!psr_backend_is_asked(name, backends[b]->name))
             continue;
         p->ops = backends[b];
-        psr_status st = p->ops->create(&p->state, &p->work, err);
-        if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
+        st = p->ops->create(&p->state, &p->work, err);
+        if (!psr_backend_is_passed(name, st))
             return st;
     }
-    return psr_fail_field(err, PSR_EDEVICE, "backend", "beams: no backend '%s' in this build",
-                          name);
+    return psr_backend_none(st, name, "beams", err);
 }
 
 static psr_status create(psr_beam **out, const struct psr_beam_desc *desc, psr_err *err)

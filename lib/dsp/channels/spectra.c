@@ -1,6 +1,7 @@
 /* Coded voltages to detected spectra: what all devices have in common. */
 #include "spectra_plan.h"
 
+#include "base/device/backend_choice.h"
 #include "channelise_plan.h"
 #include <config.h>
 
@@ -46,25 +47,20 @@ static void copy_shape(psr_spectra *s)
     s->most_rows = s->most_segments * s->shape.keep / s->d.tsum + 2;
 }
 
-/* "auto" takes the first backend whose device is present; any other failure ends the search. */
 static psr_status start_backend(psr_spectra *s, psr_err *err)
 {
-    const bool any = !s->d.backend || !strcmp(s->d.backend, "auto");
     psr_status st = PSR_OK;
     for (size_t k = 0; backends[k]; k++) {
-        if (!any && strcmp(s->d.backend, backends[k]->name) != 0)
+        if (!psr_backend_is_asked(s->d.backend, backends[k]->name))
             continue;
         if (s->ops)
             s->ops->destroy(s);
         s->ops = backends[k];
         st = s->ops->create(s, err);
-        if (st != PSR_EDEVICE)
+        if (!psr_backend_is_passed(s->d.backend, st))
             return st;
     }
-    return st ? st
-              : psr_fail_field(err, PSR_EDEVICE, "backend",
-                               "spectra: no backend '%s' in this build",
-                               any ? "auto" : s->d.backend);
+    return psr_backend_none(st, s->d.backend, "spectra", err);
 }
 
 /* Samples of a block are counted in 32 bits there. */

@@ -1,6 +1,7 @@
 /* The matched search: plan, backends, lists. */
 #include "accelsearch_internal.h"
 #include "base/copy_desc.h"
+#include "base/device/backend_choice.h"
 #include "compat/presto/presto_refine.h"
 #include "compat/presto/presto_search.h"
 #include "formats/series/series_internal.h"
@@ -43,29 +44,25 @@ struct psr_accelsearch {
     psr_rfft *rfft;                      /* where the backend does not transform series */
 };
 
-/* "auto" takes the first backend that is present and supports the search; any other failure ends the
- * choice. */
 static psr_status start_backend(psr_accelsearch *p, const char *name, psr_err *err)
 {
-    bool any = !name || !strcmp(name, "auto");
-    psr_status st = psr_fail_field(err, PSR_EDEVICE, "backend",
-                                   "search: no backend '%s' in this build", any ? "auto" : name);
+    psr_status st = PSR_OK;
     for (int b = 0; b < NBACKEND; b++) {
-        if (!any && strcmp(name, backends[b]->name) != 0)
+        if (!psr_backend_is_asked(name, backends[b]->name))
             continue;
         p->ops = backends[b];
         st = p->ops->create(&p->state, &p->search, p->batch, err);
-        if (!any || (st != PSR_EDEVICE && st != PSR_EUNSUPPORTED))
+        if (!psr_backend_is_passed(name, st))
             return st;
     }
-    return st;
+    return psr_backend_none(st, name, "search", err);
 }
 
 static psr_status start_compat(psr_accelsearch *p, const struct psr_accelsearch_desc *desc,
                                psr_err *err)
 {
     struct psr_presto_layout layout;
-    if (desc->backend && strcmp(desc->backend, "auto") != 0 && strcmp(desc->backend, "cpu") != 0)
+    if (!psr_backend_is_asked(desc->backend, "cpu"))
         return psr_fail_field(err, PSR_EUNSUPPORTED, "backend",
                               "search: accelsearch's list is made on the CPU");
     psr_presto_layout_make(&layout, &p->search, desc->wmax > 0 || desc->compat_jerk,

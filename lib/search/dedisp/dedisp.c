@@ -2,6 +2,7 @@
 #include "dedisp_backend.h"
 
 #include "base/copy_desc.h"
+#include "base/device/backend_choice.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"
@@ -78,18 +79,12 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     return PSR_OK;
 }
 
-static bool is_any(const char *name)
-{
-    return !name || !strcmp(name, "auto");
-}
-
 static bool makes(const struct psr_dedisp_ops *ops, enum psr_dedisp_algo algo, uint64_t sample_max,
                   size_t nkept)
 {
     return algo != PSR_DEDISP_TREE || !ops->makes_tree || ops->makes_tree(sample_max, nkept);
 }
 
-/* "auto" passes over a backend that cannot. */
 static psr_status check_backend(const struct psr_dedisp_ops *ops, const struct psr_dedisp_layout *s,
                                 psr_err *err)
 {
@@ -104,25 +99,20 @@ static psr_status check_backend(const struct psr_dedisp_ops *ops, const struct p
     return PSR_OK;
 }
 
-/* "auto" takes the first backend whose device is there; any other failure ends the search. */
 static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
 {
-    bool any = is_any(name);
+    psr_status st = PSR_OK;
     for (int b = 0; b < NBACKEND; b++) {
-        if (!any && strcmp(name, backends[b]->name))
+        if (!psr_backend_is_asked(name, backends[b]->name))
             continue;
-        psr_status st = check_backend(backends[b], &p->layout, err);
-        if (st && any)
-            continue;
-        if (st)
-            return st;
-        p->ops = backends[b];
-        st = p->ops->create(&p->state, &p->layout, err);
-        if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
+        if (!(st = check_backend(backends[b], &p->layout, err))) {
+            p->ops = backends[b];
+            st = p->ops->create(&p->state, &p->layout, err);
+        }
+        if (!psr_backend_is_passed(name, st))
             return st;
     }
-    return psr_fail_field(err, PSR_EDEVICE, "backend",
-                          "dedispersion: no backend '%s' in this build", name);
+    return psr_backend_none(st, name, "dedispersion", err);
 }
 
 /* The first one of that name whose devices are there; NULL where there is none. */
@@ -131,8 +121,8 @@ static const struct psr_dedisp_ops *find_backend(const char *name, enum psr_dedi
 {
     for (int b = 0; b < NBACKEND; b++) {
         const struct psr_dedisp_ops *ops = backends[b];
-        bool named = is_any(name) || !strcmp(name, ops->name);
-        if (named && makes(ops, algo, sample_max, nchan) && (!ops->present || ops->present()))
+        if (psr_backend_is_asked(name, ops->name) && makes(ops, algo, sample_max, nchan) &&
+            (!ops->present || ops->present()))
             return ops;
     }
     return NULL;

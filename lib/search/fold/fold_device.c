@@ -1,5 +1,6 @@
 /* Chooses the device that folds. */
 #include "fold_device.h"
+#include "base/device/backend_choice.h"
 
 #include <config.h>
 #include <psrkit/device.h>
@@ -15,25 +16,23 @@ static const struct psr_fold_device_ops *const ops =
 
 bool psr_fold_device_wanted(const char *backend)
 {
-    const char *name = backend ? backend : "cpu";
-    const bool any = !strcmp(name, "auto");
-    return strcmp(name, "cpu") != 0 && (!any || (ops && psr_device_count(NULL) > 0));
+    if (!backend || !strcmp(backend, "cpu"))
+        return false;
+    return !psr_backend_is_any(backend) || (ops && psr_device_count(NULL) > 0);
 }
 
 psr_status psr_fold_device_open(struct psr_fold *f, psr_err *err)
 {
-    const char *name = f->d.backend ? f->d.backend : "cpu";
-    const bool any = !strcmp(name, "auto");
+    const char *name = f->d.backend;
     if (!psr_fold_device_wanted(name))
         return PSR_OK;
-    if (!any && (!ops || strcmp(name, ops->name) != 0))
-        return psr_fail_field(err, PSR_EDEVICE, "backend", "fold: no backend '%s' in this build",
-                              name);
+    if (!ops || !psr_backend_is_asked(name, ops->name))
+        return psr_backend_none(PSR_OK, name, "fold", err);
     psr_status st = ops->create(&f->device, f, f->d.device, err);
     if (!st)
         return PSR_OK;
     f->device = NULL;
-    return any && (st == PSR_EDEVICE || st == PSR_EUNSUPPORTED) ? PSR_OK : st;
+    return psr_backend_is_passed(name, st) ? PSR_OK : st;
 }
 
 psr_status psr_fold_device_run(struct psr_fold *f, psr_err *err)

@@ -1,5 +1,6 @@
 /* Checks the description of a boxcar search, drives its backend, and rates its hits. */
 #include "base/copy_desc.h"
+#include "base/device/backend_choice.h"
 #include "pulscan_lines.h"
 #include "search/pulscan/pulscan_internal.h"
 
@@ -36,22 +37,19 @@ struct psr_pulscan {
 
 /* --- create and destroy ----------------------------------------------------------------------- */
 
-/* "auto" takes the first backend that is present and supports the search; any other failure ends the
- * choice. */
 static psr_status start_backend(psr_pulscan *p, const char *name, psr_err *err)
 {
-    bool any = !name || !strcmp(name, "auto");
-    psr_status st = psr_fail_field(err, PSR_EDEVICE, "backend",
-                                   "search: no backend '%s' in this build", any ? "auto" : name);
+    psr_status st = PSR_OK;
     for (int b = 0; b < NBACKEND; b++) {
-        if (any ? backends[b]->by_name_only : strcmp(name, backends[b]->name) != 0)
+        if (!psr_backend_is_asked(name, backends[b]->name) ||
+            (psr_backend_is_any(name) && backends[b]->by_name_only))
             continue;
         p->ops = backends[b];
         st = p->ops->create(&p->state, &p->search, err);
-        if (!any || (st != PSR_EDEVICE && st != PSR_EUNSUPPORTED))
+        if (!psr_backend_is_passed(name, st))
             return st;
     }
-    return st;
+    return psr_backend_none(st, name, "search", err);
 }
 
 static psr_status allocate(psr_pulscan *p, psr_err *err)

@@ -1,5 +1,6 @@
 /* Searches around folds on a device: chooses it, and sums the trial that it finds. */
 #include "fold_search_device.h"
+#include "base/device/backend_choice.h"
 
 #include <config.h>
 #include <stdlib.h>
@@ -16,17 +17,15 @@ static const struct psr_fold_search_device_ops *const ops =
 psr_status psr_fold_search_device_open(struct psr_fold_search *s, psr_err *err)
 {
     const char *name = s->d.backend ? s->d.backend : "cpu";
-    const bool any = !strcmp(name, "auto");
-    if (!strcmp(name, "cpu") || (any && !ops))
+    if (!strcmp(name, "cpu") || (psr_backend_is_any(name) && !ops))
         return PSR_OK;
-    if (!any && (!ops || strcmp(name, ops->name) != 0))
-        return psr_fail_field(err, PSR_EDEVICE, "backend",
-                              "fold search: no backend '%s' in this build", name);
+    if (!ops || !psr_backend_is_asked(name, ops->name))
+        return psr_backend_none(PSR_OK, name, "fold search", err);
     psr_status st = ops->create(&s->device, s->d.device, err);
     if (!st)
         return PSR_OK;
     s->device = NULL;
-    return any && (st == PSR_EDEVICE || st == PSR_EUNSUPPORTED) ? PSR_OK : st;
+    return psr_backend_is_passed(name, st) ? PSR_OK : st;
 }
 
 void psr_fold_search_device_close(struct psr_fold_search *s)
