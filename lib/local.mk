@@ -674,6 +674,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/trials/fold_narrow.c \
 	lib/search/fold/trials/fold_next.c \
 	lib/search/fold/trials/fold_ratio.c \
+	lib/search/fold/trials/fold_turns.c \
+	lib/search/fold/trials/fold_turns.h \
 	lib/search/fold/trials/fold_refine.c \
 	lib/search/fold/trials/fold_search.c \
 	lib/search/fold/trials/fold_search_device.c \

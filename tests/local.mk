@@ -83,6 +83,7 @@ UNIT_TESTS = \
 	tests/t_filterbank_latency \
 	tests/t_fold \
 	tests/t_fold_noise \
+	tests/t_fold_ratio \
 	tests/t_fold_refine \
 	tests/t_fold_search \
 	tests/t_folder \

@@ -298,10 +298,12 @@ struct psr_fold_ratio {
 
 /* Finds the shortest of these periods whose turns differ by less than 3 sigma, in chi^2 of harmonics: odd and even ones
  * of a fold are the difference and the sum of its halves.  A shorter period must have at least the sigma of the
- * candidate's; 2 and 3 periods need 4 and 6 turns.
- * Given:  fold   of PSR_FOLD_RATIO_TURNS times the candidate's period, with 1 part and 1 sub-band
+ * candidate's.  2 and 3 periods need 18 and 12 turns, and these must differ in the order of 2 or 3 more than in 739 of
+ * 740 random orders within each part: so red noise, gaps and uneven pulses make no period longer.
+ * Given:  fold   of PSR_FOLD_RATIO_TURNS times the candidate's period, whole turns of it, in about PSR_FOLD_RATIO_PARTS
+ *                parts (some may be empty), with 1 sub-band
  * Status: PSR_EINVAL for another fold, PSR_ENOMEM */
-enum { PSR_FOLD_RATIO_TURNS = 6 };
+enum { PSR_FOLD_RATIO_TURNS = 6, PSR_FOLD_RATIO_PARTS = 8 };
 PSR_MUST_CHECK psr_status psr_fold_find_ratio(struct psr_fold_ratio *best,
                                               const struct psr_pfd *fold, psr_err *err);
 

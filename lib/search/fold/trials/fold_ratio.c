@@ -1,4 +1,5 @@
 /* The right period of several: the shortest whose turns do not differ. */
+#include "fold_turns.h"
 #include "search/fold/kernels/fold_trials.h"
 
 #include <psrkit/signif.h>
@@ -15,15 +16,15 @@ static const double differing_sigma = 3;
 struct spectrum {
     double *
         power; /* [n] of harmonics 1, 2, .. of the fold's turn, in units of noise's mean; power[0] unused */
-    size_t n;
+    size_t n, end;      /* below "end" are those that the candidate's pulse has */
     double correlation; /* effective degrees of freedom of one */
 };
 
-/* Chi^2 and degrees of freedom of harmonics that are multiples of "of", but not of "without" (0: all). */
+/* Sigma of harmonics that are multiples of "of", but not of "without" (0: all). */
 static double find_sigma(const struct spectrum *s, size_t of, size_t without)
 {
     double chi2 = 0, dof = 0;
-    for (size_t k = of; k < s->n; k += of) {
+    for (size_t k = of; k < s->end; k += of) {
         if (without && k % without == 0)
             continue;
         chi2 += 2 * s->power[k];
@@ -32,71 +33,129 @@ static double find_sigma(const struct spectrum *s, size_t of, size_t without)
     return dof > 0 ? psr_gauss_sigma(psr_chi2_logp(chi2, fmax(dof * s->correlation, 1))) : 0;
 }
 
+/* Of the sum over parts. */
+static void transform(struct spectrum *s, const double *profile, const double *wave, size_t nbin,
+                      double noise)
+{
+    for (size_t k = 1; k < s->n && noise > 0; k++) {
+        double re = 0, im = 0;
+        for (size_t b = 0; b < nbin; b++) {
+            re += profile[b] * wave[2 * (b * k % nbin)];
+            im += profile[b] * wave[2 * (b * k % nbin) + 1];
+        }
+        s->power[k] = (re * re + im * im) / noise;
+    }
+}
+
 static psr_status make_spectrum(struct spectrum *s, const struct psr_pfd *p, psr_err *err)
 {
     const size_t nbin = (size_t)p->nbin;
+    double noise = 0;
     *s = (struct spectrum){.n = (nbin + 1) / 2, .correlation = 1 / psr_fold_correction(p)};
     s->power = calloc(s->n + 1, sizeof *s->power);
-    double *wave = malloc(2 * nbin * sizeof *wave);
-    if (!s->power || !wave) {
+    double *wave = malloc(2 * nbin * sizeof *wave), *profile = calloc(nbin, sizeof *profile);
+    if (!s->power || !wave || !profile) {
         free(s->power);
         free(wave);
-        return psr_fail_nomem(err, "harmonics of a fold", 3.0 * (double)nbin * sizeof *wave);
+        free(profile);
+        return psr_fail_nomem(err, "harmonics of a fold", 4.0 * (double)nbin * sizeof *wave);
+    }
+    for (size_t i = 0; i < (size_t)p->npart; i++) {
+        noise += p->stats[i].prof_var * (double)nbin;
+        for (size_t b = 0; b < nbin; b++)
+            profile[b] += p->profile[i * nbin + b];
     }
     for (size_t b = 0; b < nbin; b++) {
         wave[2 * b] = cos(2 * M_PI * (double)b / (double)nbin);
         wave[2 * b + 1] = sin(2 * M_PI * (double)b / (double)nbin);
     }
-    const double noise = p->stats[0].prof_var * (double)nbin;
-    for (size_t k = 1; k < s->n && noise > 0; k++) {
-        double re = 0, im = 0;
-        for (size_t b = 0; b < nbin; b++) {
-            re += p->profile[b] * wave[2 * (b * k % nbin)];
-            im += p->profile[b] * wave[2 * (b * k % nbin) + 1];
-        }
-        s->power[k] = (re * re + im * im) / noise;
-    }
+    transform(s, profile, wave, nbin, noise);
+    free(profile);
     free(wave);
     return PSR_OK;
 }
 
-/* In a fold of 6 turns those of m turns are harmonics 6 / m.  A longer period needs so many of its turns. */
-static void choose_ratio(const struct spectrum *s, double turns, struct psr_fold_ratio *best)
+/* How many harmonics the candidate's turn has: those for which Z^2 - 4 n is largest. */
+static size_t count_harmonics(const struct spectrum *s)
 {
-    static const struct psr_fold_ratio one = {1, 1};
-    const double whole = find_sigma(s, TURNS, 0);
-    *best = one;
-    for (int d = 3; d >= 2; d--) {
-        const size_t shorter = (size_t)(TURNS * d);
-        if (find_sigma(s, TURNS, shorter) < differing_sigma && find_sigma(s, shorter, 0) >= whole) {
-            *best = (struct psr_fold_ratio){1, d};
-            return;
+    double sum = 0, most = 0;
+    size_t best = 1;
+    for (size_t h = 1; h * TURNS < s->n; h++) {
+        sum += 2 * s->power[h * TURNS] - 4;
+        if (sum > most) {
+            most = sum;
+            best = h;
         }
     }
+    return best;
+}
+
+/* In a fold of 6 turns those of m turns are harmonics 6 / m. */
+static bool choose_shorter(const struct spectrum *s, struct psr_fold_ratio *best)
+{
+    const double whole = find_sigma(s, TURNS, 0);
+    for (int d = 3; d >= 2; d--) {
+        const size_t shorter = (size_t)(TURNS * d);
+        if (whole >= differing_sigma && find_sigma(s, TURNS, shorter) < differing_sigma &&
+            find_sigma(s, shorter, 0) >= whole) {
+            *best = (struct psr_fold_ratio){1, d};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A longer period needs so many of its turns, which differ by more than noise does and by more than they scatter. */
+static psr_status choose_longer(const struct spectrum *s, const struct psr_fold_turns *t,
+                                double turns, struct psr_fold_ratio *best, psr_err *err)
+{
     double most = differing_sigma;
-    for (int m = 2; m <= 3; m++) {
-        const double differ = turns >= 2 * m ? find_sigma(s, (size_t)(TURNS / m), TURNS) : 0;
-        if (!(differ > most))
+    psr_status st = PSR_OK;
+    for (int m = 2; m <= 3 && !st; m++) {
+        const double sigma = turns >= 2 * m ? find_sigma(s, (size_t)(TURNS / m), TURNS) : 0;
+        bool differ = false;
+        if (!(sigma > most))
             continue;
-        most = differ;
+        st = psr_fold_turns_differ(&differ, t, (size_t)m, err);
+        if (!differ)
+            continue;
+        most = sigma;
         *best = (struct psr_fold_ratio){m, 1};
     }
+    return st;
+}
+
+static psr_status choose_ratio(struct spectrum *s, const struct psr_pfd *p,
+                               struct psr_fold_ratio *best, psr_err *err)
+{
+    struct psr_fold_turns t;
+    double count = 0;
+    const size_t nharm = 1 + count_harmonics(s);
+    s->end = TURNS * nharm < s->n ? TURNS * nharm : s->n;
+    if (choose_shorter(s, best))
+        return PSR_OK;
+    for (int32_t i = 0; i < p->npart; i++)
+        count += p->stats[i].numdata;
+    psr_status st = psr_fold_turns_init(&t, p, nharm, err);
+    if (!st)
+        st = choose_longer(s, &t, TURNS * count * p->tsamp_s * p->fold.f, best, err);
+    psr_fold_turns_clear(&t);
+    return st;
 }
 
 psr_status psr_fold_find_ratio(struct psr_fold_ratio *best, const struct psr_pfd *p, psr_err *err)
 {
     struct spectrum s;
     *best = (struct psr_fold_ratio){1, 1};
-    if (p->npart != 1 || p->nsub != 1 || p->nbin < 2 * TURNS || !(p->fold.f > 0))
-        return psr_fail(
-            err, PSR_EINVAL,
-            "fold: %d parts, %d sub-bands, %d bins, %g Hz: harmonics are of 1, 1, %d or "
-            "more, and a frequency above 0",
-            p->npart, p->nsub, p->nbin, p->fold.f, 2 * TURNS);
+    if (p->npart < 1 || p->nsub != 1 || p->nbin < 2 * TURNS || p->nbin % TURNS || !(p->fold.f > 0))
+        return psr_fail(err, PSR_EINVAL,
+                        "fold: %d parts, %d sub-bands, %d bins, %g Hz: harmonics are of 1 or more, "
+                        "1, a multiple of %d above it, and a frequency above 0",
+                        p->npart, p->nsub, p->nbin, p->fold.f, TURNS);
     psr_status st = make_spectrum(&s, p, err);
     if (st)
         return st;
-    choose_ratio(&s, TURNS * p->stats[0].numdata * p->tsamp_s * p->fold.f, best);
+    st = choose_ratio(&s, p, best, err);
     free(s.power);
-    return PSR_OK;
+    return st;
 }
