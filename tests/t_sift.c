@@ -128,6 +128,9 @@ static void test_lines(void)
     ok(mark(&d, 50, false, second) == PSR_SIFT_LINE && mark(&d, 50, false, strong) == 0 &&
            mark(&d, 33.33, false, second) == 0,
        "its strongest harmonic is at a line");
+    const double even[] = {20, 22, 18, 18, 18, 18, 18, 8}, sharp[] = {2, 22, 2, 1, 2, 2, 2, 2};
+    ok(mark(&d, 50, false, even) == 0, "one of many strong harmonics is at a line by chance");
+    ok(mark(&d, 50, false, sharp) == PSR_SIFT_LINE, "the only strong one is not");
     d.baryv = 0.01;
     ok(mark(&d, 909, true, strong) == PSR_SIFT_LINE && mark(&d, 909, false, strong) == 0 &&
            mark(&d, 900, true, strong) == 0,

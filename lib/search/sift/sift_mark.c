@@ -1,6 +1,8 @@
 /* Marks results that look like interference. */
 #include "sift_state.h"
 
+#include <psrkit/signif.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,27 @@ static double find_scale(const struct psr_sift *s, const struct psr_sift_list *l
     return 1;
 }
 
+/* Lines cover much of a band in which a radar turns: a pulse of many harmonics has one there by chance.  What has its
+ * power off all lines is none of them. */
+static const double OFF_SHARE = 0.75, OFF_SIGMA = 7;
+
+static bool is_off_lines(const struct psr_sift *s, const struct psr_sift_entry *e, double f_hz,
+                         double half_bin_hz)
+{
+    const float *power = s->all.power + e->harm;
+    double off = 0, all = 0;
+    int n = 0;
+    for (int h = 0; h < e->nharm; h++) {
+        all += (double)power[h];
+        if (is_at_line(s, f_hz * (h + 1), half_bin_hz, 0))
+            continue;
+        off += (double)power[h];
+        n++;
+    }
+    return n && off >= OFF_SHARE * all &&
+           psr_gauss_sigma(psr_chi2_logp(2 * off, 2.0 * n)) >= OFF_SIGMA;
+}
+
 static bool is_line(const struct psr_sift *s, const struct psr_sift_entry *e)
 {
     const struct psr_sift_list *list = &s->list[e->list];
@@ -67,7 +90,8 @@ static bool is_line(const struct psr_sift *s, const struct psr_sift_entry *e)
         return false;
     const double f_hz = e->f * find_scale(s, list), half_bin_hz = 0.5 / list->tobs_s;
     return is_at_line(s, f_hz, half_bin_hz, (double)e->first_power) ||
-           is_at_line(s, f_hz * e->best, half_bin_hz, (double)e->best_power);
+           (is_at_line(s, f_hz * e->best, half_bin_hz, (double)e->best_power) &&
+            !is_off_lines(s, e, f_hz, half_bin_hz));
 }
 
 /* Red noise rises as steeply as it likes over so few bins. */
