@@ -24,6 +24,7 @@ struct scene {
     double red;    /* standard deviation of red noise, of that of a bin */
     double uneven; /* standard deviation of the logarithm of heights */
     double lost;   /* share of turns without a pulse */
+    double beside; /* amplitude of a wave of 9 2/3 periods a turn, of the scatter of a bin */
 };
 
 static double place_pulse(double at, double width, long b)
@@ -48,7 +49,8 @@ static void add_turn(const struct scene *s, long turn, double height, double *re
     const double keep = exp(-1.0 / NBIN);
     for (long b = 0; b < NBIN; b++) {
         *red = keep * *red + sqrt(1 - keep * keep) * s->red * tap_normal(seed);
-        to[b] += 50 + tap_normal(seed) + *red +
+        const double phase = 2 * M_PI * 29 / 3.0 * ((double)turn + (double)b / NBIN);
+        to[b] += 50 + tap_normal(seed) + *red + s->beside * sin(phase) +
                  own * (place_pulse(is_own ? 0.3 : 0.3 + s->late, s->width, b) +
                         s->second * place_pulse(0.8, s->width, b));
     }
@@ -115,6 +117,9 @@ static void test_kept(uint64_t *seed)
         {"lost turns in red noise",
          {.nturn = 18, .snr = 30, .width = 0.01, .every = 1, .lost = 0.3, .red = 1},
          4},
+        {"another pulsar beside",
+         {.nturn = 72, .snr = 20, .width = 0.01, .every = 1, .beside = 0.4},
+         4},
         {"12 turns", {.nturn = 12, .snr = 30, .width = 0.01, .every = 1, .lost = 0.3, .red = 1}, 4},
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
@@ -145,7 +150,7 @@ static void test_found(uint64_t *seed)
          1,
          94},
         {"half the height in other turns",
-         {.nturn = 120, .snr = 24, .width = 0.02, .every = 2, .other = 0.5},
+         {.nturn = 120, .snr = 28, .width = 0.02, .every = 2, .other = 0.5},
          2,
          1,
          96},

@@ -90,6 +90,17 @@ static size_t count_harmonics(const struct spectrum *s)
     return best;
 }
 
+/* Another pulsar in the data, or a line, has one harmonic among those of a few turns: the strongest that is not the
+ * candidate's.  A pulse of more than one harmonic differs without it as well. */
+static size_t find_beside(const struct spectrum *s, size_t nharm)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < s->end && nharm > 2; k++)
+        if (k % TURNS && (!best || s->power[k] > s->power[best]))
+            best = k;
+    return best;
+}
+
 /* In a fold of 6 turns those of m turns are harmonics 6 / m. */
 static bool choose_shorter(const struct spectrum *s, struct psr_fold_ratio *best)
 {
@@ -136,7 +147,7 @@ static psr_status choose_ratio(struct spectrum *s, const struct psr_pfd *p,
         return PSR_OK;
     for (int32_t i = 0; i < p->npart; i++)
         count += p->stats[i].numdata;
-    psr_status st = psr_fold_turns_init(&t, p, nharm, err);
+    psr_status st = psr_fold_turns_init(&t, p, nharm, find_beside(s, nharm), err);
     if (!st)
         st = choose_longer(s, &t, TURNS * count * p->tsamp_s * p->fold.f, best, err);
     psr_fold_turns_clear(&t);

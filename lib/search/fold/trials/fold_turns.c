@@ -1,8 +1,6 @@
 /* Turns in their order against turns in random order. */
 #include "fold_turns.h"
 
-#include "signal/fake_internal.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +9,6 @@ enum { TURNS = PSR_FOLD_RATIO_TURNS };
 
 /* One in 740 is 3 sigma. */
 enum { NORDER = 10 * 740, ORDERS_MOST = 9 };
-
-static const uint64_t seed = 0x7475726e73;
 
 /* --- coefficients ----------------------------------------------------------------------------- */
 
@@ -66,31 +62,50 @@ static void divide_by_scatter(struct psr_fold_turns *t)
     }
 }
 
-static void fill_parts(struct psr_fold_turns *t, const struct psr_pfd *fold,
-                       const double complex *root)
+/* Takes the wave of k periods in nbin out of a profile. */
+static void subtract_wave(double *profile, size_t nbin, size_t k)
+{
+    double re = 0, im = 0;
+    for (size_t b = 0; b < nbin && k; b++) {
+        const double angle = 2 * M_PI * (double)(b * k % nbin) / (double)nbin;
+        re += profile[b] * cos(angle) * 2 / (double)nbin;
+        im += profile[b] * sin(angle) * 2 / (double)nbin;
+    }
+    for (size_t b = 0; b < nbin && k; b++) {
+        const double angle = 2 * M_PI * (double)(b * k % nbin) / (double)nbin;
+        profile[b] -= re * cos(angle) + im * sin(angle);
+    }
+}
+
+/* Given: work   [nbin] */
+static void fill_parts(struct psr_fold_turns *t, const struct psr_pfd *fold, size_t without,
+                       const double complex *root, double *work)
 {
     const size_t nbin = (size_t)fold->nbin, per_turn = nbin / TURNS;
     for (size_t i = 0; i < (size_t)fold->npart; i++) {
-        const double *profile = fold->profile + i * nbin;
-        if (is_empty(profile, nbin))
+        memcpy(work, fold->profile + i * nbin, nbin * sizeof *work);
+        if (is_empty(work, nbin))
             continue;
+        subtract_wave(work, nbin, without);
         double complex *part = t->coef + t->npart++ * TURNS * t->nharm;
         for (size_t k = 0; k < TURNS; k++)
-            transform(profile + k * per_turn, per_turn, root, t->nharm, part + k * t->nharm);
+            transform(work + k * per_turn, per_turn, root, t->nharm, part + k * t->nharm);
         subtract_mean(part, t->nharm);
     }
 }
 
 psr_status psr_fold_turns_init(struct psr_fold_turns *t, const struct psr_pfd *fold, size_t nharm,
-                               psr_err *err)
+                               size_t without, psr_err *err)
 {
     const size_t per_turn = (size_t)fold->nbin / TURNS;
     const double cells = (double)fold->npart * TURNS * (double)nharm;
     *t = (struct psr_fold_turns){.nharm = nharm};
     t->coef = calloc((size_t)fold->npart * TURNS, nharm * sizeof *t->coef);
     double complex *root = malloc(per_turn * sizeof *root);
-    if (!t->coef || !root) {
+    double *work = malloc((size_t)fold->nbin * sizeof *work);
+    if (!t->coef || !root || !work) {
         free(root);
+        free(work);
         psr_fold_turns_clear(t);
         return psr_fail_nomem(err, "turns of a fold", cells * sizeof *t->coef);
     }
@@ -98,9 +113,10 @@ psr_status psr_fold_turns_init(struct psr_fold_turns *t, const struct psr_pfd *f
         const double angle = -2 * M_PI * (double)b / (double)per_turn;
         root[b] = cos(angle) + sin(angle) * I;
     }
-    fill_parts(t, fold, root);
+    fill_parts(t, fold, without, root, work);
     divide_by_scatter(t);
     free(root);
+    free(work);
     return PSR_OK;
 }
 
@@ -112,30 +128,37 @@ void psr_fold_turns_clear(struct psr_fold_turns *t)
 
 /* --- orders ----------------------------------------------------------------------------------- */
 
-/* Of the numbers of a part's turns (Fisher and Yates). */
-static void shuffle(size_t order[TURNS], uint64_t number)
+/* The same orders for every fold (Steele, Lea and Flood 2014). */
+static uint64_t draw(uint64_t *state)
 {
-    uint32_t word[TURNS];
-    psr_rng_words(seed, 0, number * TURNS, TURNS, word);
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Of the numbers of a part's turns (Fisher and Yates). */
+static void shuffle(size_t order[TURNS], uint64_t *state)
+{
     for (size_t i = TURNS - 1; i > 0; i--) {
-        const size_t k = word[i] % (i + 1), kept = order[i];
+        const size_t k = draw(state) % (i + 1), kept = order[i];
         order[i] = order[k];
         order[k] = kept;
     }
 }
 
 /* Power of the sums over turns whose numbers are equal modulo m.
- * Given: number   of the order; 0: that of time
- *        sum      room for [m][nharm] */
-static double find_power(const struct psr_fold_turns *t, size_t m, size_t number,
+ * Given: state   of random orders; NULL: that of time
+ *        sum     room for [m][nharm] */
+static double find_power(const struct psr_fold_turns *t, size_t m, uint64_t *state,
                          double complex *sum)
 {
     double power = 0;
     memset(sum, 0, m * t->nharm * sizeof *sum);
     for (size_t part = 0; part < t->npart; part++) {
         size_t order[TURNS] = {0, 1, 2, 3, 4, 5};
-        if (number)
-            shuffle(order, number * t->npart + part);
+        if (state)
+            shuffle(order, state);
         for (size_t i = 0; i < TURNS; i++) {
             const double complex *from = t->coef + (part * TURNS + order[i]) * t->nharm;
             for (size_t k = 0; k < t->nharm; k++)
@@ -150,14 +173,15 @@ static double find_power(const struct psr_fold_turns *t, size_t m, size_t number
 psr_status psr_fold_turns_differ(bool *differ, const struct psr_fold_turns *t, size_t m,
                                  psr_err *err)
 {
+    uint64_t state = 0;
     double complex *sum = malloc((m * t->nharm + 1) * sizeof *sum);
     if (!sum)
         return psr_fail_nomem(err, "turns of a fold", (double)(m * t->nharm) * sizeof *sum);
     /* Orders that only swap equal turns differ by rounding. */
-    const double least = find_power(t, m, 0, sum) * (1 - 1e-12);
+    const double least = find_power(t, m, NULL, sum) * (1 - 1e-12);
     size_t as_much = t->npart ? 0 : NORDER;
-    for (size_t number = 1; number <= NORDER && as_much <= ORDERS_MOST; number++)
-        as_much += find_power(t, m, number, sum) >= least;
+    for (size_t i = 0; i < NORDER && as_much <= ORDERS_MOST; i++)
+        as_much += find_power(t, m, &state, sum) >= least;
     *differ = as_much <= ORDERS_MOST;
     free(sum);
     return PSR_OK;

@@ -14,9 +14,10 @@ struct psr_fold_turns {
 };
 
 /* Given:  nharm   the mean and nharm - 1 harmonics of a turn, at most half its bins
+ *         without   periods, in the fold, of a wave that is taken out; 0: none
  * Status: PSR_ENOMEM; *t is cleared on error */
 PSR_MUST_CHECK psr_status psr_fold_turns_init(struct psr_fold_turns *t, const struct psr_pfd *fold,
-                                              size_t nharm, psr_err *err);
+                                              size_t nharm, size_t without, psr_err *err);
 void psr_fold_turns_clear(struct psr_fold_turns *t);
 
 /* Whether turns whose numbers are equal modulo m are alike, by 3 sigma: of turns in random order within their parts at
