@@ -64,3 +64,32 @@ options_of() {
         [ -z "$output" ] || { echo "$page: $output"; return 1; }
     done
 }
+
+@test "-o says of all tools what it writes, and where to" {
+    for tool in $tools; do
+        text=$("$tool" --help | sed -nE '/^  -o(, -[a-z]+)? [A-Z]+ /,/^  -[a-np-z]|^$/p' | tr -s ' \n' ' ')
+        [ -n "$text" ] || [[ $tool == chi2sig ]] || { echo "$tool has no -o"; return 1; }
+        [[ -z $text || $text =~ ^\ -o(, -[a-z]+)?\ (FILE|ROOT|DIR)\ Write\ [a-z\ \']+ ]] || { echo "$tool: $text"; return 1; }
+        [[ $text != *ROOT\ Write* || $text == *"ROOT Write files whose names begin with ROOT"* ]] || { echo "$tool: $text"; return 1; }
+    done
+}
+
+@test "a number out of its range is told with its unit" {
+    while IFS='|' read -r command says; do
+        run -2 --separate-stderr $command
+        one_line "$says \(see"
+    done <<'END'
+gpufold -p -1 a|-p: -1 is below 1e-09 s
+gpufold -f 0 a|-f: 0 is below 1e-09 Hz
+gpufold -pd x a|-pd: 'x' is not a number of s/s
+gpufold -pb -1 a|-pb: -1 is below 0 s
+gpudedisp -lodm -1 a|-lodm: -1 is below 0 pc cm\^-3
+gpudedisp -ring -1 a|-ring: -1 is below 1e-06 s
+gpurfifind -time -1 a|-time: -1 is below 0 s
+gpudigifil -freq -1 a|-freq: -1 is below 0.001 MHz
+fakebin -tsamp 0|-tsamp: 0 is below 0.001 us
+gpuaccel-pulscan -flo -1 a|-flo: -1 is below 0 Hz
+psrsearch -maxwidth -1 a|-maxwidth: -1 is below 0.001 s
+frbbeam -cadence 0 a|-cadence: 0 is below 1e-06 s
+END
+}

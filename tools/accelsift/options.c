@@ -78,7 +78,8 @@ static void add_files(struct cli_table *list, struct accelsift_options *o)
          "not exist has no folds.",
          0, 0},
         {"o", CLI_TEXT, &o->output, "FILE",
-         "Write the candidates in sifting.py's layout (default: standard output, unless -csv or "
+         "Write the candidates in sifting.py's layout to FILE; - is standard output (default: -, "
+         "unless -csv or "
          "-json is given).",
          0, 0},
         {"csv", CLI_TEXT, &o->csv, "FILE",

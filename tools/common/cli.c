@@ -193,6 +193,22 @@ static void append_to_list(const struct cli *tool, struct cli_list *list, const 
     list->text[list->n++] = text;
 }
 
+/* The unit of a number, by the word that stands for it in the help; NULL: it has none. */
+static const char *unit_of(const struct cli_option *o)
+{
+    static const char *const units[][2] = {
+        {"SEC", "s"},           {"MS", "ms"},           {"US", "us"},
+        {"HZ", "Hz"},           {"MHZ", "MHz"},         {"LS", "light-seconds"},
+        {"DM", "pc cm^-3"},     {"DEG", "degrees"},     {"MB", "MB"},
+        {"PERCENT", "percent"}, {"SAMPLES", "samples"}, {"PD", "s/s"},
+        {"PDD", "s/s^2"},       {"FD", "Hz/s"},         {"FDD", "Hz/s^2"},
+        {"MJD", "days (MJD)"}};
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++)
+        if (o->arg && !strcmp(o->arg, units[k][0]))
+            return units[k][1];
+    return NULL;
+}
+
 static void take_value(const struct cli *tool, const struct cli_option *o, const char *word,
                        const char *text)
 {
@@ -220,7 +236,10 @@ static void take_value(const struct cli *tool, const struct cli_option *o, const
     case CLI_HEADING:
         break;
     }
-    if (st != PSR_OK)
+    const char *unit = o->type == CLI_DOUBLE ? unit_of(o) : NULL;
+    if (st && unit)
+        cli_usage_error(tool, "%s %s%s", err.msg, strstr(err.msg, "is not") ? "of " : "", unit);
+    if (st)
         cli_usage_error(tool, "%s", err.msg);
 }
 

@@ -38,7 +38,7 @@ static void add_observation(struct cli_table *list, struct ddplan_given *g)
 {
     const struct cli_option options[] = {
         {"Observation (each overrides the value from a file)", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"t, dt", CLI_DOUBLE, &g->tsamp_s, "S", "Sample time, s (default 64e-6).", -any, any},
+        {"t, dt", CLI_DOUBLE, &g->tsamp_s, "SEC", "Sample time, s (default 64e-6).", -any, any},
         {"f, fctr", CLI_DOUBLE, &g->fctr_mhz, "MHZ", "Centre frequency, MHz (default 1400).", -any,
          any},
         {"b, bw", CLI_DOUBLE, &g->bw_mhz, "MHZ", "Bandwidth, MHz (default 300).", -any, any},
@@ -62,7 +62,8 @@ static void add_output(struct cli_table *list, struct ddplan_options *o)
          "Program the script calls: gpudedisp (default) or prepsubband.", 0, 0},
         {"json", CLI_FLAG, &o->json, NULL, "Print the plan as JSON.", 0, 0},
         {"o, output", CLI_TEXT, &o->draw, "FILE",
-         "Plot smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; .eps is appended to "
+         "Write a plot of smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; .eps is "
+         "appended to "
          "other names (needs gnuplot).",
          0, 0},
     };
@@ -81,7 +82,7 @@ static void add_cost(struct cli_table *list, struct ddplan_options *o)
          0, 0},
         {"smear", CLI_DOUBLE, &o->smear, "F",
          "Factor of -algo tree, as of gpudedisp -smear (default 1.07).", 1.01, 100},
-        {"T, tobs", CLI_DOUBLE, &o->tobs_s, "S",
+        {"T, tobs", CLI_DOUBLE, &o->tobs_s, "SEC",
          "Length of the observation, s (default: from the file, or 600).", 1e-6, 1e9},
         {"nbit", CLI_INT, &o->nbit, "N", "Bits per sample (default: from the file, or 8).", 1, 32},
     };

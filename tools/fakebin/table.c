@@ -119,7 +119,9 @@ static void add_output(struct cli_table *list, struct fakebin_options *o)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->output, "FILE",
-         "Write FILE (default: standard output), or to a ring of psrdada, dada://KEY.", 0, 0},
+         "Write the observation to FILE; - is standard output (default), dada://KEY a ring of "
+         "psrdada.",
+         0, 0},
         {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Write PSRFITS instead of filterbank.", 0, 0},
         {"dat", CLI_FLAG, &o->dat, NULL,
          "Write the dedispersed series instead: FILE_DM12.00.dat with its .inf.", 0, 0},

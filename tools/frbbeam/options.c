@@ -91,7 +91,8 @@ static void add_output(struct cli_table *list, struct psr_beamformer_desc *d)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &d->root, "ROOT",
-         "Prefix of output names: ROOT_beam0000.fil and so on; - with -beam K writes to standard "
+         "Write files whose names begin with ROOT: ROOT_beam0000.fil and so on; with -beam K, - is "
+         "standard "
          "output.",
          0, 0},
         {"nbits", CLI_INT, &d->nbits, "N", "Bits per sample: 4, 8 (default) or 32 (floats).", 4,

@@ -113,7 +113,8 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->run.root, "ROOT",
-         "Prefix of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "
+         "Write files whose names begin with ROOT: ROOT_DM12.00.dat and so on; with one DM, - is a "
+         ".tim on "
          "standard output.",
          0, 0},
         {"format", CLI_TEXT, &o->format, "NAME",

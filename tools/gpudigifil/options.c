@@ -69,7 +69,7 @@ static void add_output(struct cli_table *list, struct psr_filterbank_desc *d, st
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &d->output, "FILE",
-         "Filterbank file; - is standard output, dada://KEY a ring of psrdada.", 0, 0},
+         "Write the filterbank to FILE; - is standard output, dada://KEY a ring of psrdada.", 0, 0},
         {"b", CLI_INT, &w->nbits, "N", "Bits per sample: 1, 2 (default), 4, 8, 16, or -32: floats.",
          -32, 32},
         {"I", CLI_DOUBLE, &d->interval_s, "SEC",

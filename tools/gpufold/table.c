@@ -6,8 +6,9 @@ static void add_input(struct cli_table *list, struct gpufold_options *o)
     const struct cli_option options[] = {
         {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
-         "Start of output names: ROOT_NAME.pfd and ROOT_NAME.pfd.bestprof (default: the input "
-         "without its suffix).",
+         "Write files whose names begin with ROOT: ROOT_NAME.pfd and ROOT_NAME.pfd.bestprof "
+         "(default: the "
+         "input's name without suffix).",
          0, 0},
     };
     CLI_ADD(list, options);
@@ -23,8 +24,8 @@ static void add_input(struct cli_table *list, struct gpufold_options *o)
         {"start", CLI_DOUBLE, &o->run.start, "F", "Begin at this fraction of the input.", 0, 1},
         {"end", CLI_DOUBLE, &o->run.end, "F", "End at this fraction of the input (default 1).", 0,
          1},
-        {"length", CLI_DOUBLE, &o->run.length_s, "S",
-         "Fold the first S seconds; needed for a pipe (-), whose length is not known.", 0, 1e9},
+        {"length", CLI_DOUBLE, &o->run.length_s, "SEC",
+         "Fold the first SEC seconds; needed for a pipe (-), whose length is not known.", 0, 1e9},
     };
     CLI_ADD(list, extent);
     cli_add_heading(list, "Cleaning");
@@ -37,10 +38,10 @@ static void add_candidate(struct cli_table *list, struct gpufold_options *o)
 {
     const struct cli_option options[] = {
         {"Candidate", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"p", CLI_DOUBLE, &o->p, "P", "Period, s, at the first sample folded.", 1e-9, 1e9},
+        {"p", CLI_DOUBLE, &o->p, "SEC", "Period, s, at the first sample folded.", 1e-9, 1e9},
         {"pd", CLI_DOUBLE, &o->pd, "PD", "Its derivative, s/s.", -1, 1},
         {"pdd", CLI_DOUBLE, &o->pdd, "PDD", "Its second derivative, s/s^2.", -1, 1},
-        {"f", CLI_DOUBLE, &o->f, "F", "Frequency, Hz, instead of -p.", 1e-9, 1e9},
+        {"f", CLI_DOUBLE, &o->f, "HZ", "Frequency, Hz, instead of -p.", 1e-9, 1e9},
         {"fd", CLI_DOUBLE, &o->fd, "FD", "Its derivative, Hz/s.", -1e9, 1e9},
         {"fdd", CLI_DOUBLE, &o->fdd, "FDD", "Its second derivative, Hz/s^2.", -1e9, 1e9},
         {"pfact", CLI_DOUBLE, &o->pfact, "X", "Multiply periods by X.", 1e-3, 100},
@@ -50,8 +51,8 @@ static void add_candidate(struct cli_table *list, struct gpufold_options *o)
         {"phs", CLI_DOUBLE, &o->phs, "X", "Phase of the first sample, turns (default 0).", 0, 1},
         {"bin", CLI_FLAG, &o->binary, NULL, "The candidate has the orbit of the next options.", 0,
          0},
-        {"pb", CLI_DOUBLE, &o->pb, "S", "Orbital period, s.", 0, 1e12},
-        {"x", CLI_DOUBLE, &o->asini, "S", "Projected semi-major axis, light-seconds.", 0, 1e9},
+        {"pb", CLI_DOUBLE, &o->pb, "SEC", "Orbital period, s.", 0, 1e12},
+        {"x", CLI_DOUBLE, &o->asini, "LS", "Projected semi-major axis, light-seconds.", 0, 1e9},
         {"e", CLI_DOUBLE, &o->ecc, "E", "Eccentricity (default 0).", 0, 0.9999999},
         {"To", CLI_DOUBLE, &o->to, "MJD", "Time of a periastron passage.", 0, 1e6},
         {"w", CLI_DOUBLE, &o->w, "DEG", "Longitude of periastron.", 0, 360},

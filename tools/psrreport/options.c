@@ -6,8 +6,9 @@ static void add_output(struct cli_table *list, struct psrreport_options *o)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->output, "FILE",
-         "The page (default: DIR/report.html; of several folders ./report.html; - for standard "
-         "output).",
+         "Write the page to FILE; - is standard output (default: DIR/report.html; of several "
+         "folders "
+         "./report.html).",
          0, 0},
         {"csv", CLI_TEXT, &o->csv, "FILE",
          "The folded candidates as CandyJar reads them (default: DIR/candidates.csv).", 0, 0},

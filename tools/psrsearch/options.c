@@ -19,7 +19,8 @@ static void add_input(struct cli_table *list, struct psrsearch_options *o)
 {
     const struct cli_option options[] = {
         {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &o->dir, "DIR", "Folder of all files (default: ROOT_search).", 0, 0},
+        {"o", CLI_TEXT, &o->dir, "DIR",
+         "Write all files into the folder DIR (default: ROOT_search).", 0, 0},
     };
     CLI_ADD(list, options);
     cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,

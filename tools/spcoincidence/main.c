@@ -38,7 +38,8 @@ static void add_options(struct cli_table *list, struct options *o)
          "(default 0).",
          0, 1e6},
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &o->output, "FILE", "Where to print (default: standard output).", 0, 0},
+        {"o", CLI_TEXT, &o->output, "FILE",
+         "Write the table to FILE; - is standard output (default).", 0, 0},
         {"update", CLI_FLAG, &o->update, NULL,
          "Print nothing, but write the marks into the lists, for psrreport.", 0, 0},
     };
