@@ -344,6 +344,7 @@ struct sky {
     struct psr_obs obs;
     unsigned char *x; /* [NSAMP][SKYCHAN] */
     double dm[SKYDM];
+    double threshold;
 };
 
 static void make_sky(struct sky *k, uint64_t *seed)
@@ -388,14 +389,17 @@ static void add_bursts(struct sky *k, size_t first, size_t n, double snr, double
 static psr_pipeline *run_sky(const struct sky *k, const struct psr_pipeline_desc *like)
 {
     struct psr_pipeline_desc d = *like;
+    struct psr_sink_pulses_desc pulses;
     psr_pipeline *p = NULL;
     psr_err err;
     d.obs = &k->obs;
     d.noclip = d.nobary = true;
     d.device = PIPELINE_DEVICE;
     d.root = scratch("sky");
-    d.pulses.on = true;
-    d.pulses.maxwidth_s = 0.05;
+    psr_sink_pulses_defaults(&pulses);
+    pulses.threshold = k->threshold;
+    pulses.maxwidth_s = 0.05;
+    d.pulses = &pulses;
     psr_status st = psr_pipeline_create(&p, &d, &err);
     if (!st)
         st = psr_pipeline_step(p, k->x, NSAMP, &err);
@@ -408,13 +412,13 @@ static psr_pipeline *run_sky(const struct sky *k, const struct psr_pipeline_desc
     return p;
 }
 
-static struct psr_pipeline_desc describe_sky(const struct sky *k, double threshold)
+static struct psr_pipeline_desc describe_sky(struct sky *k, double threshold)
 {
     struct psr_pipeline_desc d;
     psr_pipeline_defaults(&d);
     d.dm = k->dm;
     d.ndm = SKYDM;
-    d.pulses.threshold = threshold;
+    k->threshold = threshold;
     return d;
 }
 
@@ -558,6 +562,7 @@ static void test_bursts(uint64_t *seed, enum psr_dedisp_algo algo, const char *n
        name, BURSTS, without, n.alone, n.named, n.marked);
     free(k.x);
     make_sky(&k, seed);
+    k.threshold = 6.5;
     add_bursts(&k, 0, SKYCHAN, 14, burst_dm);
     psr_pipeline_destroy(run_sky(&k, &d));
     n = count_rows(scratch("sky.cand"), 400 + 3.125, 800 + 3.125);
@@ -611,6 +616,7 @@ static void test_refusals(void)
 {
     struct psr_obs obs;
     struct psr_pipeline_desc d;
+    struct psr_sink_pulses_desc pulses;
     psr_pipeline *p;
     psr_err err;
     psr_obs_init(&obs);
@@ -619,7 +625,8 @@ static void test_refusals(void)
     d.nhalve = 1;
     ok(psr_pipeline_create(&p, &d, &err) == PSR_EINVAL && !strcmp(err.field, "nhalve"), "%s",
        err.msg);
-    d.pulses.on = true;
+    psr_sink_pulses_defaults(&pulses);
+    d.pulses = &pulses;
     d.nhalve = PSR_PIPELINE_HALVE + 1;
     ok(psr_pipeline_create(&p, &d, &err) == PSR_EINVAL && !strcmp(err.field, "nhalve"), "%s",
        err.msg);

@@ -24,14 +24,16 @@ static void test_folder(void)
 static void test_pipeline(void)
 {
     struct psr_pipeline_desc d;
+    struct psr_sink_pulses_desc pulses;
     psr_pipeline_defaults(&d);
+    psr_sink_pulses_defaults(&pulses);
     ok(d.size == sizeof d && d.if_choice == -1 && d.clip_sigma == 6, "series: input");
     ok(d.lodm == 0 && d.dmstep == 1 && d.ndm == 10 && d.downsamp == 1 && d.nsub == 0,
        "series: 10 trials from 0 on");
     ok(d.dmconst == PSR_DMCONST_PRESTO && d.dm_decimals == 2 && !strcmp(d.device, "auto") &&
            !strcmp(d.program, "psrkit"),
        "series: constant, names and device");
-    ok(d.pulses.threshold == 6 && d.pulses.time_tol == 3 && d.pulses.trial_tol == 3,
+    ok(!d.pulses && pulses.threshold == 6 && pulses.time_tol == 3 && pulses.trial_tol == 3,
        "series: pulses");
 }
 

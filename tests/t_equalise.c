@@ -269,6 +269,7 @@ static psr_status run(psr_pipeline *p, const struct shape *s, uint64_t *seed, ps
 
 static void describe(struct psr_pipeline_desc *d, const struct shape *s, const struct psr_sink *row)
 {
+    static struct psr_sink_pulses_desc pulses;
     psr_pipeline_defaults(d);
     d->obs = &s->obs;
     d->dm = s->dm;
@@ -279,7 +280,8 @@ static void describe(struct psr_pipeline_desc *d, const struct shape *s, const s
     d->clean_auto = true;
     d->clip_sigma = 6;
     d->ignorechan = s->drop ? "1" : NULL;
-    d->pulses.on = true;
+    psr_sink_pulses_defaults(&pulses);
+    d->pulses = &pulses;
     d->root = scratch("equalised");
     d->sink = row;
     d->nsink = 1;

@@ -13,7 +13,8 @@
 static psr_status take_pipeline(const struct psr_pipeline_desc *d, psr_err *err)
 {
     struct psr_pipeline_desc to;
-    return psr_pipeline_take_desc(&to, d, err);
+    struct psr_pipeline_searches searches;
+    return psr_pipeline_take_desc(&to, &searches, d, err);
 }
 
 static psr_status take_beamformer(const struct psr_beamformer_desc *d, psr_err *err)
@@ -257,17 +258,20 @@ static void test_pipeline(void)
     own.npath = 0;
     own.obs = &obs;
     LIMIT(take_pipeline, own, obs, &obs, NULL);
+    struct psr_sink_pulses_desc found;
+    psr_sink_pulses_defaults(&found);
     struct psr_pipeline_desc series = good, pulses = good, subbands = good, neither = good;
-    series.series.on = pulses.pulses.on = subbands.subbands.on = true;
+    series.files = PSR_FILES_DAT, subbands.files = PSR_FILES_SUBBANDS;
+    pulses.pulses = &found;
     subbands.ndm = 1;
     LIMIT(take_pipeline, series, root, "r", NULL);
     LIMIT(take_pipeline, pulses, root, "r", NULL);
     LIMIT(take_pipeline, subbands, root, "r", NULL);
     neither.root = NULL;
-    LIMIT(take_pipeline, neither, series.on, false, true);
+    LIMIT(take_pipeline, neither, files, PSR_FILES_NONE, PSR_FILES_DAT);
     series.root = pulses.root = "-";
-    LIMIT(take_pipeline, series, pulses.on, false, true);
-    LIMIT(take_pipeline, pulses, series.on, false, true);
+    LIMIT(take_pipeline, series, pulses, NULL, &found);
+    LIMIT(take_pipeline, pulses, files, PSR_FILES_NONE, PSR_FILES_DAT);
     LIMIT(take_pipeline, subbands, root, "r", "-");
 }
 
@@ -318,33 +322,33 @@ static void test_conflicts(void)
     static const struct psr_sink row[] = {{&whole, NULL}};
     static struct psr_obs obs;
     struct psr_pipeline_desc presto = make_pipeline(), subbands = presto, resume = presto;
-    presto.presto = presto.series.on = true;
-    subbands.subbands.on = true;
+    struct psr_sink_pulses_desc found;
+    psr_sink_pulses_defaults(&found);
+    presto.presto = resume.resume = true;
+    presto.files = resume.files = PSR_FILES_DAT;
+    subbands.files = PSR_FILES_SUBBANDS;
     subbands.ndm = 1;
-    resume.resume = resume.series.on = true;
     resume.obs = &obs;
     LIMIT(take_pipeline, presto, algo, PSR_DEDISP_DIRECT, PSR_DEDISP_SUBBAND);
     LIMIT(take_pipeline, presto, dms, NULL, "l");
-    LIMIT(take_pipeline, presto, series.tim, false, true);
-    LIMIT(take_pipeline, presto, series.nopad, false, true);
-    LIMIT(take_pipeline, presto, pulses.on, false, true);
-    LIMIT(take_pipeline, presto, checksums.on, false, true);
+    LIMIT(take_pipeline, presto, files, PSR_FILES_DAT, PSR_FILES_TIM);
+    LIMIT(take_pipeline, presto, nopad, false, true);
+    LIMIT(take_pipeline, presto, pulses, NULL, &found);
+    LIMIT(take_pipeline, presto, checksums, false, true);
     LIMIT(take_pipeline, presto, tol, 0, 1);
     LIMIT(take_pipeline, subbands, plan, NULL, "p");
     LIMIT(take_pipeline, subbands, dms, NULL, "l");
-    LIMIT(take_pipeline, subbands, series.on, false, true);
-    LIMIT(take_pipeline, subbands, checksums.on, false, true);
-    LIMIT(take_pipeline, subbands, pulses.on, false, true);
+    LIMIT(take_pipeline, subbands, checksums, false, true);
+    LIMIT(take_pipeline, subbands, pulses, NULL, &found);
     LIMIT(take_pipeline, subbands, ndm, 1, 2);
     subbands.sink = resume.sink = row;
     LIMIT(take_pipeline, subbands, nsink, 0, 1);
     LIMIT(take_pipeline, resume, nsink, 0, 1);
     LIMIT(take_pipeline, resume, presto, false, true);
-    LIMIT(take_pipeline, resume, series.tim, false, true);
-    LIMIT(take_pipeline, resume, series.on, true, false);
-    LIMIT(take_pipeline, resume, pulses.on, false, true);
-    LIMIT(take_pipeline, resume, checksums.on, false, true);
-    LIMIT(take_pipeline, resume, subbands.on, false, true);
+    LIMIT(take_pipeline, resume, files, PSR_FILES_DAT, PSR_FILES_TIM);
+    LIMIT(take_pipeline, resume, files, PSR_FILES_DAT, PSR_FILES_NONE);
+    LIMIT(take_pipeline, resume, pulses, NULL, &found);
+    LIMIT(take_pipeline, resume, checksums, false, true);
     LIMIT(take_pipeline, resume, npath, 1, 0);
     LIMIT(take_pipeline, resume, root, "r", "-");
 }

@@ -385,13 +385,15 @@ static psr_status run_pipeline(struct psr_pipeline_desc *d, psr_err *err)
 static psr_status use_pipeline(psr_err *err)
 {
     struct psr_pipeline_desc d;
+    struct psr_sink_pulses_desc pulses;
     psr_pipeline_defaults(&d);
+    psr_sink_pulses_defaults(&pulses);
     d.dm = dms;
     d.ndm = NTRIAL;
     d.nobary = true;
-    d.series.on = true;
-    d.pulses.on = true;
-    d.pulses.threshold = 4;
+    d.files = PSR_FILES_DAT;
+    d.pulses = &pulses;
+    pulses.threshold = 4;
     return run_pipeline(&d, err);
 }
 
@@ -404,8 +406,8 @@ static psr_status use_plan(psr_err *err)
     d.ignorechan = "3,5:6";
     d.position = "12:30:00,-20:10:00";
     d.site = "-79.8,38.4,800";
-    d.series.on = true;
-    d.checksums.on = true;
+    d.files = PSR_FILES_DAT;
+    d.checksums = true;
     return run_pipeline(&d, err);
 }
 
@@ -417,7 +419,7 @@ static psr_status use_subband_files(psr_err *err)
     d.nsub = 4;
     d.nobary = true;
     d.presto = true;
-    d.subbands.on = true;
+    d.files = PSR_FILES_SUBBANDS;
     return run_pipeline(&d, err);
 }
 

@@ -225,8 +225,8 @@ static psr_status write_series(const struct shape *s, const char *root, uint64_t
     psr_pipeline *p = NULL;
     describe(&d, s);
     d.root = root;
-    d.series.on = true;
-    d.series.nopad = true;
+    d.files = PSR_FILES_DAT;
+    d.nopad = true;
     psr_status st = psr_pipeline_create(&p, &d, err);
     if (!st)
         st = push_all(p, s, seed, err);
@@ -283,7 +283,7 @@ static void test_stop(uint64_t *seed)
     snprintf(root, sizeof root, "%s", scratch("t"));
     describe(&d, &s);
     d.root = root;
-    d.series.on = true;
+    d.files = PSR_FILES_DAT;
     d.should_stop = stop;
     d.ctx = &left;
     psr_status st = psr_pipeline_create(&p, &d, &err);
@@ -326,12 +326,15 @@ static void test_refusals(uint64_t *seed)
     } later = {.more = 0};
     struct shape s;
     struct psr_pipeline_desc good, d;
+    struct psr_sink_pulses_desc pulses;
+    struct psr_sink_live_desc live = {.size = sizeof live};
+    psr_sink_pulses_defaults(&pulses);
     choose(&s, seed);
     describe(&good, &s);
-    good.checksums.on = true;
+    good.checksums = true;
     d = good, d.size = 0, refused(&d, "size = 0 bytes");
     d = good, d.obs = NULL, refused(&d, "neither path nor obs");
-    d = good, d.series.on = true, refused(&d, "root is missing");
+    d = good, d.files = PSR_FILES_DAT, refused(&d, "root is missing");
     d = good, d.ndm = 0, refused(&d, "ndm = 0, must be 1 to 1000000");
     d = good, d.downsamp = 65537, refused(&d, "downsamp = 65537, must be 1 to 65536");
     d = good, d.start = 2, refused(&d, "start = 2, must be 0 to 1");
@@ -339,14 +342,15 @@ static void test_refusals(uint64_t *seed)
     d = good, d.scrunch = NAN, refused(&d, "scrunch = nan");
     d = good, d.scrunch = 1, d.plan = "plan", refused(&d, "not with plan");
     d = good, d.presto = true, refused(&d, "prepsubband has no checksums");
-    d = good, d.subbands.on = true, d.root = "x", refused(&d, "at one DM: there is no checksums");
+    d = good, d.files = PSR_FILES_SUBBANDS, d.root = "x",
+    refused(&d, "at one DM: there is no checksums");
     d = good, d.resume = true, refused(&d, "not with no series");
     d = good, d.block_s = -1, refused(&d, "block_s = -1, must be 0 to 1e6");
-    d = good, d.live.on = true, refused(&d, "nobody takes the pulses");
-    d.live.burst = take_burst, refused(&d, "searched live, without checksums");
-    d.checksums.on = d.nobary = false, refused(&d, "searched live, without barycentring");
-    d.nobary = true, d.live.search.threshold = 6, d.live.search.time_tol = -1,
-    refused(&d, "time_tol of -1 samples");
+    d = good, d.live = &live, refused(&d, "live.search is missing");
+    live.search = &pulses, refused(&d, "nobody takes the pulses");
+    live.burst = take_burst, refused(&d, "searched live, without checksums");
+    d.checksums = d.nobary = false, refused(&d, "searched live, without barycentring");
+    d.nobary = true, pulses.time_tol = -1, refused(&d, "time_tol of -1 samples");
     d.dump = ".", refused(&d, "ring_s = 0, must be above 0 with dump, and 0 without");
     d.ring_s = 0.1, refused(&d, "-ring 0.1: must be two blocks of 0.");
     d.ring_s = 1, d.block_s = 0.6, refused(&d, "-block 0.6: pulses are told after blocks of ");

@@ -75,7 +75,7 @@ static void choose(struct shape *s, uint64_t *seed)
     s->d.nobary = true;
     s->d.noclip = tap_uniform(seed) < 0.5;
     s->d.device = PIPELINE_DEVICE;
-    s->d.checksums.on = true;
+    s->d.checksums = true;
     s->d.block_s = tap_uniform(seed) < 0.7 ? 0.02 + 0.3 * tap_uniform(seed) : 0;
     s->d.ncpus = tap_between(seed, 1, 3);
     s->shares = true;
@@ -114,7 +114,7 @@ static struct psr_pipeline_desc describe(const struct shape *s, size_t beam,
     struct psr_pipeline_desc d = s->d;
     d.obs = &s->obs[beam];
     d.nshare = s->nbeam;
-    d.checksums.on = !sink;
+    d.checksums = !sink;
     d.sink = sink;
     d.nsink = sink ? 1 : 0;
     return d;
@@ -184,8 +184,8 @@ static bool is_state_right(const struct shape *s, psr_pipeline *p)
     psr_pipeline_describe(p, &r);
     bool right = r.nsharing == (s->shares ? s->nbeam : 0) && (r.shared_bytes > 0) == s->shares;
     for (size_t k = 0; k < r.nline; k++)
-        right &= r.line[k].plan.bytes > 0 && r.line[k].plan.adds_direct > 0 &&
-                 !strcmp(r.line[k].plan.backend, PIPELINE_DEVICE);
+        right &= r.line[k]->plan->bytes > 0 && r.line[k]->plan->adds_direct > 0 &&
+                 !strcmp(r.line[k]->plan->backend, PIPELINE_DEVICE);
     if (!right)
         diag("%zu share %.0f bytes, should be %zu; %zu lines of %zu trials", r.nsharing,
              r.shared_bytes, s->shares ? s->nbeam : 0, r.nline, r.ndm);

@@ -420,9 +420,10 @@ void psr_beam_free_device(const char *backend, void *memory)
             (backends[b]->free_device ? backends[b]->free_device : backends[b]->free)(memory);
 }
 
-void psr_beam_describe(const psr_beam *p, struct psr_beam_info *info)
+void psr_beam_describe_sized(const psr_beam *p, struct psr_beam_info *info, size_t size)
 {
-    *info = (struct psr_beam_info){.backend = p->ops->name, .bytes = p->ops->bytes(p->state)};
+    const struct psr_beam_info all = {.backend = p->ops->name, .bytes = p->ops->bytes(p->state)};
+    psr_give_desc(info, size, &all, sizeof all);
 }
 
 void psr_beam_destroy(psr_beam *p)

@@ -2,6 +2,7 @@
 #include "fake_parts.h"
 #include "fake_plan.h"
 
+#include "base/copy_desc.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static struct psr_pulse pick_pulse(const struct psr_fake_part *part, double puls
     return psr_pulse_of_rotation(part, rotation);
 }
 
-psr_status psr_fake_report(const psr_fake *p, size_t i, struct psr_fake_truth *truth, psr_err *err)
+static psr_status describe(const psr_fake *p, size_t i, struct psr_fake_truth *truth, psr_err *err)
 {
     struct psr_fake_part part = p->part[i];
     const bool burst = part.desc.kind == PSR_FAKE_BURST;
@@ -121,5 +122,14 @@ psr_status psr_fake_report(const psr_fake *p, size_t i, struct psr_fake_truth *t
     truth->snr_folded = truth->snr_single * sqrt(truth->pulses);
     if (!p->part[i].ready.row)
         psr_fake_ready_clear(&part.ready);
+    return st;
+}
+
+psr_status psr_fake_report_sized(const psr_fake *p, size_t i, struct psr_fake_truth *truth,
+                                 size_t size, psr_err *err)
+{
+    struct psr_fake_truth all;
+    psr_status st = describe(p, i, &all, err);
+    psr_give_desc(truth, size, &all, sizeof all);
     return st;
 }

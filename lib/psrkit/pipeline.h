@@ -6,7 +6,7 @@
  *
  *   struct psr_pipeline_desc d;
  *   psr_pipeline_defaults(&d);
- *   d.path = path, d.npath = 1, d.ndm = 100, d.root = "out", d.series.on = true;
+ *   d.path = path, d.npath = 1, d.ndm = 100, d.root = "out", d.files = PSR_FILES_DAT;
  *   st = psr_pipeline_create(&p, &d, &err);    checks everything that can be checked beforehand
  *   st = psr_pipeline_run(p, &err);            until the input ends
  *   st = psr_pipeline_finish(p, &err);         renames the files to their final names
@@ -35,6 +35,15 @@ enum {
     PSR_PRESTO_NSUB = 4096,
 };
 
+/* Files of series. */
+enum psr_pipeline_files {
+    PSR_FILES_NONE,
+    PSR_FILES_DAT, /* PRESTO's .dat and .inf of each series */
+    PSR_FILES_TIM, /* SIGPROC's .tim of each series */
+    PSR_FILES_SUBBANDS, /* ROOT_DM12.00.sub0 and so on, as prepsubband -sub: the pipeline makes sub-bands and
+                           no other series */
+};
+
 /* Call psr_pipeline_defaults first, then set fields.  Pointers are borrowed and must stay valid as
  * long as the pipeline. */
 struct psr_pipeline_desc {
@@ -45,16 +54,21 @@ struct psr_pipeline_desc {
     size_t npath;
     const struct psr_obs *obs; /* if npath is 0: describes the spectra */
     enum psr_input input;
-    int64_t if_choice; /* as in psr_source_desc, as are the next five; default -1 */
+    int64_t if_choice; /* as in psr_source_desc, as are the next six; default -1 */
+    enum psr_pols pols;
     bool no_weights, no_scales, no_offsets, invert, runavg;
     int64_t offset; /* spectra to skip at the start */
     double start;   /* or the fraction of a file to skip */
+    double drop_s;  /* as in psr_source_desc; needs live */
 
     /* Cleaning. */
     const char *mask;       /* rfifind mask, or NULL */
     const char *ignorechan; /* channels, as for psr_ignore_channels, or NULL */
     double clip_sigma;      /* default 6; 0: no clipping */
     bool noclip, zerodm;    /* both disable clipping */
+    bool clean_auto; /* as psr_clean_auto, with clip_sigma, noclip and zerodm; excludes mask, presto
+                        and sub-bands; also writes ROOT.clean.json, .clean.mask and .clean.stats */
+    bool clean_weights; /* with clean_auto: weights of psr_clean_auto_desc */
 
     /* Trials: from a plan, a file, an array, or a grid. */
     const char *plan;    /* file for psr_planfile_read, or NULL */
@@ -64,11 +78,19 @@ struct psr_pipeline_desc {
     int64_t ndm;         /* default 10 */
     int64_t downsamp;    /* default 1; only without a plan, as is nsub */
     int64_t nsub;        /* sub-bands; 0: not given */
-    double dmconst;      /* MHz^2 s; default PRESTO's, see ddplan.h */
+    double scrunch; /* ratio of psr_scrunch: trials become lines that sum 1, 2, 4 .. times downsamp
+                            samples, by the mean smearing within a channel; 0: none.  Excludes plan,
+                            presto and sub-bands */
+    int64_t
+        nhalve; /* with pulses: search parts of the band, too: halves, quarters .. 2^-nhalve of its
+                            kept channels, each overlapping the next by half; 0 (default) to
+                            PSR_PIPELINE_HALVE */
+    double dmconst; /* MHz^2 s; default PRESTO's, see ddplan.h */
 
     /* Method. */
     enum psr_dedisp_algo algo; /* PSR_DEDISP_SUBBAND for lines with nsub, PSR_DEDISP_TREE for all */
     int64_t tol;               /* as in psr_dedisp_desc */
+    double smear;              /* as in psr_dedisp_desc */
     bool presto;               /* reproduce prepsubband's numbers, losses, padding and names */
 
     /* Barycentring. */
@@ -77,59 +99,50 @@ struct psr_pipeline_desc {
                                     header */
     const char *ephem;           /* requested ephemeris, which is not used, or NULL */
 
-    /* Output. */
-    const char *root;    /* prefix of file names; "-" with one .tim series, or with pulses only,
+    /* Output: files of series. */
+    const char *root; /* prefix of file names; "-" with one .tim series, or with pulses only,
                             is standard output; NULL: no files */
-    int64_t dm_decimals; /* decimals of the DM in names, 2 to 4; default 2 */
+    enum psr_pipeline_files files;
+    bool nopad;          /* do not pad series in files to a good length */
     bool sametail;       /* all series of a line end where that of the highest DM ends, instead
                             of each at its own last sample */
     int64_t numout;      /* samples of each series; 0: all */
+    int64_t dm_decimals; /* decimals of the DM in names, 2 to 4; default 2 */
     const char *also;    /* file that the caller will write, and can do without: it must be no
                             other file of the run; NULL: none */
-    struct psr_sink_series_desc series;
-    struct psr_sink_subbands_desc subbands;
-    struct psr_sink_checksums_desc checksums;
-    struct psr_sink_pulses_desc pulses;
-    const struct psr_sink *sink; /* [nsink] additional sinks */
+    const char *const *beside; /* [nbeside] other files that no output may overwrite */
+    size_t nbeside;
+
+    /* Output: consumers of series, see sink.h.  Descriptions of those that are not NULL are copied. */
+    bool checksums;
+    const struct psr_sink_pulses_desc *pulses;
+    const struct psr_sink_fourier_desc *fourier; /* search complete series */
+    const struct psr_sink_live_desc
+        *live;                   /* search an endless input; should_stop then ends the input
+                                              instead of failing the run.  Needs nobary */
+    const struct psr_sink *sink; /* [nsink] additional ones */
     size_t nsink;
+
+    /* With live. */
+    double block_s; /* longest block, in seconds of the input; 0: as is fastest.  With live, so long
+                         after its last sample a pulse is told at most, so that what boxcars wait
+                         (psr_live_found.bound_s) is taken off; PSR_EINVAL if nothing is left; 0:
+                         0.1 s more */
+    double ring_s;  /* hold the last spectra of the input for so long; 0: none */
+    const char
+        *dump; /* folder for those around each pulse, a SIGPROC filterbank each; needs ring_s */
 
     /* Running. */
     const char *device; /* as for psr_devices_choose; default "auto" */
     int64_t ncpus;      /* threads; 0: all cores */
     int64_t mem_bytes;  /* memory limit; 0: a quarter of the machine's */
+    size_t nshare;      /* pipelines that share mem_bytes; 0: 1 */
     bool resume; /* skip trials that an earlier run with the same input and description completed */
     const char *program; /* program name in headers; default "psrkit" */
     struct psr_notes notes;
     bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
-    bool clean_auto; /* as psr_clean_auto, with clip_sigma, noclip and zerodm; excludes mask, presto
-                        and subbands; also writes ROOT.clean.json, .clean.mask and .clean.stats */
-    double smear;    /* as in psr_dedisp_desc */
-    struct psr_sink_fourier_desc fourier; /* search complete series */
-    double scrunch; /* ratio of psr_scrunch: trials become lines that sum 1, 2, 4 .. times downsamp
-                        samples, by the mean smearing within a channel; 0: none.  Excludes plan,
-                        presto and subbands */
-    bool clean_weights; /* with clean_auto: weights of psr_clean_auto_desc */
-    double block_s; /* longest block, in seconds of the input; 0: as is fastest.  With live, so long
-                       after its last sample a pulse is told at most, so that what boxcars wait
-                       (psr_live_found.bound_s) is taken off; PSR_EINVAL if nothing is left; 0:
-                       0.1 s more */
-    struct psr_sink_live_desc
-        live;      /* search an endless input; should_stop then ends the input instead of
-                                       failing the run.  Needs nobary */
-    double ring_s; /* with live: hold the last spectra of the input for so long; 0: none */
-    const char
-        *dump; /* folder for those around each pulse, a SIGPROC filterbank each; needs ring_s */
-    int64_t
-        nhalve; /* with pulses: search parts of the band, too: halves, quarters .. 2^-nhalve of its
-                       kept channels, each overlapping the next by half; 0 (default) to
-                       PSR_PIPELINE_HALVE */
-    const char *const *beside; /* [nbeside] other files that no output may overwrite */
-    size_t nbeside;
-    size_t nshare;      /* pipelines that share mem_bytes; 0: 1 */
-    double drop_s;      /* as in psr_source_desc; needs live */
-    enum psr_pols pols; /* as in psr_source_desc */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
@@ -181,8 +194,7 @@ void psr_pipeline_destroy(psr_pipeline *p);
 struct psr_pipeline_line {
     size_t first, ndm; /* trials [first, first + ndm) */
     int64_t downsamp;
-    bool dedispersed; /* plan below is valid */
-    struct psr_dedisp_info plan;
+    const struct psr_dedisp_info *plan; /* NULL: the line is not dedispersed */
     size_t maxshift;
     bool resident;        /* series stay on the devices that computed them */
     int64_t nout, nleast; /* samples of the longest and of the shortest series so far */
@@ -202,12 +214,14 @@ struct psr_dump_counts {
 };
 
 struct psr_pipeline_report {
+    size_t size;               /* sizeof the struct */
     const char *input;         /* its name */
     const struct psr_obs *obs; /* of the input */
     size_t ndm;                /* trials, without those skipped by resume; 0: nothing to do */
     const double *dm;          /* [ndm] */
     size_t nline;
-    const struct psr_pipeline_line *line; /* [nline] valid until the next report */
+    const struct psr_pipeline_line *const
+        *line; /* [nline] valid until the next report, as is dumps */
     int nthread;
     int64_t nread;    /* spectra so far */
     size_t row_bytes; /* bytes per spectrum */
@@ -215,7 +229,7 @@ struct psr_pipeline_report {
     int64_t clipped; /* spectra so far; with clean_auto, masked as sparks */
     double setup_s, run_s;
     double read_s, clean_s, dedisperse_s, write_s, search_s; /* of the run */
-    struct psr_dump_counts dumps;
+    const struct psr_dump_counts *dumps;                     /* NULL: none are kept */
     size_t npart,
         npart_series; /* parts of the band that are searched, too; and their series in all */
     size_t nsharing;  /* pipelines that share one plan of dedispersion, whose lines above have the
@@ -223,8 +237,10 @@ struct psr_pipeline_report {
     double shared_bytes; /* of that plan, for all */
 };
 
-/* Waits until running work is complete. */
-void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *report);
+/* Fills a report of "size" bytes.  Waits until running work is complete. */
+void psr_pipeline_describe_sized(psr_pipeline *p, struct psr_pipeline_report *report, size_t size);
+#define psr_pipeline_describe(p, report)                                                           \
+    psr_pipeline_describe_sized((p), (report), sizeof *(report))
 
 /* Result of a sink after the pipeline has finished, as sink.h defines it for the sink of that name;
  * valid as long as the pipeline.  NULL: none. */

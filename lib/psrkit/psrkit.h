@@ -5,8 +5,12 @@
  * block, psr_X_destroy frees.  Functions that can fail return a psr_status and write a message to a
  * psr_err (status.h).  The library never prints, never exits and has no global state.
  *
- * Zero-initialise a description and set its first field, size, to its sizeof: the program then also
- * runs with a later library that has more fields, which count as 0. */
+ * Versions.  Structs whose first field is size grow at their end.  Of a description (psr_X_desc), zero-initialise it
+ * and set size to its sizeof, or call psr_X_defaults where there is one: fields that a later library has count as 0.
+ * Of a report, the library sets size and fills what the caller's version has.  psr_X_defaults, psr_X_describe and
+ * such are macros that pass sizeof to an exported function (psr_X_set_defaults, psr_X_describe_sized), which other
+ * languages call.  Descriptions that belong to others are reached by pointers.  All other structs keep their fields:
+ * small values, records of files, elements of arrays; results that the library owns may grow at their end. */
 #ifndef PSRKIT_PSRKIT_H
 #define PSRKIT_PSRKIT_H
 

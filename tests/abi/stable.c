@@ -38,7 +38,7 @@ static unsigned char *make_spectra(const struct psr_obs *obs)
     CHECK(psr_fake_report(fake, 0, &truth.x, &err));
     CHECK_BEHIND(d);
     CHECK_BEHIND(truth);
-    printf("burst: DM %g, S/N %.3f\n", truth.x.dm, truth.x.snr_folded);
+    printf("burst: DM %g, S/N %.3f\n", truth.x.dm, truth.x.snr_single);
     psr_fake_destroy(fake);
     return x;
 }
@@ -46,11 +46,14 @@ static unsigned char *make_spectra(const struct psr_obs *obs)
 static void run_pipeline(const struct psr_obs *obs, const unsigned char *spectra)
 {
     BOXED(struct psr_pipeline_desc, d);
+    BOXED(struct psr_sink_pulses_desc, pulses);
     BOXED(struct psr_pipeline_report, report);
     psr_pipeline_defaults(&d.x);
     CHECK_BEHIND(d);
     d.x.obs = obs, d.x.ndm = 3, d.x.dmstep = 10, d.x.nobary = true;
-    d.x.root = "abi", d.x.series.on = d.x.checksums.on = d.x.pulses.on = true;
+    psr_sink_pulses_defaults(&pulses.x);
+    CHECK_BEHIND(pulses);
+    d.x.root = "abi", d.x.files = PSR_FILES_DAT, d.x.checksums = true, d.x.pulses = &pulses.x;
     d.x.device = "cpu", d.x.ncpus = 2;
     psr_pipeline *p;
     CHECK(psr_pipeline_create(&p, &d.x, &err));
@@ -60,7 +63,7 @@ static void run_pipeline(const struct psr_obs *obs, const unsigned char *spectra
     CHECK_BEHIND(d);
     CHECK_BEHIND(report);
     printf("pipeline: %zu trials in %zu lines, %lld spectra, shift %zu\n", report.x.ndm,
-           report.x.nline, (long long)report.x.nread, report.x.line[0].maxshift);
+           report.x.nline, (long long)report.x.nread, report.x.line[0]->maxshift);
     const struct psr_checksums *sum = psr_pipeline_result(p, "checksums");
     const struct psr_pulses_found *found = psr_pipeline_result(p, "pulses");
     for (size_t i = 0; i < sum->n; i++)

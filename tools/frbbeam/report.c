@@ -14,8 +14,8 @@ void frbbeam_print_plan(const struct cli *tool, const psr_beamformer *p)
         "%s: %zu beams of a %zu x %zu grid, %zu to %zu samples a sum; backend %s, %d threads, %.0f "
         "MB, blocks of %zu samples\n",
         r.input, r.nfreq, r.freq_mhz[0], r.freq_mhz[r.nfreq - 1], r.ndish, r.tsamp_s * 1e6,
-        (long long)r.nsamp, tool->name, r.nbeam, r.m, r.n, r.shortest, r.longest, r.plan.backend,
-        r.nthread, (double)r.plan.bytes / 1e6, r.block);
+        (long long)r.nsamp, tool->name, r.nbeam, r.m, r.n, r.shortest, r.longest, r.plan->backend,
+        r.nthread, (double)r.plan->bytes / 1e6, r.block);
 }
 
 void frbbeam_print_account(const struct cli *tool, const psr_beamformer *p)

@@ -116,7 +116,7 @@ static void print_state(const struct beams *b, const struct cli *tool)
         double bytes = 0;
         psr_pipeline_describe(b->pipeline[k], &r);
         for (size_t n = 0; n < r.nline; n++)
-            bytes += (double)r.line[n].plan.bytes;
+            bytes += (double)r.line[n]->plan->bytes;
         fprintf(stderr, "%s: beam %s: dedispersion holds %.3g MB\n", tool->name,
                 cli_printable(name, sizeof name, b->beam[k].root), bytes / 1e6);
     }

@@ -31,7 +31,7 @@ static void report_dumps(const struct cli *tool, const struct psr_dump_counts *c
     fprintf(stderr, "\n");
 }
 
-void gpudedisp_live_report(const struct cli *tool, const struct line_output *output, bool dumps,
+void gpudedisp_live_report(const struct cli *tool, const struct line_output *output,
                            psr_pipeline *p)
 {
     const struct psr_live_found *found = psr_pipeline_result(p, "live");
@@ -52,8 +52,8 @@ void gpudedisp_live_report(const struct cli *tool, const struct line_output *out
                 "%s: %lld times events followed each other for so long that they were told in "
                 "parts\n",
                 tool->name, (long long)found->ncut);
-    if (dumps)
-        report_dumps(tool, &r.dumps);
+    if (r.dumps)
+        report_dumps(tool, r.dumps);
     char name[512];
     if (output->nlost)
         fprintf(stderr, "%s: %s: %lld pulses were told to nobody\n", tool->name,

@@ -12,7 +12,7 @@ PSR_MUST_CHECK psr_status gpudedisp_live_burst(void *ctx, const struct psr_burst
                                                psr_err *err);
 
 /* On standard error: what was found, how fast it was told, and, with dumps, what became of the spectra around it. */
-void gpudedisp_live_report(const struct cli *tool, const struct line_output *output, bool dumps,
+void gpudedisp_live_report(const struct cli *tool, const struct line_output *output,
                            psr_pipeline *p);
 
 #endif

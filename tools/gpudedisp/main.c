@@ -21,7 +21,7 @@ struct run {
 /* The ways of working that have an account of their own. */
 static bool has_account(const struct run *r)
 {
-    return !r->opt.run.presto && !r->opt.run.subbands.on;
+    return !r->opt.run.presto && !r->opt.sub;
 }
 
 static void start_progress(struct run *r, psr_pipeline *p)
@@ -90,25 +90,24 @@ static psr_status check_events(struct run *r)
 
 static psr_status open_live(struct run *r)
 {
-    struct psr_pipeline_desc *d = &r->opt.run;
-    if (!d->live.on)
+    if (!r->opt.live)
         return PSR_OK;
     psr_status st = line_output_is_socket(r->opt.events) ? PSR_OK : check_events(r);
     if (st)
         return st;
     run_catch_hangup();
-    d->live.burst = gpudedisp_live_burst;
-    d->live.ctx = &r->live;
+    r->opt.live_search.burst = gpudedisp_live_burst;
+    r->opt.live_search.ctx = &r->live;
     return line_output_open(&r->live, r->opt.events, &r->err);
 }
 
 static psr_status close_live(struct run *r, psr_pipeline *p, psr_status st)
 {
     psr_err ignored;
-    if (!r->opt.run.live.on)
+    if (!r->opt.live)
         return st;
     if (!st && !r->opt.quiet)
-        gpudedisp_live_report(&r->tool, &r->live, r->opt.run.dump != NULL, p);
+        gpudedisp_live_report(&r->tool, &r->live, p);
     if (!st)
         run_forget_signal(); /* it ended the input */
     psr_status closed = line_output_close(&r->live, st ? &ignored : &r->err);

@@ -29,11 +29,11 @@ static bool to_stdout(const struct gpudedisp_options *o)
 static void check_sub(const struct gpudedisp_options *o, const struct cli *tool)
 {
     const struct given conflicting[] = {
-        {"-dms", o->run.dms != NULL},       {"-format tim", !strcmp(o->format, "tim")},
-        {"-nowrite", o->nowrite},           {"-o -", to_stdout(o)},
-        {"-singlepulse", o->run.pulses.on}, {"-accelsearch", o->accelsearch != NULL},
+        {"-dms", o->run.dms != NULL},     {"-format tim", !strcmp(o->format, "tim")},
+        {"-nowrite", o->nowrite},         {"-o -", to_stdout(o)},
+        {"-singlepulse", o->singlepulse}, {"-accelsearch", o->accelsearch != NULL},
     };
-    if (o->run.subbands.on)
+    if (o->sub)
         reject_options(tool, "-sub writes files of sub-bands at -subdm: there is no", conflicting,
                        sizeof conflicting / sizeof *conflicting);
 }
@@ -45,9 +45,9 @@ static void check_resume(const struct gpudedisp_options *o, const struct cli *to
         {"-format tim", !strcmp(o->format, "tim")},
         {"-nowrite", o->nowrite},
         {"-o -", to_stdout(o)},
-        {"-singlepulse", o->run.pulses.on},
+        {"-singlepulse", o->singlepulse},
         {"-accelsearch", o->accelsearch != NULL},
-        {"-sub", o->run.subbands.on},
+        {"-sub", o->sub},
     };
     if (o->run.resume)
         reject_options(tool, "-resume goes by .inf files of single series: not with", conflicting,
@@ -67,10 +67,10 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
         {"-dmconst", strcmp(o->dmconst, "presto") != 0},
         {"-dms", o->run.dms != NULL},
         {"-format tim", !strcmp(o->format, "tim")},
-        {"-nopad", o->run.series.nopad},
+        {"-nopad", o->run.nopad},
         {"-nowrite", o->nowrite},
         {"-o -", to_stdout(o)},
-        {"-singlepulse", o->run.pulses.on},
+        {"-singlepulse", o->singlepulse},
         {"-accelsearch", o->accelsearch != NULL},
         {"-tol 1", o->run.tol != 0},
     };
@@ -93,7 +93,7 @@ static void check_clean(const struct gpudedisp_options *o, const struct cli *too
     const struct given conflicting[] = {
         {"-compat presto", o->compat != NULL},
         {"-mask", o->run.mask != NULL},
-        {"-sub", o->run.subbands.on},
+        {"-sub", o->sub},
     };
     if (o->weights && strcmp(o->weights, "snr") != 0 && strcmp(o->weights, "none") != 0)
         cli_usage_error(tool, "-weights: '%s' is neither snr nor none", o->weights);
@@ -109,24 +109,24 @@ static void check_live(const struct gpudedisp_options *o, const struct cli *tool
     const struct psr_pipeline_desc *d = &o->run;
     const struct given conflicting[] = {
         {"-compat presto", o->compat != NULL},
-        {"-sub", d->subbands.on},
-        {"-singlepulse", d->pulses.on},
+        {"-sub", o->sub},
+        {"-singlepulse", o->singlepulse},
         {"-accelsearch", o->accelsearch != NULL},
         {"-resume", d->resume},
         {"-plot", o->plot != NULL},
-        {"-views", d->pulses.nview > 0},
-        {"-json", d->pulses.json},
+        {"-views", o->pulses.nview > 0},
+        {"-json", o->pulses.json},
         {"-position", d->position != NULL},
     };
-    if (d->live.on)
+    if (o->live)
         reject_options(tool,
                        "-live tells of pulses of an endless input, at topocentric times: not with",
                        conflicting, sizeof conflicting / sizeof *conflicting);
     else if (d->block_s > 0)
         cli_usage_error(tool, "-block belongs to -live");
-    if ((d->ring_s > 0 || d->dump) && !d->live.on)
+    if ((d->ring_s > 0 || d->dump) && !o->live)
         cli_usage_error(tool, "-ring and -dump belong to -live");
-    if (d->drop_s > 0 && !d->live.on)
+    if (d->drop_s > 0 && !o->live)
         cli_usage_error(tool, "-drop belongs to -live");
     if (!d->dump != !(d->ring_s > 0))
         cli_usage_error(tool, "-ring and -dump need each other");
@@ -137,7 +137,7 @@ static void check_scrunch(const struct gpudedisp_options *o, const struct cli *t
     const struct given conflicting[] = {
         {"-compat presto", o->compat != NULL},
         {"-plan", o->run.plan != NULL},
-        {"-sub", o->run.subbands.on},
+        {"-sub", o->sub},
     };
     if (o->run.scrunch > 0)
         reject_options(tool, "-scrunch makes the lines of its trials: not with", conflicting,
@@ -150,8 +150,8 @@ static void check_beams(const struct gpudedisp_options *o, const struct cli *too
     const struct psr_pipeline_desc *d = &o->run;
     const struct given conflicting[] = {
         {"-compat presto", o->compat != NULL},
-        {"-sub", d->subbands.on},
-        {"-live", d->live.on},
+        {"-sub", o->sub},
+        {"-live", o->live},
         {"-accelsearch", o->accelsearch != NULL},
         {"-resume", d->resume},
         {"-plot", o->plot != NULL},
@@ -177,7 +177,7 @@ static void check_plan(const struct gpudedisp_options *o, const struct cli *tool
     const struct given conflicting[] = {
         {"-lodm", d->lodm >= 0},  {"-dmstep", d->dmstep >= 0},    {"-numdms", d->ndm > 0},
         {"-dms", d->dms != NULL}, {"-downsamp", d->downsamp > 0}, {"-nsub", d->nsub > 0},
-        {"-sub", d->subbands.on},
+        {"-sub", o->sub},
     };
     for (size_t k = 0; d->plan && k < sizeof conflicting / sizeof *conflicting; k++)
         if (conflicting[k].given)
@@ -201,7 +201,7 @@ static void check_algo(const struct gpudedisp_options *o, const struct cli *tool
         cli_usage_error(tool, "-tol belongs to -algo direct");
     if (!tree && d->smear > 0)
         cli_usage_error(tool, "-smear belongs to -algo tree");
-    if (tree && d->subbands.on)
+    if (tree && o->sub)
         cli_usage_error(tool, "-sub writes sub-bands: there is no -algo tree");
 }
 
@@ -212,8 +212,8 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     const struct psr_pipeline_desc *d = &o->run;
     if (noperands < 1)
         cli_usage_error(tool, "no input given: name files, or - for standard input");
-    const bool searches = d->pulses.on || o->accelsearch || d->live.on;
-    if (!d->root && !d->live.on && (!o->nowrite || searches))
+    const bool searches = o->singlepulse || o->accelsearch || o->live;
+    if (!d->root && !o->live && (!o->nowrite || searches))
         cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
     if (o->nowrite && !searches && !o->verbose)
         cli_usage_error(tool,
@@ -231,44 +231,48 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     check_live(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
-    if (d->pulses.json && !d->pulses.on)
+    if (o->pulses.json && !o->singlepulse)
         cli_usage_error(tool, "-json lists single pulses: it needs -singlepulse");
-    if (d->pulses.json && to_stdout(o))
+    if (o->pulses.json && to_stdout(o))
         cli_usage_error(tool, "-json writes ROOT.pulses.json: -o - names no file");
-    if (d->pulses.nview && !d->pulses.on)
+    if (o->pulses.nview && !o->singlepulse)
         cli_usage_error(tool, "-views shows single pulses: it needs -singlepulse");
-    if (o->run.nhalve && !o->run.pulses.on)
+    if (o->run.nhalve && !o->singlepulse)
         cli_usage_error(tool, "-halve searches for single pulses: it needs -singlepulse");
-    if (o->plot && !d->pulses.on)
+    if (o->plot && !o->singlepulse)
         cli_usage_error(tool, "-plot shows single pulses: it needs -singlepulse");
-    if (to_stdout(o) && d->pulses.on && !o->nowrite)
+    if (to_stdout(o) && o->singlepulse && !o->nowrite)
         cli_usage_error(tool, "-o - takes the series or, with -nowrite, the events; not both");
-    if (to_stdout(o) && !o->nowrite && !d->live.on && !d->dms && !d->plan && d->ndm != 1)
+    if (to_stdout(o) && !o->nowrite && !o->live && !d->dms && !d->plan && d->ndm != 1)
         cli_usage_error(tool, "-o - takes one series: give -numdms 1");
 }
 
-static void fill_trials(struct psr_pipeline_desc *d)
+static void fill_trials(struct gpudedisp_options *o)
 {
+    struct psr_pipeline_desc *d = &o->run;
     d->lodm = d->lodm >= 0 ? d->lodm : 0;
     d->dmstep = d->dmstep >= 0 ? d->dmstep : 1;
     d->ndm = d->ndm ? d->ndm : 10;
     d->downsamp = d->downsamp ? d->downsamp : 1;
     /* Clipping takes blocks of 2400 spectra, which pulses would wait for. */
     if (d->clip_sigma < 0)
-        d->clip_sigma = d->live.on ? 0 : 6;
+        d->clip_sigma = o->live ? 0 : 6;
 }
 
 /* The options of the search are those of files; -o says where pulses are told. */
 static void fill_live(struct gpudedisp_options *o)
 {
     struct psr_pipeline_desc *d = &o->run;
-    if (!d->live.on)
+    if (!o->live)
         return;
     o->events = d->root ? d->root : "-";
-    d->live.search = d->pulses;
+    o->live_search =
+        (struct psr_sink_live_desc){.size = sizeof o->live_search, .search = &o->pulses};
+    d->live = &o->live_search;
     d->root = NULL;
     d->nobary = true;
-    d->series.on = d->checksums.on = false;
+    d->files = PSR_FILES_NONE;
+    d->checksums = false;
     if (strcmp(o->events, "-") != 0 && !line_output_is_socket(o->events))
         d->also = o->events;
 }
@@ -284,14 +288,17 @@ static void fill_description(struct gpudedisp_options *o)
     d->presto = o->compat != NULL;
     d->clean_auto = !strcmp(o->clean, "auto");
     d->clean_weights = o->weights && !strcmp(o->weights, "snr");
-    d->series.on = !o->nowrite && !d->subbands.on;
-    d->series.tim = !strcmp(o->format, "tim") || to_stdout(o);
+    d->files = o->sub                                      ? PSR_FILES_SUBBANDS
+               : o->nowrite                                ? PSR_FILES_NONE
+               : !strcmp(o->format, "tim") || to_stdout(o) ? PSR_FILES_TIM
+                                                           : PSR_FILES_DAT;
+    d->pulses = o->singlepulse ? &o->pulses : NULL;
     /* Where something else is done with the series, checksums only cost time. */
-    d->checksums.on = o->verbose && o->nowrite && !d->pulses.on && !o->accelsearch;
+    d->checksums = o->verbose && o->nowrite && !o->singlepulse && !o->accelsearch;
     d->also = o->plot;
     fill_live(o);
     d->program = "gpudedisp";
-    if (d->subbands.on) {
+    if (o->sub) {
         d->lodm = o->subdm;
         d->ndm = 1;
     }
@@ -312,12 +319,13 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
     }
     search->ncpus = d->ncpus;
     search->mem_bytes = d->mem_bytes;
-    d->fourier = (struct psr_sink_fourier_desc){.on = true,
-                                                .nopad = d->series.nopad,
-                                                .noinf = d->series.on && !d->series.tim,
-                                                .search = search,
-                                                .zaplist = o->fourier.zaplist,
-                                                .mem_bytes = d->mem_bytes};
+    o->fourier_search = (struct psr_sink_fourier_desc){.size = sizeof o->fourier_search,
+                                                       .nopad = d->nopad,
+                                                       .noinf = d->files == PSR_FILES_DAT,
+                                                       .search = search,
+                                                       .zaplist = o->fourier.zaplist,
+                                                       .mem_bytes = d->mem_bytes};
+    d->fourier = &o->fourier_search;
 }
 
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
@@ -326,6 +334,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     *o = (struct gpudedisp_options){
         .dmconst = "presto", .algo = "direct", .format = "dat", .clean = "none", .numwapps = 1};
     psr_pipeline_defaults(&o->run);
+    psr_sink_pulses_defaults(&o->pulses);
     o->run.lodm = o->run.dmstep = -1; /* not given, as are the next */
     o->run.clip_sigma = -1;
     o->run.ndm = o->run.downsamp = 0;
@@ -344,7 +353,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     int n = cli_parse(tool, argc, argv);
     check_plan(o, tool, n, argv + 1);
     check_beams(o, tool, n, argv + 1);
-    fill_trials(&o->run);
+    fill_trials(o);
     check_combinations(o, tool, n);
     o->run.pols = cli_parse_state(tool, o->state);
     fill_description(o);

@@ -13,7 +13,10 @@ struct gpudedisp_options {
     /* Options that are converted to its fields. */
     bool filterbank, psrfits;
     const char *state, *dmconst, *algo, *compat, *format, *clean, *weights;
-    bool nowrite;
+    bool nowrite, sub, singlepulse, live;
+    struct psr_sink_pulses_desc pulses;
+    struct psr_sink_live_desc live_search; /* needs its callback */
+    struct psr_sink_fourier_desc fourier_search;
     const char *events; /* where -live tells of pulses */
     double subdm;
     const char *accelsearch;        /* options of the search; NULL: none */

@@ -13,11 +13,11 @@ static void print_line(const struct cli *tool, const struct psr_pipeline_report 
         "%s: %zu trials, DM %g to %g, downsampled by %lld; largest shift %zu samples; %.2f times "
         "fewer adds by sharing; backend %s, %d threads, %.0f MB\n",
         tool->name, l->ndm, r->dm[l->first], r->dm[l->first + l->ndm - 1], (long long)l->downsamp,
-        l->maxshift, l->plan.adds_direct / l->plan.adds_planned, l->plan.backend, r->nthread,
-        (double)l->plan.bytes / 1e6);
-    if (l->plan.difference > 0)
+        l->maxshift, l->plan->adds_direct / l->plan->adds_planned, l->plan->backend, r->nthread,
+        (double)l->plan->bytes / 1e6);
+    if (l->plan->difference > 0)
         fprintf(stderr, "%s: delays differ from exact ones by %.2f samples at most\n", tool->name,
-                l->plan.difference);
+                l->plan->difference);
 }
 
 void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
@@ -30,7 +30,7 @@ void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
             cli_printable(name, sizeof name, r.input), obs->nchan, psr_obs_lowest_mhz(obs),
             psr_obs_highest_mhz(obs), obs->nbit, obs->tsamp_s, (long long)obs->nsamp);
     for (size_t k = 0; k < r.nline; k++)
-        print_line(tool, &r, &r.line[k]);
+        print_line(tool, &r, r.line[k]);
     if (r.npart)
         fprintf(
             stderr,
@@ -61,8 +61,8 @@ static void account_line(const struct cli *tool, const struct psr_pipeline_repor
 static void account_devices(const struct cli *tool, const struct psr_pipeline_line *l,
                             double search_s)
 {
-    const struct psr_dedisp_info *plan = &l->plan;
-    if (!plan->ndevice)
+    const struct psr_dedisp_info *plan = l->plan;
+    if (!plan || !plan->ndevice)
         return;
     fprintf(stderr, "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s,", tool->name,
             plan->ndevice, plan->ndevice > 1 ? "s" : "", plan->copy_in_s, plan->cornerturn_s,
@@ -94,9 +94,9 @@ void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_dec
     struct rusage used;
     psr_pipeline_describe(p, &r);
     for (size_t k = 0; k < r.nline; k++)
-        account_line(tool, &r, &r.line[k], sums, dm_decimals);
+        account_line(tool, &r, r.line[k], sums, dm_decimals);
     for (size_t k = 0; k < r.nline; k++)
-        account_devices(tool, &r.line[k], found ? found->device_s[k] : 0);
+        account_devices(tool, r.line[k], found ? found->device_s[k] : 0);
     if (r.cleaned)
         fprintf(stderr, "%s: %lld spectra clipped\n", tool->name, (long long)r.clipped);
     account_fourier(tool, psr_pipeline_result(p, "fourier"));

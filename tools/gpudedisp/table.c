@@ -119,7 +119,7 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
          0, 0},
         {"format", CLI_TEXT, &o->format, "NAME",
          "dat: PRESTO's .dat and .inf (default). tim: SIGPROC's .tim.", 0, 0},
-        {"sub", CLI_FLAG, &o->run.subbands.on, NULL,
+        {"sub", CLI_FLAG, &o->sub, NULL,
          "Write sub-bands at -subdm instead of series: ROOT_DM12.00.sub00 and so on.", 0, 0},
         {"subdm", CLI_DOUBLE, &o->subdm, "DM", "DM of -sub, pc cm^-3 (default 0).", 0, 4000},
         {"dmprec", CLI_INT, &o->run.dm_decimals, "N",
@@ -131,8 +131,7 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
          "End all series of a line where that of its highest DM ends (default: each at its own "
          "last sample).",
          0, 0},
-        {"nopad", CLI_FLAG, &o->run.series.nopad, NULL, "Do not pad the series to a good length.",
-         0, 0},
+        {"nopad", CLI_FLAG, &o->run.nopad, NULL, "Do not pad the series to a good length.", 0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
          "Write no series: only what searches find, or without them but with -v, the CRC-32 of "
          "each "
@@ -146,23 +145,23 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Single pulses", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"singlepulse", CLI_FLAG, &o->run.pulses.on, NULL,
+        {"singlepulse", CLI_FLAG, &o->singlepulse, NULL,
          "Search every series: writes ROOT_DM12.00.singlepulse for each and ROOT.cand for all.", 0,
          0},
-        {"threshold", CLI_DOUBLE, &o->run.pulses.threshold, "S",
-         "S/N threshold of events (default 6).", 1, 1e6},
-        {"maxwidth", CLI_DOUBLE, &o->run.pulses.maxwidth_s, "SEC",
+        {"threshold", CLI_DOUBLE, &o->pulses.threshold, "S", "S/N threshold of events (default 6).",
+         1, 1e6},
+        {"maxwidth", CLI_DOUBLE, &o->pulses.maxwidth_s, "SEC",
          "Widest boxcar in seconds (default: 300 samples). Beyond that, series of more samples "
          "summed are searched, too; not with -live.",
          0, 1e6},
-        {"detrend", CLI_DOUBLE, &o->run.pulses.detrend, "SAMPLES",
+        {"detrend", CLI_DOUBLE, &o->pulses.detrend, "SAMPLES",
          "Length of the baseline in samples, rounded to one of five: for boxcars up to 300 "
          "samples, "
          "405, 884, 1810, 3641 or 10944 (default 0: adapted to the noise).",
          0, 1e9},
-        {"timetol", CLI_INT, &o->run.pulses.time_tol, "N",
+        {"timetol", CLI_INT, &o->pulses.time_tol, "N",
          "Largest gap in samples between boxcars of one pulse (default 3).", 0, 1e9},
-        {"trialtol", CLI_INT, &o->run.pulses.trial_tol, "N",
+        {"trialtol", CLI_INT, &o->pulses.trial_tol, "N",
          "Largest distance in DM trials between events of one pulse (default 3).", 0, 1e9},
         {"halve", CLI_INT, &o->run.nhalve, "N",
          "Search parts of the band, too: halves, quarters .. 1/2^N of its channels, each "
@@ -171,13 +170,13 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "once, and the part "
          "it is best in (default 0: none).",
          1, PSR_PIPELINE_HALVE},
-        {"views", CLI_INT, &o->run.pulses.nview, "N",
+        {"views", CLI_INT, &o->pulses.nview, "N",
          "Write the spectra around the N best pulses to ROOT.bursts.json, for psrreport to draw "
          "(default 0).",
          0, 1000},
-        {"json", CLI_FLAG, &o->run.pulses.json, NULL,
+        {"json", CLI_FLAG, &o->pulses.json, NULL,
          "Write the pulses to ROOT.pulses.json, too, one line of JSON each.", 0, 0},
-        {"live", CLI_FLAG, &o->run.live.on, NULL,
+        {"live", CLI_FLAG, &o->live, NULL,
          "Search an endless input, with level and scatter from what was before: each pulse is told "
          "as a line "
          "of JSON to -o FILE, tcp://HOST:PORT or unix:PATH (default -, standard output) once its "

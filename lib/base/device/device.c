@@ -1,4 +1,5 @@
 /* Which kinds of accelerator there are, and what they have in common. */
+#include "base/copy_desc.h"
 #include "device_backend.h"
 #include "device_internal.h"
 
@@ -41,16 +42,20 @@ const struct psr_device_ops *psr_device_kind(int device, int *number)
     return *kind;
 }
 
-psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err)
+psr_status psr_device_describe_sized(int device, struct psr_device *out, size_t size, psr_err *err)
 {
+    struct psr_device all = {.size = sizeof all};
     int n = psr_device_count(err), number;
     if (n == 0)
         return PSR_EDEVICE;
     if (device < 0 || device >= n)
         return psr_fail(err, PSR_EDEVICE, "device %d: there are %d, numbered from 0", device, n);
     const struct psr_device_ops *kind = psr_device_kind(device, &number);
-    out->backend = kind->name;
-    return kind->describe(number, out, err);
+    all.backend = kind->name;
+    psr_status st = kind->describe(number, &all, err);
+    if (!st)
+        psr_give_desc(out, size, &all, sizeof all);
+    return st;
 }
 
 const struct psr_device_ops *psr_device_find_kind(const char *name)

@@ -129,6 +129,7 @@ PSR_MUST_CHECK psr_status psr_accelsearch_execute(psr_accelsearch *p,
 
 /* Properties of the plan. */
 struct psr_accelsearch_info {
+    size_t size; /* sizeof the struct */
     const char *backend;
     int zmax, wmax; /* rounded */
     double rlo, rhi;
@@ -137,7 +138,10 @@ struct psr_accelsearch_info {
     int64_t bytes;
 };
 
-void psr_accelsearch_describe(const psr_accelsearch *p, struct psr_accelsearch_info *info);
+void psr_accelsearch_describe_sized(const psr_accelsearch *p, struct psr_accelsearch_info *info,
+                                    size_t size);
+#define psr_accelsearch_describe(p, info)                                                          \
+    psr_accelsearch_describe_sized((p), (info), sizeof *(info))
 
 /* Frees the plan; NULL is allowed. */
 void psr_accelsearch_destroy(psr_accelsearch *p);

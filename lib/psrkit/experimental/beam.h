@@ -56,11 +56,13 @@ struct psr_beam_desc {
 
 /* Properties of the plan, for reports and tests. */
 struct psr_beam_info {
+    size_t size; /* sizeof the struct */
     const char
         *backend;  /* static storage; to be passed to psr_beam_free and psr_beam_free_device */
     int64_t bytes; /* allocated by the plan */
 };
-void psr_beam_describe(const psr_beam *p, struct psr_beam_info *info);
+void psr_beam_describe_sized(const psr_beam *p, struct psr_beam_info *info, size_t size);
+#define psr_beam_describe(p, info) psr_beam_describe_sized((p), (info), sizeof *(info))
 
 PSR_API_END
 #endif

@@ -84,6 +84,7 @@ void psr_beamformer_destroy(psr_beamformer *p);
 
 /* State and statistics of a beamformer. */
 struct psr_beamformer_report {
+    size_t size;       /* sizeof the struct */
     const char *input; /* name of the first file */
     size_t nfreq;
     const double *freq_mhz; /* [nfreq] */
@@ -93,7 +94,7 @@ struct psr_beamformer_report {
     size_t sample_bytes;
     size_t nbeam;
     size_t shortest, longest; /* samples per sum */
-    struct psr_beam_info plan;
+    const struct psr_beam_info *plan;
     int nthread;
     size_t block;        /* largest number of samples per block */
     size_t kept;         /* rows of each beam used to measure the scales */
@@ -101,7 +102,10 @@ struct psr_beamformer_report {
     /* Time spent; read_s and write_s count only time waiting for reads and writes. */
     double start_s, read_s, beam_s, write_s, end_s;
 };
-void psr_beamformer_describe(const psr_beamformer *p, struct psr_beamformer_report *report);
+void psr_beamformer_describe_sized(const psr_beamformer *p, struct psr_beamformer_report *report,
+                                   size_t size);
+#define psr_beamformer_describe(p, report)                                                         \
+    psr_beamformer_describe_sized((p), (report), sizeof *(report))
 
 PSR_API_END
 

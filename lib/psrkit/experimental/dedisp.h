@@ -129,6 +129,7 @@ void psr_dedisp_reset(psr_dedisp *p);
 
 /* Properties of the plan, for reports and tests. */
 struct psr_dedisp_info {
+    size_t size;         /* sizeof the struct */
     const char *backend; /* static storage */
     double adds_direct;  /* additions per output sample of all trials: one per kept channel and
                             trial */
@@ -142,7 +143,8 @@ struct psr_dedisp_info {
                           others */
 };
 /* Waits until running work is complete. */
-void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info);
+void psr_dedisp_describe_sized(const psr_dedisp *p, struct psr_dedisp_info *info, size_t size);
+#define psr_dedisp_describe(p, info) psr_dedisp_describe_sized((p), (info), sizeof *(info))
 
 /* Frees the plan; NULL is allowed. */
 void psr_dedisp_destroy(psr_dedisp *p);

@@ -100,6 +100,7 @@ void psr_filterbank_destroy(psr_filterbank *p);
 
 /* State and statistics. */
 struct psr_filterbank_report {
+    size_t size;                /* sizeof the struct */
     const char *input, *format; /* name of the first file; "VDIF" "DADA" "GUPPI" */
     size_t nchan_in, npol_in;
     bool real;
@@ -121,7 +122,10 @@ struct psr_filterbank_report {
     int64_t ntimed;
     double latency_s, worst_s, block_s, hold_s;
 };
-void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_report *report);
+void psr_filterbank_describe_sized(const psr_filterbank *p, struct psr_filterbank_report *report,
+                                   size_t size);
+#define psr_filterbank_describe(p, report)                                                         \
+    psr_filterbank_describe_sized((p), (report), sizeof *(report))
 
 PSR_API_END
 #endif

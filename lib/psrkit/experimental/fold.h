@@ -440,6 +440,7 @@ PSR_MUST_CHECK psr_status psr_folder_create(psr_folder **out, const struct psr_f
 PSR_MUST_CHECK psr_status psr_folder_run(psr_folder *f, psr_err *err);
 
 struct psr_folder_report {
+    size_t size;               /* sizeof the struct */
     const struct psr_obs *obs; /* of the input */
     size_t nsub, npart, part_blocks, block;
     int64_t nsamp;   /* spectra or samples to read in a pass */
@@ -452,7 +453,8 @@ struct psr_folder_report {
     double result_s;       /* searching, and the caller's take() and then() */
 };
 
-void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report);
+void psr_folder_describe_sized(const psr_folder *f, struct psr_folder_report *report, size_t size);
+#define psr_folder_describe(f, report) psr_folder_describe_sized((f), (report), sizeof *(report))
 
 /* Frees the folder; NULL is allowed. */
 void psr_folder_destroy(psr_folder *f);

@@ -144,11 +144,13 @@ PSR_MUST_CHECK psr_status psr_pulscan_amplitudes(psr_pulscan *p, size_t s, int64
                                                  float *x, psr_err *err);
 
 struct psr_pulscan_info {
+    size_t size;                         /* sizeof the struct */
     const char *backend;                 /* static storage */
     size_t normblock, block, nz, nblock; /* block, nblock: for rblock and compat */
     int64_t bytes;                       /* allocated by the plan */
 };
-void psr_pulscan_describe(const psr_pulscan *p, struct psr_pulscan_info *info);
+void psr_pulscan_describe_sized(const psr_pulscan *p, struct psr_pulscan_info *info, size_t size);
+#define psr_pulscan_describe(p, info) psr_pulscan_describe_sized((p), (info), sizeof *(info))
 
 /* Frees the plan; NULL is allowed. */
 void psr_pulscan_destroy(psr_pulscan *p);

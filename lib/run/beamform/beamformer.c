@@ -62,9 +62,10 @@ void psr_beamformer_destroy(psr_beamformer *p)
     free(p);
 }
 
-void psr_beamformer_describe(const psr_beamformer *p, struct psr_beamformer_report *report)
+void psr_beamformer_describe_sized(const psr_beamformer *p, struct psr_beamformer_report *report,
+                                   size_t size)
 {
-    *report = (struct psr_beamformer_report){
+    const struct psr_beamformer_report all = {
         .input = p->input.name,
         .nfreq = p->input.nfreq,
         .freq_mhz = p->input.freq_mhz,
@@ -77,7 +78,7 @@ void psr_beamformer_describe(const psr_beamformer *p, struct psr_beamformer_repo
         .nbeam = p->directions.nbeam,
         .shortest = p->sums.tds,
         .longest = p->sums.longest,
-        .plan = p->plan_info,
+        .plan = &p->plan_info,
         .nthread = p->nthread,
         .block = p->block,
         .kept = p->scales.kept_n,
@@ -89,4 +90,5 @@ void psr_beamformer_describe(const psr_beamformer *p, struct psr_beamformer_repo
         .write_s = p->write_s,
         .end_s = p->end_s,
     };
+    psr_give_desc(report, size, &all, sizeof all);
 }

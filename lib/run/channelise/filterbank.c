@@ -279,14 +279,15 @@ psr_status psr_filterbank_finish(psr_filterbank *p, psr_err *err)
     return psr_outfile_commit(file, err);
 }
 
-void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_report *report)
+void psr_filterbank_describe_sized(const psr_filterbank *p, struct psr_filterbank_report *report,
+                                   size_t size)
 {
     const struct psr_baseband_header *h = p->header;
     const size_t sample = h->nchan * h->npol * (h->real ? 1 : 2);
     const struct psr_filterbank_latency *l = &p->in.latency;
     struct psr_baseband_count count;
     psr_baseband_describe(p->in.reader, &count);
-    *report = (struct psr_filterbank_report){
+    const struct psr_filterbank_report all = {
         .input = psr_path_called(p->d.path[0]),
         .format = h->format,
         .nchan_in = h->nchan,
@@ -316,4 +317,5 @@ void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_repo
         .worst_s = l->worst_s,
         .block_s = (double)(p->in.block + p->shape.segment) / h->rate_hz,
         .hold_s = (double)psr_baseband_hold(p->in.reader) / h->rate_hz};
+    psr_give_desc(report, size, &all, sizeof all);
 }

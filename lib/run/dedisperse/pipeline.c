@@ -20,7 +20,6 @@ void psr_pipeline_set_defaults(struct psr_pipeline_desc *desc, size_t size)
         .downsamp = 1,
         .dmconst = PSR_DMCONST_PRESTO,
         .dm_decimals = 2,
-        .pulses = {.threshold = 6, .time_tol = 3, .trial_tol = 3},
         .device = "auto",
         .program = "psrkit",
     };
@@ -39,7 +38,7 @@ psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_des
     psr_pipeline *p = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "a pipeline", sizeof *p);
-    psr_status st = psr_pipeline_take_desc(&p->d, desc, err);
+    psr_status st = psr_pipeline_take_desc(&p->d, &p->searches, desc, err);
     if (!st)
         st = psr_pipeline_runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err)
                                            : psr_pipeline_prepare(p, err);
@@ -55,7 +54,7 @@ psr_status psr_pipeline_fail_run(const struct psr_pipeline *p, psr_status st, ps
     if (st != PSR_EDEVICE || !p->nread || !err)
         return st;
     const psr_err lost = *err;
-    bool piped = p->d.series.on && !strcmp(p->d.root, "-");
+    bool piped = psr_pipeline_has_series(&p->d) && !strcmp(p->d.root, "-");
     return psr_fail(err, PSR_EDEVICE, "%.300s: after %lld spectra of %.100s; %s", lost.msg,
                     (long long)p->nread, p->input.name,
                     piped ? "what went to standard output is not whole" : "no file was written");

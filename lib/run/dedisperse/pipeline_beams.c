@@ -14,7 +14,7 @@ static psr_status open_beam(psr_pipeline **out, const struct psr_pipeline_desc *
     *out = p;
     if (!p)
         return psr_fail_nomem(err, "a pipeline", sizeof *p);
-    psr_status st = psr_pipeline_take_desc(&p->d, desc, err);
+    psr_status st = psr_pipeline_take_desc(&p->d, &p->searches, desc, err);
     if (!st)
         st = psr_pipeline_runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err)
                                            : psr_pipeline_prepare_input(p, err);

@@ -3,6 +3,7 @@
 
 #include "base/copy_desc.h"
 #include "base/memory.h"
+#include "run/dedisperse/consumers/sinks.h"
 #include <string.h>
 
 struct conflict {
@@ -25,11 +26,11 @@ static psr_status check_presto(const struct psr_pipeline_desc *d, psr_err *err)
     const struct conflict field[] = {
         {"algo", d->algo != PSR_DEDISP_DIRECT},
         {"dms", d->dms != NULL},
-        {"series.tim", d->series.tim},
-        {"series.nopad", d->series.nopad},
-        {"pulses", d->pulses.on},
-        {"fourier", d->fourier.on},
-        {"checksums", d->checksums.on},
+        {".tim files", d->files == PSR_FILES_TIM},
+        {"nopad", d->nopad},
+        {"pulses", d->pulses != NULL},
+        {"fourier", d->fourier != NULL},
+        {"checksums", d->checksums},
         {"tol", d->tol != 0},
     };
     return d->presto ? fail_conflict("prepsubband has no", field, sizeof field / sizeof *field, err)
@@ -39,25 +40,26 @@ static psr_status check_presto(const struct psr_pipeline_desc *d, psr_err *err)
 static psr_status check_subbands(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct conflict field[] = {
-        {"plan", d->plan != NULL},      {"dms", d->dms != NULL},          {"series", d->series.on},
-        {"checksums", d->checksums.on}, {"pulses", d->pulses.on},         {"sink", d->nsink > 0},
-        {"fourier", d->fourier.on},     {"more than one DM", d->ndm > 1},
+        {"plan", d->plan != NULL},        {"dms", d->dms != NULL}, {"checksums", d->checksums},
+        {"pulses", d->pulses != NULL},    {"sink", d->nsink > 0},  {"fourier", d->fourier != NULL},
+        {"more than one DM", d->ndm > 1},
     };
-    return d->subbands.on ? fail_conflict("sub-bands are made at one DM: there is no", field,
-                                          sizeof field / sizeof *field, err)
-                          : PSR_OK;
+    return d->files == PSR_FILES_SUBBANDS
+               ? fail_conflict("sub-bands are made at one DM: there is no", field,
+                               sizeof field / sizeof *field, err)
+               : PSR_OK;
 }
 
 static psr_status check_resume(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct conflict field[] = {
         {"presto", d->presto},
-        {"series.tim", d->series.tim},
-        {"no series", !d->series.on},
-        {"pulses", d->pulses.on},
-        {"fourier", d->fourier.on},
-        {"checksums", d->checksums.on},
-        {"subbands", d->subbands.on},
+        {".tim files", d->files == PSR_FILES_TIM},
+        {"no series", !psr_pipeline_has_series(d)},
+        {"pulses", d->pulses != NULL},
+        {"fourier", d->fourier != NULL},
+        {"checksums", d->checksums},
+        {"subbands", d->files == PSR_FILES_SUBBANDS},
         {"sink", d->nsink > 0},
         {"the caller's spectra", d->npath == 0},
         {"root -", d->root && !strcmp(d->root, "-")},
@@ -75,7 +77,7 @@ static psr_status check_auto(const struct psr_pipeline_desc *d, psr_err *err)
     const struct conflict field[] = {
         {"mask", d->mask != NULL},
         {"presto", d->presto},
-        {"subbands", d->subbands.on},
+        {"subbands", d->files == PSR_FILES_SUBBANDS},
     };
     return d->clean_auto ? fail_conflict("clean_auto finds what a mask would tell: not with", field,
                                          sizeof field / sizeof *field, err)
@@ -85,14 +87,20 @@ static psr_status check_auto(const struct psr_pipeline_desc *d, psr_err *err)
 static psr_status check_live(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct conflict field[] = {
-        {"series", d->series.on}, {"subbands", d->subbands.on}, {"checksums", d->checksums.on},
-        {"pulses", d->pulses.on}, {"fourier", d->fourier.on},   {"resume", d->resume},
-        {"presto", d->presto},    {"sink", d->nsink > 0},       {"barycentring", !d->nobary},
+        {"series", psr_pipeline_has_series(d)},
+        {"subbands", d->files == PSR_FILES_SUBBANDS},
+        {"checksums", d->checksums},
+        {"pulses", d->pulses != NULL},
+        {"fourier", d->fourier != NULL},
+        {"resume", d->resume},
+        {"presto", d->presto},
+        {"sink", d->nsink > 0},
+        {"barycentring", !d->nobary},
     };
     if (!(d->block_s >= 0 && d->block_s <= 1e6))
         return psr_fail_field(err, PSR_EINVAL, "block_s",
                               "pipeline: block_s = %g, must be 0 to 1e6", d->block_s);
-    if (!d->live.on && (d->dump || d->ring_s != 0 || d->drop_s != 0))
+    if (!d->live && (d->dump || d->ring_s != 0 || d->drop_s != 0))
         return psr_fail_field(err, PSR_EINVAL, "dump",
                               "pipeline: ring_s, dump and drop_s need a live search");
     if (!(d->drop_s >= 0 && d->drop_s <= 1e6))
@@ -102,11 +110,13 @@ static psr_status check_live(const struct psr_pipeline_desc *d, psr_err *err)
         return psr_fail_field(err, PSR_EINVAL, "ring_s",
                               "pipeline: ring_s = %g, must be above 0 with dump, and 0 without",
                               d->ring_s);
-    if (d->live.on && !d->live.burst)
+    if (d->live && !d->live->search)
+        return psr_fail_field(err, PSR_EINVAL, "live.search", "pipeline: live.search is missing");
+    if (d->live && !d->live->burst)
         return psr_fail_field(err, PSR_EINVAL, "live.burst", "pipeline: nobody takes the pulses");
-    return d->live.on ? fail_conflict("an endless input is searched live, without", field,
-                                      sizeof field / sizeof *field, err)
-                      : PSR_OK;
+    return d->live ? fail_conflict("an endless input is searched live, without", field,
+                                   sizeof field / sizeof *field, err)
+                   : PSR_OK;
 }
 
 static psr_status check_scrunch(const struct psr_pipeline_desc *d, psr_err *err)
@@ -114,7 +124,7 @@ static psr_status check_scrunch(const struct psr_pipeline_desc *d, psr_err *err)
     const struct conflict field[] = {
         {"plan", d->plan != NULL},
         {"presto", d->presto},
-        {"subbands", d->subbands.on},
+        {"subbands", d->files == PSR_FILES_SUBBANDS},
     };
     if (!(d->scrunch == 0 || (d->scrunch >= 0.1 && d->scrunch <= 100)))
         return psr_fail_field(err, PSR_EINVAL, "scrunch",
@@ -126,7 +136,7 @@ static psr_status check_scrunch(const struct psr_pipeline_desc *d, psr_err *err)
 
 static psr_status check_parts(const struct psr_pipeline_desc *d, psr_err *err)
 {
-    if (d->nhalve && !d->pulses.on)
+    if (d->nhalve && !d->pulses)
         return psr_fail_field(err, PSR_EINVAL, "nhalve",
                               "pipeline: parts of the band are searched for single pulses: nhalve "
                               "needs pulses");
@@ -166,7 +176,7 @@ static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
 
 static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
 {
-    bool files = d->series.on || d->subbands.on || d->pulses.on || d->fourier.on;
+    bool files = d->files || d->pulses || d->fourier;
     bool piped = d->root && !strcmp(d->root, "-");
     if (d->npath == 0 && !d->obs)
         return psr_fail_field(err, PSR_EINVAL, "npath",
@@ -174,14 +184,14 @@ static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
     if (files && !d->root)
         return psr_fail_field(err, PSR_EINVAL, "root",
                               "pipeline: root is missing, and there are files to write");
-    if (piped && (d->subbands.on || (d->series.on && d->pulses.on)))
+    if (piped && (d->files == PSR_FILES_SUBBANDS || (d->files && d->pulses)))
         return psr_fail_field(
-            err, PSR_EINVAL, "subbands.on",
+            err, PSR_EINVAL, "files",
             "pipeline: standard output takes one series or the pulses, nothing else");
-    if (piped && d->fourier.on)
-        return psr_fail_field(err, PSR_EINVAL, "fourier.on",
+    if (piped && d->fourier)
+        return psr_fail_field(err, PSR_EINVAL, "fourier",
                               "pipeline: lists of a Fourier search are files, but root is -");
-    if (d->fourier.on && !d->fourier.search)
+    if (d->fourier && !d->fourier->search)
         return psr_fail_field(err, PSR_EINVAL, "fourier.search",
                               "pipeline: fourier.search is missing");
     for (size_t k = 0; k < d->nsink; k++) {
@@ -193,13 +203,35 @@ static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
     return PSR_OK;
 }
 
+/* Points *of to its copy in to, if it is given. */
+#define TAKE(of, to, name, err)                                                                    \
+    if (*(of) && !st) {                                                                            \
+        st = psr_copy_desc((to), sizeof *(to), *(of), name, err);                                  \
+        *(of) = (to);                                                                              \
+    }
+
+static psr_status take_searches(struct psr_pipeline_desc *d, struct psr_pipeline_searches *to,
+                                psr_err *err)
+{
+    psr_status st = PSR_OK;
+    TAKE(&d->pulses, &to->pulses, "single pulses", err)
+    TAKE(&d->fourier, &to->fourier, "Fourier search", err)
+    TAKE(&d->live, &to->live, "live search", err)
+    if (d->live)
+        TAKE(&to->live.search, &to->live_pulses, "live search", err)
+    return st;
+}
+
 psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
+                                  struct psr_pipeline_searches *searches,
                                   const struct psr_pipeline_desc *from, psr_err *err)
 {
     static psr_status (*const check[])(const struct psr_pipeline_desc *d, psr_err *err) = {
         check_numbers, check_ends, check_presto,  check_subbands, check_resume,
         check_auto,    check_live, check_scrunch, check_parts};
     psr_status st = psr_copy_desc(to, sizeof *to, from, "pipeline", err);
+    if (!st)
+        st = take_searches(to, searches, err);
     for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
         st = check[k](to, err);
     if (!st && to->nshare > 1)

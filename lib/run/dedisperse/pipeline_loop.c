@@ -8,7 +8,7 @@
 
 static psr_status check_stop(const struct psr_pipeline *p, psr_err *err)
 {
-    if (!p->d.should_stop || p->d.live.on || !p->d.should_stop(p->d.ctx))
+    if (!p->d.should_stop || p->d.live || !p->d.should_stop(p->d.ctx))
         return PSR_OK;
     return psr_fail(err, PSR_ESTOPPED, "%s: stopped after %lld spectra", p->input.name,
                     (long long)p->nread);
@@ -122,7 +122,7 @@ static psr_status run_tail(struct psr_pipeline *p, struct psr_block *block, psr_
 /* An endless input ends when the caller says so. */
 static bool ends_live(const struct psr_pipeline *p)
 {
-    return p->d.live.on && p->d.should_stop && p->d.should_stop(p->d.ctx);
+    return p->d.live && p->d.should_stop && p->d.should_stop(p->d.ctx);
 }
 
 psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err)
@@ -189,7 +189,7 @@ static psr_status end_line(const struct psr_pipeline *p, size_t line, struct psr
         .has_padding = presto,
         .padding = (float)psr_stage_barycentre_mean(p->barycentre),
     };
-    return p->d.live.on ? PSR_OK : psr_lines_check_length(p->lines, line, p->nread, err);
+    return p->d.live ? PSR_OK : psr_lines_check_length(p->lines, line, p->nread, err);
 }
 
 /* Writes what was removed beside the series or events. */

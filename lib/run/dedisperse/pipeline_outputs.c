@@ -13,7 +13,7 @@
 
 static bool has_files(const struct psr_pipeline *p)
 {
-    return p->d.series.on || p->d.subbands.on || p->d.pulses.on || p->d.fourier.on;
+    return p->d.files || p->d.pulses || p->d.fourier;
 }
 
 static psr_status check_name(void *ctx, const char *name, psr_err *err)
@@ -26,8 +26,9 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
 {
     char *stats = d->mask ? psr_path_beside(d->mask, ".stats") : NULL;
     char *inf = d->npath ? psr_subbands_inf(d->path[0]) : NULL;
-    const char *const beside[] = {
-        d->mask, stats, d->dms, d->plan, d->ignorechan, d->fourier.zaplist, inf};
+    const char *const beside[] = {d->mask, stats,         d->dms,
+                                  d->plan, d->ignorechan, d->fourier ? d->fourier->zaplist : NULL,
+                                  inf};
     psr_status st = PSR_OK;
     for (size_t k = 0; k < d->npath && !st; k++)
         st = psr_overwrite_check_input(c, d->path[k], err);
@@ -43,7 +44,7 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
 /* Checked first, as the message says more than that a name is taken. */
 static psr_status check_trials(const struct psr_pipeline *p, psr_err *err)
 {
-    const bool has_inf = p->d.series.on && !p->d.series.tim;
+    const bool has_inf = p->d.files == PSR_FILES_DAT;
     return psr_series_check(
         &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
                                   .root = p->d.root,
@@ -85,9 +86,9 @@ psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
                                                    .dm_decimals = (int)d->dm_decimals,
                                                    .ndm = p->trials.ndm,
                                                    .dm = p->trials.dm});
-    claim.common = d->pulses.on || d->clean_auto;
+    claim.common = d->pulses || d->clean_auto;
     claim.notes = d->notes;
-    if (d->subbands.on)
+    if (d->files == PSR_FILES_SUBBANDS)
         claim.kind = "sub";
     return p->group || !has_files(p) ? PSR_OK : psr_output_group_create(&p->group, &claim, err);
 }
@@ -121,8 +122,9 @@ psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err)
         const struct psr_line *l = &t->line[k];
         line[k] = (struct psr_sink_line){
             .first = l->first,
-            .nseries =
-                d->subbands.on ? psr_line_count_subbands(l, in->obs, in->inf != NULL) : l->ndm,
+            .nseries = d->files == PSR_FILES_SUBBANDS
+                           ? psr_line_count_subbands(l, in->obs, in->inf != NULL)
+                           : l->ndm,
             .downsamp = l->downsamp,
             .tsamp_s = in->obs->tsamp_s * (double)l->downsamp,
             .note = *l->note ? l->note : NULL,

@@ -11,25 +11,25 @@
 
 const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline *p)
 {
-    return p->d.presto        ? &psr_dedispersion_presto
-           : p->d.subbands.on ? &psr_dedispersion_subbands
-           : p->shared        ? &psr_dedispersion_beams
-                              : &psr_dedispersion_direct;
+    return p->d.presto                        ? &psr_dedispersion_presto
+           : p->d.files == PSR_FILES_SUBBANDS ? &psr_dedispersion_subbands
+           : p->shared                        ? &psr_dedispersion_beams
+                                              : &psr_dedispersion_direct;
 }
 
 bool psr_pipeline_is_late(const struct psr_pipeline *p)
 {
     const struct psr_pipeline_desc *d = &p->d;
     const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(p);
-    return d->live.on && d->algo != PSR_DEDISP_SUBBAND && ops->backend &&
+    return d->live && d->algo != PSR_DEDISP_SUBBAND && ops->backend &&
            !strcmp(ops->backend(d->device), "cpu");
 }
 
 double psr_pipeline_wait_s(const struct psr_pipeline *p)
 {
     double most_s = 0;
-    for (size_t k = 0; k < p->trials.nline; k++)
-        most_s = fmax(most_s, psr_pulse_wait_s(&p->d.live.search, p->line[k].tsamp_s));
+    for (size_t k = 0; p->d.live && k < p->trials.nline; k++)
+        most_s = fmax(most_s, psr_pulse_wait_s(p->d.live->search, p->line[k].tsamp_s));
     return most_s;
 }
 
@@ -38,7 +38,7 @@ static size_t choose_block(const struct psr_pipeline *p)
 {
     const double tsamp_s = p->input.obs->tsamp_s, wait_s = psr_pipeline_wait_s(p);
     double block_s = p->d.block_s;
-    if (!p->d.live.on)
+    if (!p->d.live)
         return (size_t)(block_s / tsamp_s);
     double sum_s = 0;
     for (size_t k = 0; k < p->trials.nline; k++)
@@ -63,7 +63,7 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .smear = d->smear,
         .tol = (int)d->tol,
         .late = psr_pipeline_is_late(p),
-        .any_length = !d->series.on && !d->fourier.on && !d->sametail,
+        .any_length = !psr_pipeline_has_series(d) && !d->fourier && !d->sametail,
         .device = d->device,
         .ncpus = d->ncpus,
         .mem_bytes = d->mem_bytes,
@@ -77,12 +77,12 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .clean = psr_stage_clean_plan(p->clean),
         .clean_block = psr_stage_clean_block(p->clean),
         .clean_bytes = psr_stage_clean_bytes(p->clean),
-        .equalise = d->clean_auto && (d->pulses.on || d->live.on),
+        .equalise = d->clean_auto && (d->pulses || d->live),
         .mask = psr_stage_clean_mask(p->clean),
         .clip_sigma = d->noclip ? 0 : d->clip_sigma,
         .zerodm = d->zerodm,
         .invert = d->invert,
-        .subbands = d->subbands.on,
+        .subbands = d->files == PSR_FILES_SUBBANDS,
     };
 }
 
@@ -116,15 +116,15 @@ static psr_status describe_making(const struct psr_pipeline *p, size_t line,
         ops->maxshift && d->sametail ? ops->maxshift(&desc, line, &maxshift, err) : PSR_OK;
     *how = (struct psr_provenance_line){
         .algo = "direct",
-        .kind = two_steps                    ? "subband"
-                : d->algo == PSR_DEDISP_TREE ? "tree"
-                : d->subbands.on             ? "sub"
-                                             : "direct",
-        .by_nsub = two_steps || d->subbands.on,
+        .kind = two_steps                        ? "subband"
+                : d->algo == PSR_DEDISP_TREE     ? "tree"
+                : d->files == PSR_FILES_SUBBANDS ? "sub"
+                                                 : "direct",
+        .by_nsub = two_steps || d->files == PSR_FILES_SUBBANDS,
         .independent = is_independent(p, l),
         .maxshift = maxshift,
     };
-    if (d->subbands.on)
+    if (d->files == PSR_FILES_SUBBANDS)
         strcpy(how->algo, "sub-bands");
     else if (two_steps)
         snprintf(how->algo, sizeof how->algo, "subband %lld", (long long)l->nsub);
@@ -167,7 +167,7 @@ psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err)
         {&d->smear, sizeof d->smear},
         {&d->nobary, sizeof d->nobary},
         {&d->numout, sizeof d->numout},
-        {&d->series.nopad, sizeof d->series.nopad},
+        {&d->nopad, sizeof d->nopad},
         {&d->sametail, sizeof d->sametail},
         {&d->dmconst, sizeof d->dmconst},
         {psr_stage_clean_keep(p->clean), p->input.obs->nchan},

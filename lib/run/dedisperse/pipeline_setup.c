@@ -53,7 +53,7 @@ static struct psr_source_desc describe_source(const struct psr_pipeline *p)
         .skip = d->offset,
         .nthread = p->nthread < READERS ? p->nthread : READERS,
         .notes = d->notes,
-        .should_stop = d->live.on ? d->should_stop : NULL,
+        .should_stop = d->live ? d->should_stop : NULL,
         .stop_ctx = d->ctx,
         .drop_s = d->drop_s,
         .pols = d->pols,
@@ -93,13 +93,13 @@ static void note_ignored_options(const struct psr_pipeline *p)
     const struct psr_pipeline_desc *d = &p->d;
     bool opened = p->input.obs, from_subbands = p->input.inf;
     if (psr_trials_have_nsub(&p->trials) && d->algo != PSR_DEDISP_SUBBAND && !d->presto &&
-        !d->subbands.on)
+        d->files != PSR_FILES_SUBBANDS)
         psr_note(&d->notes, "-nsub is not needed: direct is exact (-algo subband honours it)");
     if (d->runavg && opened && !from_subbands)
         psr_note(&d->notes, "-runavg is for files of sub-bands only: ignored");
     if (d->ignorechan && d->presto && from_subbands)
         psr_note(&d->notes, "-ignorechan is not for files of sub-bands, says prepsubband: ignored");
-    if (d->subbands.on && !d->nobary)
+    if (d->files == PSR_FILES_SUBBANDS && !d->nobary)
         psr_note(&d->notes, "sub-bands are not barycentred: their times stay topocentric");
 }
 
@@ -132,10 +132,10 @@ static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
                                       .mask = d->mask,
                                       .clip_sigma = d->noclip ? 0 : d->clip_sigma,
                                       .zerodm = d->zerodm,
-                                      .floats = d->subbands.on,
+                                      .floats = d->files == PSR_FILES_SUBBANDS,
                                       .automatic = d->clean_auto,
                                       .weights = d->clean_weights,
-                                      .endless = d->live.on,
+                                      .endless = d->live != NULL,
                                       .backend = backend,
                                       .device = device,
                                       .presto = d->presto,
@@ -152,19 +152,20 @@ static psr_status create_barycentre(struct psr_pipeline *p, psr_err *err)
     struct psr_presto_view view;
     if (d->presto)
         psr_presto_view_make(&view, p->input.obs, d->invert);
-    return psr_stage_barycentre_create(&p->barycentre,
-                                       &(struct psr_stage_barycentre_desc){
-                                           .input = p->input.name,
-                                           .obs = d->presto ? &view.obs : p->input.obs,
-                                           .off = d->nobary || d->subbands.on,
-                                           .position = d->subbands.on ? NULL : d->position,
-                                           .site = d->site,
-                                           .ephem = d->ephem,
-                                           .dmconst = d->dmconst,
-                                           .presto = d->presto,
-                                           .notes = d->notes,
-                                       },
-                                       err);
+    return psr_stage_barycentre_create(
+        &p->barycentre,
+        &(struct psr_stage_barycentre_desc){
+            .input = p->input.name,
+            .obs = d->presto ? &view.obs : p->input.obs,
+            .off = d->nobary || d->files == PSR_FILES_SUBBANDS,
+            .position = d->files == PSR_FILES_SUBBANDS ? NULL : d->position,
+            .site = d->site,
+            .ephem = d->ephem,
+            .dmconst = d->dmconst,
+            .presto = d->presto,
+            .notes = d->notes,
+        },
+        err);
 }
 
 static psr_status create_lines(struct psr_pipeline *p, psr_err *err)
@@ -224,7 +225,7 @@ static psr_status check_wait(const struct psr_pipeline *p, psr_err *err)
     double block_s = 0;
     for (size_t k = 0; k < p->trials.nline; k++)
         block_s = fmax(block_s, (double)p->line[k].block * p->line[k].tsamp_s);
-    if (!p->d.live.on || !(p->d.block_s > 0) || block_s + wait_s <= p->d.block_s)
+    if (!p->d.live || !(p->d.block_s > 0) || block_s + wait_s <= p->d.block_s)
         return PSR_OK;
     return psr_fail_field(
         err, PSR_EINVAL, "block_s",
@@ -249,7 +250,7 @@ static psr_status create_buffers(struct psr_pipeline *p, psr_err *err)
                 .row_bytes = p->input.row_bytes,
                 .nsamp = nsamp,
                 .for_device = psr_lines_on_devices(p->lines),
-                .gaps = p->d.live.on ? LIVE_GAPS * psr_stage_clean_block(p->clean) + nsamp : 0,
+                .gaps = p->d.live ? LIVE_GAPS * psr_stage_clean_block(p->clean) + nsamp : 0,
             },
             err);
     return st;
@@ -270,7 +271,7 @@ static psr_status create_reread(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_reread_desc d = {
         .source = describe_source(p), .skip = p->input.skip, .clean = p->clean};
-    psr_status st = p->d.pulses.on ? psr_reread_create(&p->reread, &d, err) : PSR_OK;
+    psr_status st = p->d.pulses ? psr_reread_create(&p->reread, &d, err) : PSR_OK;
     p->stream.reread = p->reread ? reread : NULL;
     p->stream.reread_ctx = p->reread;
     p->stream.clips = clips;
@@ -326,7 +327,7 @@ static psr_status skip_completed(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
     psr_status st = PSR_OK;
-    if (!d->presto && (d->series.on || d->subbands.on || d->fourier.on))
+    if (!d->presto && (d->files || d->fourier))
         st = psr_pipeline_mark_series(p, err);
     if (!st)
         st = psr_pipeline_list_epochs(p, err);
@@ -344,8 +345,8 @@ static psr_status add_parts(struct psr_pipeline *p, psr_err *err)
     psr_status st = PSR_OK;
     if (p->d.nhalve)
         st = psr_trials_add_parts(&p->trials, obs, keep, p->d.dmconst, (size_t)p->d.nhalve, err);
-    if (!st && p->d.pulses.on && !p->d.presto)
-        st = psr_trials_add_wide(&p->trials, obs, keep, p->d.dmconst, p->d.pulses.maxwidth_s,
+    if (!st && p->d.pulses && !p->d.presto)
+        st = psr_trials_add_wide(&p->trials, obs, keep, p->d.dmconst, p->d.pulses->maxwidth_s,
                                  PSR_PIPELINE_DOWNSAMP, err);
     if (!st && !p->trials.npart)
         return PSR_OK;
@@ -434,4 +435,5 @@ void psr_pipeline_release(struct psr_pipeline *p)
     free(p->epoch);
     free(p->shift);
     free(p->reported);
+    free(p->report_line);
 }

@@ -5,6 +5,7 @@
 #ifndef PSR_RUN_DEDISPERSE_PIPELINE_STATE_H
 #define PSR_RUN_DEDISPERSE_PIPELINE_STATE_H
 
+#include "pipeline_check.h"
 #include "run/common/input.h"
 #include "run/common/provenance.h"
 #include "run/common/read_ahead.h"
@@ -19,8 +20,15 @@
 
 #include <psrkit/pipeline.h>
 
+/* A line of a report. */
+struct psr_reported_line {
+    struct psr_pipeline_line line;
+    struct psr_dedisp_info plan;
+};
+
 struct psr_pipeline {
     struct psr_pipeline_desc d;
+    struct psr_pipeline_searches searches; /* that d points to */
     int nthread;
     struct psr_trial_list trials;
     struct psr_input_file input;
@@ -43,7 +51,9 @@ struct psr_pipeline {
     int64_t nread; /* spectra so far */
     double start_s, ready_s;
     double read_s, clean_s, dedisperse_s, commit_s;
-    struct psr_pipeline_line *reported; /* [nline] */
+    struct psr_reported_line *reported; /* [nline]; report_line points to them */
+    const struct psr_pipeline_line **report_line;
+    struct psr_dump_counts dumps;
 };
 
 /* --- setup: all parts can be released whatever the status --------------------------------------

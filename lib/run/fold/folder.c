@@ -411,22 +411,23 @@ psr_status psr_folder_create(psr_folder **out, const struct psr_folder_desc *des
 
 /* --- report --------------------------------------------------------------------------------- */
 
-void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report)
+void psr_folder_describe_sized(const psr_folder *f, struct psr_folder_report *report, size_t size)
 {
-    *report = (struct psr_folder_report){.obs = &f->in.obs,
-                                         .nsub = f->frame.nsub,
-                                         .npart = f->frame.npart,
-                                         .part_blocks = f->part_blocks,
-                                         .block = f->in.block,
-                                         .nsamp = f->in.nsamp - f->in.skip,
-                                         .npass = f->npass,
-                                         .nskipped = f->nskipped,
-                                         .barycentred = f->bary.on,
-                                         .voverc = f->bary.voverc,
-                                         .clipped = f->clipped,
-                                         .read_s = f->read_s,
-                                         .fold_s = f->fold_s,
-                                         .result_s = f->result_s};
+    const struct psr_folder_report all = {.obs = &f->in.obs,
+                                          .nsub = f->frame.nsub,
+                                          .npart = f->frame.npart,
+                                          .part_blocks = f->part_blocks,
+                                          .block = f->in.block,
+                                          .nsamp = f->in.nsamp - f->in.skip,
+                                          .npass = f->npass,
+                                          .nskipped = f->nskipped,
+                                          .barycentred = f->bary.on,
+                                          .voverc = f->bary.voverc,
+                                          .clipped = f->clipped,
+                                          .read_s = f->read_s,
+                                          .fold_s = f->fold_s,
+                                          .result_s = f->result_s};
+    psr_give_desc(report, size, &all, sizeof all);
 }
 
 void psr_folder_destroy(psr_folder *f)

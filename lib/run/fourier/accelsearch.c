@@ -311,10 +311,11 @@ double psr_accelsearch_threshold(const psr_accelsearch *p, int nharm)
     return (double)p->search.cut[stage_of(p, nharm)];
 }
 
-void psr_accelsearch_describe(const psr_accelsearch *p, struct psr_accelsearch_info *info)
+void psr_accelsearch_describe_sized(const psr_accelsearch *p, struct psr_accelsearch_info *info,
+                                    size_t size)
 {
     const struct psr_accel_search *s = &p->search;
-    *info = (struct psr_accelsearch_info){
+    const struct psr_accelsearch_info all = {
         .backend = p->presto ? "cpu" : p->ops->name,
         .zmax = PSR_STEP_Z * s->jmax,
         .wmax = PSR_STEP_W * s->lmax,
@@ -325,4 +326,5 @@ void psr_accelsearch_describe(const psr_accelsearch *p, struct psr_accelsearch_i
         .bytes =
             (int64_t)(p->presto ? psr_presto_search_bytes(p->presto) : p->ops->bytes(p->state)),
     };
+    psr_give_desc(info, size, &all, sizeof all);
 }

@@ -361,16 +361,17 @@ void psr_dedisp_reset(psr_dedisp *p)
     p->ops->reset(p->state);
 }
 
-void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info)
+void psr_dedisp_describe_sized(const psr_dedisp *p, struct psr_dedisp_info *info, size_t size)
 {
-    *info = (struct psr_dedisp_info){
+    struct psr_dedisp_info all = {
         .backend = p->ops->name,
         .adds_direct = (double)p->layout.nkept * (double)p->layout.ndm,
     };
-    info->adds_planned = info->adds_direct;
+    all.adds_planned = all.adds_direct;
     for (size_t i = 0; p->layout.tree.nlevel && i < p->layout.ndm; i++)
-        info->difference = fmax(info->difference, p->layout.tree.difference[i]);
-    p->ops->describe(p->state, info);
+        all.difference = fmax(all.difference, p->layout.tree.difference[i]);
+    p->ops->describe(p->state, &all);
+    psr_give_desc(info, size, &all, sizeof all);
 }
 
 void psr_dedisp_destroy(psr_dedisp *p)

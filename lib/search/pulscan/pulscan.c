@@ -299,10 +299,10 @@ double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z, i
                                   &(struct psr_significance_box){nharm, z, first});
 }
 
-void psr_pulscan_describe(const psr_pulscan *p, struct psr_pulscan_info *info)
+void psr_pulscan_describe_sized(const psr_pulscan *p, struct psr_pulscan_info *info, size_t size)
 {
     const struct psr_pulscan_search *s = &p->search;
-    *info = (struct psr_pulscan_info){
+    const struct psr_pulscan_info all = {
         .backend = p->ops->name,
         .normblock = s->normblock,
         .block = (size_t)s->block,
@@ -310,4 +310,5 @@ void psr_pulscan_describe(const psr_pulscan *p, struct psr_pulscan_info *info)
         .nblock = (size_t)((psr_pulscan_length(s, s->harm[0]) + s->block - 2) / s->block),
         .bytes = p->ops->bytes(p->state),
     };
+    psr_give_desc(info, size, &all, sizeof all);
 }

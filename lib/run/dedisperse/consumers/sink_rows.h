@@ -7,6 +7,12 @@
 extern const struct psr_sink_ops psr_sink_series, psr_sink_subbands, psr_sink_checksums,
     psr_sink_pulses, psr_sink_live, psr_sink_fourier;
 
+/* Describes the files of series. */
+struct psr_sink_series_desc {
+    bool tim;   /* .tim; else .dat and .inf */
+    bool nopad; /* do not pad to a good length */
+};
+
 /* Appends n samples to series i.  Threads append to different series at the same time. */
 typedef psr_status psr_sink_append_one(void *ctx, size_t i, const float *x, size_t n, psr_err *err);
 

@@ -4,26 +4,11 @@
 #include "base/clock.h"
 #include "sink_rows.h"
 
-#include <psrkit/pipeline.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Each is described by a field of struct psr_pipeline_desc that begins with "bool on".  They finish
- * in this order: the files of series come last, as they mark a run as complete. */
-static const struct row {
-    const struct psr_sink_ops *ops;
-    size_t desc; /* where that field is */
-    bool searches;
-    bool parts; /* takes lines of parts of the band */
-} rows[] = {
-    {&psr_sink_pulses, offsetof(struct psr_pipeline_desc, pulses), true, true},
-    {&psr_sink_live, offsetof(struct psr_pipeline_desc, live), true, false},
-    {&psr_sink_fourier, offsetof(struct psr_pipeline_desc, fourier), true, false},
-    {&psr_sink_checksums, offsetof(struct psr_pipeline_desc, checksums), false, false},
-    {&psr_sink_subbands, offsetof(struct psr_pipeline_desc, subbands), false, false},
-    {&psr_sink_series, offsetof(struct psr_pipeline_desc, series), false, false},
-};
-enum { NROW = sizeof rows / sizeof *rows };
+/* Built-in ones. */
+enum { NROW = 6 };
 
 struct sink {
     const struct psr_sink_ops *ops;
@@ -36,6 +21,7 @@ struct sink {
 struct psr_sinks {
     struct sink *sink; /* [n] */
     size_t n;
+    struct psr_sink_series_desc series;
     struct psr_sink_stream whole; /* as most sinks see it: without lines of parts of the band */
     double write_s, search_s;
 };
@@ -62,6 +48,34 @@ static struct psr_sink_stream without_parts(const struct psr_sink_stream *stream
     return whole;
 }
 
+/* Adds the built-in sinks.  They finish in this order: the files of series come last, as they mark a run as
+ * complete. */
+static void add_rows(psr_sinks *s, const struct psr_pipeline_desc *d)
+{
+    const struct row {
+        const struct psr_sink_ops *ops;
+        bool on;
+        const void *desc;
+        bool searches;
+        bool parts; /* takes lines of parts of the band */
+    } rows[NROW] = {
+        {&psr_sink_pulses, d->pulses, d->pulses, true, true},
+        {&psr_sink_live, d->live, d->live, true, false},
+        {&psr_sink_fourier, d->fourier, d->fourier, true, false},
+        {&psr_sink_checksums, d->checksums, NULL, false, false},
+        {&psr_sink_subbands, d->files == PSR_FILES_SUBBANDS, NULL, false, false},
+        {&psr_sink_series, psr_pipeline_has_series(d), &s->series, false, false},
+    };
+    s->series = (struct psr_sink_series_desc){.tim = d->files == PSR_FILES_TIM, .nopad = d->nopad};
+    for (const struct row *row = rows; row < rows + NROW; row++)
+        if (row->on)
+            s->sink[s->n++] =
+                (struct sink){.ops = row->ops,
+                              .desc = row->desc,
+                              .parts = row->parts,
+                              .charged_s = row->searches ? &s->search_s : &s->write_s};
+}
+
 psr_status psr_sinks_create(psr_sinks **out, const struct psr_pipeline_desc *desc, psr_err *err)
 {
     *out = NULL;
@@ -72,15 +86,7 @@ psr_status psr_sinks_create(psr_sinks **out, const struct psr_pipeline_desc *des
         free(s);
         return psr_fail_nomem(err, "sinks", (double)(NROW + desc->nsink) * sizeof *s->sink);
     }
-    for (const struct row *row = rows; row < rows + NROW; row++) {
-        const void *field = (const char *)desc + row->desc;
-        if (*(const bool *)field)
-            s->sink[s->n++] =
-                (struct sink){.ops = row->ops,
-                              .desc = field,
-                              .parts = row->parts,
-                              .charged_s = row->searches ? &s->search_s : &s->write_s};
-    }
+    add_rows(s, desc);
     for (size_t k = 0; k < desc->nsink; k++)
         s->sink[s->n++] = (struct sink){
             .ops = desc->sink[k].ops, .desc = desc->sink[k].desc, .charged_s = &s->search_s};

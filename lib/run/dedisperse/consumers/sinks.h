@@ -2,11 +2,15 @@
 #ifndef PSR_RUN_DEDISPERSE_CONSUMERS_SINKS_H
 #define PSR_RUN_DEDISPERSE_CONSUMERS_SINKS_H
 
-#include <psrkit/experimental/sink.h>
+#include <psrkit/pipeline.h>
 
 typedef struct psr_sinks psr_sinks;
 
-struct psr_pipeline_desc;
+/* Whether it makes a file of each series. */
+static inline bool psr_pipeline_has_series(const struct psr_pipeline_desc *d)
+{
+    return d->files == PSR_FILES_DAT || d->files == PSR_FILES_TIM;
+}
 
 /* Collects the sinks that desc enables, followed by those of the caller.  *out is NULL on error.
  * Given:  desc   complete; must outlive the sinks

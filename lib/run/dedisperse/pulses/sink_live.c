@@ -78,7 +78,7 @@ static bool is_late(const struct live *s)
 /* Of sweeps: late series wait only for those that may hold a friend of an event, others for all. */
 static int64_t widest_difference(const struct live *s)
 {
-    const size_t ndm = s->stream.ndm, tol = is_late(s) ? (size_t)s->d.search.trial_tol : 0;
+    const size_t ndm = s->stream.ndm, tol = is_late(s) ? (size_t)s->d.search->trial_tol : 0;
     int64_t widest = is_late(s) ? 0 : longest_sweep(s) - shortest_sweep(s);
     for (size_t i = 0; i < ndm; i++)
         for (size_t j = i + 1; j < ndm && j - i <= tol; j++) {
@@ -92,8 +92,8 @@ static double find_bound(const struct live *s)
 {
     double most_s = 0;
     for (const struct psr_sink_line *l = s->stream.line; l < s->stream.line + s->stream.nline; l++)
-        most_s = fmax(most_s,
-                      (double)l->block * l->tsamp_s + psr_pulse_wait_s(&s->d.search, l->tsamp_s));
+        most_s =
+            fmax(most_s, (double)l->block * l->tsamp_s + psr_pulse_wait_s(s->d.search, l->tsamp_s));
     return most_s + (double)widest_difference(s) * s->clock.tick_s;
 }
 
@@ -122,8 +122,8 @@ static psr_status create_events(struct live *s, psr_err *err)
     const struct psr_cluster_desc d = {.size = sizeof d,
                                        .scale = s->clock.scale,
                                        .sweep = s->clock.sweep,
-                                       .time_tol = s->d.search.time_tol,
-                                       .trial_tol = (size_t)s->d.search.trial_tol};
+                                       .time_tol = s->d.search->time_tol,
+                                       .trial_tol = (size_t)s->d.search->trial_tol};
     /* A pulse is seen over a sweep's difference at most; beyond, events follow each other by chance. */
     const int64_t longest = 2 * longest_sweep(s) + 16 * longest_boxcar(s);
     return psr_cluster_stream_create(&s->events, &d, s->stream.ndm, longest, err);
@@ -142,11 +142,11 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     s->settled = calloc(stream->ndm, sizeof *s->settled);
     if (!s->search || !s->settled)
         return psr_fail_nomem(err, "single pulses", (double)(stream->nline + stream->ndm) * 8);
-    psr_status st = psr_pulse_search_check(&s->d.search, err);
+    psr_status st = psr_pulse_search_check(s->d.search, err);
     if (!st)
         st = psr_pulse_clock_make(&s->clock, stream, err);
     for (size_t k = 0; k < stream->nline && !st; k++)
-        st = psr_pulse_search_create(&s->search[k], stream, k, &s->d.search, true, err);
+        st = psr_pulse_search_create(&s->search[k], stream, k, s->d.search, true, err);
     if (!st)
         s->found.bound_s = find_bound(s);
     if (!st)
@@ -228,7 +228,7 @@ static psr_status tell_complete(struct live *s, psr_err *err)
     psr_status st =
         psr_cluster_stream_next(s->events, s->settled, &cluster, &n, &event, &nevent, err);
     if (!st && n)
-        st = psr_pulse_clock_mark(&s->clock, &s->stream, s->d.search.threshold, event, nevent,
+        st = psr_pulse_clock_mark(&s->clock, &s->stream, s->d.search->threshold, event, nevent,
                                   s->gap, s->ngap, cluster, n, err);
     if (!st && n)
         qsort(cluster, n, sizeof *cluster, compare_times);

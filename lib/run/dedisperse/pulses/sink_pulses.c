@@ -4,6 +4,7 @@
 #include "pulse_spectra.h"
 #include "run/dedisperse/consumers/sink_rows.h"
 
+#include "base/copy_desc.h"
 #include "base/input/readfd.h"
 #include "base/output/outfile_internal.h"
 #include "base/tool.h"
@@ -71,6 +72,12 @@ static bool is_first_of_part(const struct psr_sink_stream *stream, size_t line)
 {
     const struct psr_sink_line *l = &stream->line[line];
     return l->part && l->part != l[-1].part;
+}
+
+void psr_sink_pulses_set_defaults(struct psr_sink_pulses_desc *desc, size_t size)
+{
+    const struct psr_sink_pulses_desc all = {.threshold = 6, .time_tol = 3, .trial_tol = 3};
+    psr_give_desc(desc, size, &all, sizeof all);
 }
 
 static psr_status names(const void *desc, const struct psr_sink_stream *stream,

@@ -14,6 +14,7 @@ PSR_API_BEGIN
 enum { PSR_DEVICE_NAME_MAX = 256 };
 
 struct psr_device {
+    size_t size; /* sizeof the struct */
     char name[PSR_DEVICE_NAME_MAX];
     const char *backend; /* "cuda"; static storage */
     int sm;              /* compute capability: 10 major + minor */
@@ -29,7 +30,10 @@ int psr_device_count(psr_err *err);
 /* Describes a device after checking that the library's kernels run on it.
  * Status: PSR_EDEVICE, with the reason, if the device does not exist or cannot be used
  * Notes:  the first call for a device may take some tenths of a second, as it creates a context */
-PSR_MUST_CHECK psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err);
+PSR_MUST_CHECK psr_status psr_device_describe_sized(int device, struct psr_device *out, size_t size,
+                                                    psr_err *err);
+#define psr_device_describe(device, out, err)                                                      \
+    psr_device_describe_sized((device), (out), sizeof *(out), (err))
 
 /* Parses the device argument of a command line.
  * Given:    text   "auto", the name of a backend, or the number of a GPU

@@ -192,6 +192,7 @@ PSR_MUST_CHECK psr_status psr_fake_execute(psr_fake *p, int64_t first, size_t ns
 
 /* The injected signal as a search should find it. */
 struct psr_fake_truth {
+    size_t size; /* sizeof the struct */
     double dm;
     double t_s;        /* centre of the burst, or of the pulsar's first pulse */
     double width_s;    /* before smearing */
@@ -207,8 +208,11 @@ struct psr_fake_truth {
 };
 
 /* Status: PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status psr_fake_report(const psr_fake *p, size_t i, struct psr_fake_truth *truth,
-                                          psr_err *err);
+PSR_MUST_CHECK psr_status psr_fake_report_sized(const psr_fake *p, size_t i,
+                                                struct psr_fake_truth *truth, size_t size,
+                                                psr_err *err);
+#define psr_fake_report(p, i, truth, err)                                                          \
+    psr_fake_report_sized((p), (i), (truth), sizeof *(truth), (err))
 
 /* One occurrence of interference: a random event, a lost packet, or all of what has no events. */
 struct psr_fake_rfi_event {

@@ -347,8 +347,8 @@ struct psr_rfi_run_desc {
     double clip_sigma; /* as in psr_rfifind_desc, with nthread */
     bool zerodm;
     const char *ignorechan;     /* as for psr_ignore_channels, or NULL */
-    const char *also;           /* another output of the program, to be checked with the others, or
-                               NULL */
+    const char *also;           /* another output of the program, which can do without it: it must
+                               be no other file of the run; NULL: none */
     const char *old_mask;       /* name of a mask, or NULL */
     struct psr_rfi_rules rules; /* old is ignored */
     bool nocompute; /* take .stats, .rfi, .inf, .bytemask and, with moments and if there is one,

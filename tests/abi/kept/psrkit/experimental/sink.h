@@ -192,23 +192,8 @@ struct psr_sink {
 
 /* --- built-in sinks --------------------------------------------------------------------------- */
 
-/* "series": writes one file per series, as psr_series does. */
-struct psr_sink_series_desc {
-    bool on;
-    bool tim;   /* SIGPROC's .tim; else PRESTO's .dat and .inf */
-    bool nopad; /* do not pad to a good length */
-};
-
-/* "subbands": writes ROOT_DM12.00.sub0 and so on, as prepsubband -sub does.  If it is on, the
- * pipeline makes sub-bands and no other series. */
-struct psr_sink_subbands_desc {
-    bool on;
-};
-
-/* "checksums": the CRC-32 of each series.  Result: struct psr_checksums. */
-struct psr_sink_checksums_desc {
-    bool on;
-};
+/* "series", "subbands": write the files of psr_pipeline_desc.files.  "checksums": the CRC-32 of each series.  Result:
+ * struct psr_checksums. */
 struct psr_checksums {
     size_t n;
     const unsigned long *crc; /* [n] */
@@ -220,7 +205,7 @@ struct psr_checksums {
  * ROOT_1200.000-1350.000MHz.singlepulse for each part, and pulses that are one become one
  * (psrkit-formats(5)).  Result: struct psr_pulses_found. */
 struct psr_sink_pulses_desc {
-    bool on;
+    size_t size;                /* sizeof the struct */
     double threshold;           /* S/N threshold of an event */
     double maxwidth_s, detrend; /* as in psr_singlepulse_desc */
     int64_t time_tol;           /* samples and trials between events of one pulse, as in
@@ -230,6 +215,13 @@ struct psr_sink_pulses_desc {
     int64_t nview; /* write pictures of the spectra around the best pulses, up to 1000 of them, to
                       ROOT.bursts.json; not of input that cannot be read again */
 };
+
+/* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
+PSR_API_BEGIN
+void psr_sink_pulses_set_defaults(struct psr_sink_pulses_desc *desc, size_t size);
+PSR_API_END
+#define psr_sink_pulses_defaults(desc) psr_sink_pulses_set_defaults((desc), sizeof *(desc))
+
 struct psr_pulses_found {
     const struct psr_event *event; /* [nevent] events of all trials, by trial */
     size_t nevent;
@@ -268,8 +260,8 @@ PSR_API_END
  * host, and tells of each pulse as soon as its members are complete, in memory that does not grow.
  * Pulses are marked by what is known then, and not as PSR_PULSE_NARROW.  Result: struct psr_live_found. */
 struct psr_sink_live_desc {
-    bool on;
-    struct psr_sink_pulses_desc search; /* its first five fields count */
+    size_t size;                               /* sizeof the struct */
+    const struct psr_sink_pulses_desc *search; /* json and nview do not count */
     psr_status (*burst)(void *ctx, const struct psr_burst *burst, psr_err *err);
     void *ctx;
 };
@@ -290,8 +282,8 @@ struct psr_live_found {
  * lists.  Result: struct psr_fourier_found. */
 struct psr_fourier_desc;
 struct psr_sink_fourier_desc {
-    bool on;
-    bool nopad;                            /* as in psr_sink_series_desc */
+    size_t size;                           /* sizeof the struct */
+    bool nopad;                            /* as in psr_pipeline_desc */
     bool noinf;                            /* write no .inf: sink "series" does */
     const struct psr_fourier_desc *search; /* baryv 0 is that of barycentring; its zaplist is not
                                               used, but: */
