@@ -49,3 +49,43 @@ make_headers() {
         diff today <(run_with $program newer)
     done
 }
+
+# Prints structs of public headers that are NAME FIRST-FIELD, and those that hold by value one that may grow.
+check_structs='
+    function without_comments(text,    out, at) {
+        while ((at = index(text, "/*"))) {
+            out = out substr(text, 1, at - 1)
+            text = substr(text, at + 2)
+            text = substr(text, index(text, "*/") + 2)
+        }
+        return out text
+    }
+    { text = text without_comments($0) }
+    END {
+        while (match(text, /struct psr_[a-z0-9_]+ *\{[^}]*\};/)) {
+            body = substr(text, RSTART, RLENGTH)
+            text = substr(text, RSTART + RLENGTH)
+            name = body
+            sub(/ *\{.*/, "", name)
+            sub(/^[^{]*\{[ \n]*/, "", body)
+            structs[name] = body
+        }
+        for (name in structs) {
+            grows = structs[name] ~ /^size_t size;/
+            if (name ~ /_(desc|info|report|rules|truth)$/ && !grows)
+                print name " has no size"
+            for (other in structs)
+                if (structs[other] ~ /^size_t size;/ && structs[name] ~ "(^|[^a-z_])" other " [a-z]")
+                    print name " holds a " other
+        }
+    }'
+
+@test "descriptions and reports carry their size, and none lies in another struct" {
+    cd "$srcdir/lib"
+    found=$(awk -v RS='\001' "$check_structs" psrkit/*.h psrkit/experimental/*.h)
+    [ -z "$found" ] || { echo "$found"; false; }
+    cd "$BATS_TEST_TMPDIR"
+    printf '%s\n' 'struct psr_a_desc {' '    size_t size; /* its */' '};' 'struct psr_b {' '    struct psr_a_desc a;' '};' \
+        'struct psr_c_desc {' '    int a;' '};' >t.h
+    [ "$(awk -v RS='\001' "$check_structs" t.h | wc -l)" = 2 ]
+}

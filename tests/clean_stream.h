@@ -99,7 +99,8 @@ static struct cleaned clean(const struct stream *s, const struct psr_clean_auto_
         out.n += got;
         t += n ? n : nsamp + 1;
     }
-    const struct psr_clean_auto_report r = psr_clean_auto_describe(p);
+    struct psr_clean_auto_report r;
+    psr_clean_auto_describe(p, &r);
     for (size_t c = 0; c < nchan; c++)
         out.masked += (double)r.masked[c] / ((double)nsamp * (double)nchan);
     out.nspark = (size_t)r.nspark;

@@ -78,8 +78,11 @@ static bool observe(int nbit, const unsigned char *table, double sigma, int nwin
             count_delays(p, before, n);
         }
     }
-    if (!st)
-        n->filtered += psr_clean_auto_describe(p).nfiltered;
+    if (!st) {
+        struct psr_clean_auto_report report;
+        psr_clean_auto_describe(p, &report);
+        n->filtered += report.nfiltered;
+    }
     psr_clean_auto_destroy(p);
     return !st;
 }

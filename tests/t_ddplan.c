@@ -54,7 +54,7 @@ static double log_uniform(uint64_t *rng, double lo, double hi)
 
 static struct psr_ddplan_desc random_desc(uint64_t *rng)
 {
-    struct psr_ddplan_desc d = {.nproc = 1};
+    struct psr_ddplan_desc d = {.size = sizeof d, .nproc = 1};
     d.band.tsamp_s = log_uniform(rng, 1e-6, 1e-2);
     d.band.fctr_mhz = log_uniform(rng, 30, 2e4);
     d.band.bw_mhz = d.band.fctr_mhz * log_uniform(rng, 1e-3, 1.9);
@@ -73,20 +73,20 @@ static struct psr_ddplan_desc random_desc(uint64_t *rng)
 /* Ranges follow each other without a gap and cover what was asked. */
 static const char *fault_of_ranges(const struct psr_ddplan *p)
 {
-    if (p->nline < 1 || p->line[0].lodm != p->desc.lodm)
+    if (p->nline < 1 || p->line[0].lodm != p->desc->lodm)
         return "the first line does not begin at the low DM";
-    if (p->line[p->nline - 1].hidm < p->desc.hidm)
+    if (p->line[p->nline - 1].hidm < p->desc->hidm)
         return "the high DM is not reached";
     int64_t ndm = 0;
     for (int i = 0; i < p->nline; i++) {
         const struct psr_ddplan_line *l = &p->line[i];
-        if (l->ndm < 1 || (p->desc.nproc > 1 && l->ndm % p->desc.nproc))
+        if (l->ndm < 1 || (p->desc->nproc > 1 && l->ndm % p->desc->nproc))
             return "a number of trials";
         if (!close_to(l->hidm, l->lodm + (long double)l->ndm * l->dmstep, 1e-12))
             return "trials do not fill their line";
         if (i > 0 && l->lodm != p->line[i - 1].hidm)
             return "a gap or an overlap";
-        if (i > 0 && l->lodm >= p->desc.hidm)
+        if (i > 0 && l->lodm >= p->desc->hidm)
             return "a line beyond the high DM";
         ndm += l->ndm;
     }
@@ -100,11 +100,11 @@ static const char *fault_of_parameters(const struct psr_ddplan *p)
         const struct psr_ddplan_line *l = &p->line[i], *before = i ? l - 1 : l;
         if (!is_allowed_step(l->dmstep) || l->dmstep < before->dmstep)
             return "a DM step";
-        if (p->desc.blocklen % l->downsamp || l->downsamp > 259 || l->downsamp < before->downsamp)
+        if (p->desc->blocklen % l->downsamp || l->downsamp > 259 || l->downsamp < before->downsamp)
             return "a downsampling factor";
-        if (p->desc.nsub && (l->dms_per_call < 1 || l->ncall < 1 || l->ncall % p->desc.nproc))
+        if (p->desc->nsub && (l->dms_per_call < 1 || l->ncall < 1 || l->ncall % p->desc->nproc))
             return "a number of calls";
-        if (p->desc.nproc == 1 && p->desc.nsub && l->ndm != l->ncall * l->dms_per_call)
+        if (p->desc->nproc == 1 && p->desc->nsub && l->ndm != l->ncall * l->dms_per_call)
             return "calls do not make up the line";
         work += l->work;
     }
@@ -113,23 +113,23 @@ static const char *fault_of_parameters(const struct psr_ddplan *p)
 
 static const char *fault_of_smearing(const struct psr_ddplan *p, uint64_t *rng)
 {
-    const struct psr_band *b = &p->desc.band;
+    const struct psr_band *b = &p->desc->band;
     for (int i = 0; i < p->nline; i++) {
         const struct psr_ddplan_line *l = &p->line[i];
         double dm = l->lodm + tap_uniform(rng) * (l->hidm - l->lodm);
         struct psr_smearing s = psr_ddplan_smearing(p, i, dm);
         long double dt = 1000 * b->tsamp_s;
-        long double chan = edge_smear_ms(fabsl((long double)dm - p->desc.cohdm),
+        long double chan = edge_smear_ms(fabsl((long double)dm - p->desc->cohdm),
                                          (long double)b->bw_mhz / b->nchan, b->fctr_mhz);
         long double bw = edge_smear_ms(l->dmstep / 2, b->bw_mhz, b->fctr_mhz);
         long double sub =
-            p->desc.nsub
-                ? edge_smear_ms(l->dsubdm / 2, (long double)b->bw_mhz / p->desc.nsub, b->fctr_mhz)
+            p->desc->nsub
+                ? edge_smear_ms(l->dsubdm / 2, (long double)b->bw_mhz / p->desc->nsub, b->fctr_mhz)
                 : 0;
         long double total = sqrtl(dt * dt + dt * dt * l->downsamp * l->downsamp + bw * bw +
                                   chan * chan + sub * sub);
         /* A narrow channel is a small difference of large delays. */
-        double loss = 1e-14 * b->fctr_mhz / b->bw_mhz * (double)(b->nchan + p->desc.nsub) + 1e-10;
+        double loss = 1e-14 * b->fctr_mhz / b->bw_mhz * (double)(b->nchan + p->desc->nsub) + 1e-10;
         if (!close_to(s.chan, chan, loss) || !close_to(s.bw, bw, loss) ||
             !close_to(s.sub, sub, loss) || !close_to(s.total, total, loss) ||
             !close_to(s.sample, dt * l->downsamp, 1e-12))
@@ -142,14 +142,14 @@ static const char *fault_of_smearing(const struct psr_ddplan *p, uint64_t *rng)
 static const char *fault_of_ends(const struct psr_ddplan *p)
 {
     int64_t factor[PSR_DDPLAN_MAX_FACTORS];
-    int64_t last = factor[psr_ddplan_factors(p->desc.blocklen, factor) - 1];
-    if (p->desc.nsub || p->desc.nproc > 1)
+    int64_t last = factor[psr_ddplan_factors(p->desc->blocklen, factor) - 1];
+    if (p->desc->nsub || p->desc->nproc > 1)
         return NULL;
     for (int i = 0; i < p->nline; i++) {
         const struct psr_ddplan_line *l = &p->line[i];
-        long double end = crossing(&p->desc, l);
-        if (end > p->desc.hidm || l->downsamp == last)
-            end = p->desc.hidm;
+        long double end = crossing(p->desc, l);
+        if (end > p->desc->hidm || l->downsamp == last)
+            end = p->desc->hidm;
         long double slack = 1e-9L * end;
         if (l->hidm < end - slack || l->hidm > end + l->dmstep + slack)
             return "a line does not end at its crossing";
@@ -214,6 +214,7 @@ static void test_factors(void)
 }
 
 static const struct psr_ddplan_desc usual = {
+    .size = sizeof(struct psr_ddplan_desc),
     .band = {.tsamp_s = 64e-6, .fctr_mhz = 1400, .bw_mhz = 300, .nchan = 1024},
     .hidm = 1000,
     .blocklen = 1024,
@@ -457,7 +458,8 @@ static void test_tolerance(void)
     int wrong = 0;
     size_t total = 0;
     for (int n = 0; n < 200; n++) {
-        struct psr_dm_tolerance_desc d = {.tolerance = 1 + log_uniform(&rng, 0.01, 2)};
+        struct psr_dm_tolerance_desc d = {.size = sizeof d,
+                                          .tolerance = 1 + log_uniform(&rng, 0.01, 2)};
         d.band.tsamp_s = log_uniform(&rng, 1e-5, 1e-2);
         d.band.fctr_mhz = log_uniform(&rng, 100, 5000);
         d.band.bw_mhz = d.band.fctr_mhz * log_uniform(&rng, 0.05, 1);
@@ -485,17 +487,18 @@ static void test_tolerance(void)
 
 static void test_tolerance_refusals(void)
 {
+    enum { TOLERANCE_SIZE = sizeof(struct psr_dm_tolerance_desc) };
     static const struct {
         const char *field;
         struct psr_dm_tolerance_desc d;
     } bad[] = {
-        {"tolerance", {{64e-6, 1400, 300, 1024}, 0, 100, 1, 40e-6}},
-        {"tolerance", {{64e-6, 1400, 300, 1024}, 0, 100, NAN, 40e-6}},
-        {"tolerance", {{1e-9, 1400, 300, 1000000}, 0, 1e5, 1.0001, 0}},
-        {"width_s", {{64e-6, 1400, 300, 1024}, 0, 100, 1.25, -1}},
-        {"hidm", {{64e-6, 1400, 300, 1024}, 100, 100, 1.25, 0}},
-        {"hidm", {{64e-6, 1400, 300, 1024}, 0, 2e6, 1.25, 0}},
-        {"nchan", {{64e-6, 1400, 300, 0}, 0, 100, 1.25, 0}},
+        {"tolerance", {TOLERANCE_SIZE, {64e-6, 1400, 300, 1024}, 0, 100, 1, 40e-6}},
+        {"tolerance", {TOLERANCE_SIZE, {64e-6, 1400, 300, 1024}, 0, 100, NAN, 40e-6}},
+        {"tolerance", {TOLERANCE_SIZE, {1e-9, 1400, 300, 1000000}, 0, 1e5, 1.0001, 0}},
+        {"width_s", {TOLERANCE_SIZE, {64e-6, 1400, 300, 1024}, 0, 100, 1.25, -1}},
+        {"hidm", {TOLERANCE_SIZE, {64e-6, 1400, 300, 1024}, 100, 100, 1.25, 0}},
+        {"hidm", {TOLERANCE_SIZE, {64e-6, 1400, 300, 1024}, 0, 2e6, 1.25, 0}},
+        {"nchan", {TOLERANCE_SIZE, {64e-6, 1400, 300, 0}, 0, 100, 1.25, 0}},
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         double *dm;

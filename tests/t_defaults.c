@@ -40,11 +40,13 @@ static void test_pipeline(void)
 static void test_rfi(void)
 {
     struct psr_rfi_run_desc d;
+    struct psr_rfi_rules rules;
     psr_rfi_run_defaults(&d);
-    ok(d.size == sizeof d && d.source.size == sizeof d.source && d.source.if_choice == -1,
-       "interference: input");
-    ok(d.interval_s == 30 && d.clip_sigma == 6 && d.rules.time_sigma == 10 &&
-           d.rules.freq_sigma == 4 && d.rules.chan_frac == 0.7 && d.rules.int_frac == 0.3,
+    psr_rfi_rules_defaults(&rules);
+    ok(d.size == sizeof d && !d.source && !d.rules, "interference: input");
+    ok(d.interval_s == 30 && d.clip_sigma == 6 && rules.size == sizeof rules &&
+           rules.time_sigma == 10 && rules.freq_sigma == 4 && rules.chan_frac == 0.7 &&
+           rules.int_frac == 0.3,
        "interference: rfifind's rules");
 }
 

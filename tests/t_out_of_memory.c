@@ -352,10 +352,11 @@ static psr_status use_rfifind(psr_err *err)
 {
     const char *const path[] = {fil_path};
     struct psr_rfi_run_desc d;
+    const struct psr_source_desc source = {
+        .size = sizeof source, .path = path, .npath = 1, .if_choice = -1};
     struct psr_rfi_run_report report = {.nread = 0};
     psr_rfi_run_defaults(&d);
-    d.source.path = path;
-    d.source.npath = 1;
+    d.source = &source;
     d.root = root;
     d.nblock = 1;
     d.nthread = NTHREAD;

@@ -1,4 +1,5 @@
 /* Makes dedispersion plans from the smearing of each line. */
+#include "base/copy_desc.h"
 #include "ddplan_internal.h"
 
 #include <math.h>
@@ -67,7 +68,9 @@ static double other_squares(const struct psr_ddplan_desc *d, const struct psr_dd
 
 struct psr_smearing psr_ddplan_smearing(const struct psr_ddplan *plan, int i, double dm)
 {
-    const struct psr_ddplan_desc *d = &plan->desc;
+    struct psr_ddplan_desc copy, *d = &copy;
+    if (psr_copy_desc(&copy, sizeof copy, plan->desc, "plan", NULL))
+        return (struct psr_smearing){.total = NAN};
     const struct psr_ddplan_line *l = &plan->line[i];
     /* At the coherent DM itself the nearest trial may be half a step away. */
     double chan = smear_chan(d, dm == d->cohdm ? dm + l->dmstep / 2.0 : dm);
@@ -173,7 +176,7 @@ static double least_smear_chan(const struct psr_ddplan_desc *d)
 /* What can be reached at all, and what shall be. */
 static void set_resolution(struct psr_ddplan *p)
 {
-    const struct psr_ddplan_desc *d = &p->desc;
+    const struct psr_ddplan_desc *d = p->desc;
     p->min_total_ms = smear_optimal(d, d->lodm + 0.5 * allowed_step[0]);
     p->min_chan_ms = least_smear_chan(d);
     p->min_bw_ms = smear_bw(d, allowed_step[0]);
@@ -183,7 +186,7 @@ static void set_resolution(struct psr_ddplan *p)
 /* Index of the factor the first line downsamples by. */
 static int choose_first_factor(struct psr_ddplan *p, const int64_t *factor, int nfactor)
 {
-    double tsamp_ms = 1000.0 * p->desc.band.tsamp_s;
+    double tsamp_ms = 1000.0 * p->desc->band.tsamp_s;
     double chan_ms = equal_within * p->min_chan_ms, good_ms = chan_ms;
     int i = 0;
     p->coarse = PSR_DDPLAN_FINE;
@@ -290,14 +293,13 @@ static void share_work(struct psr_ddplan *p)
         p->line[i].work /= sum;
 }
 
-psr_status psr_ddplan_make(struct psr_ddplan *p, const struct psr_ddplan_desc *d, psr_err *err)
+static psr_status make(struct psr_ddplan *p, const struct psr_ddplan_desc *d, psr_err *err)
 {
     int64_t factor[PSR_DDPLAN_MAX_FACTORS];
-    memset(p, 0, sizeof *p);
     psr_status st = check_desc(d, err);
     if (st != PSR_OK)
         return st;
-    p->desc = *d;
+    p->desc = d;
     int nfactor = psr_ddplan_factors(d->blocklen, factor);
     set_resolution(p);
     int i = choose_first_factor(p, factor, nfactor), step = 0;
@@ -323,4 +325,17 @@ psr_status psr_ddplan_make(struct psr_ddplan *p, const struct psr_ddplan_desc *d
     }
     share_work(p);
     return PSR_OK;
+}
+
+psr_status psr_ddplan_make_sized(struct psr_ddplan *plan, size_t size,
+                                 const struct psr_ddplan_desc *desc, psr_err *err)
+{
+    struct psr_ddplan all = {.nline = 0};
+    struct psr_ddplan_desc d;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "plan", err);
+    if (!st)
+        st = make(&all, &d, err);
+    all.desc = desc;
+    psr_give_desc(plan, size, &all, sizeof all);
+    return st;
 }

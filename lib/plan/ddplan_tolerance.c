@@ -1,6 +1,7 @@
 /* Lists DMs between which a pulse widens by no more than a tolerance, as Heimdall does. */
 #include <psrkit/ddplan.h>
 
+#include "base/copy_desc.h"
 #include "base/tool.h"
 #include "ddplan_internal.h"
 #include <math.h>
@@ -50,9 +51,13 @@ psr_status psr_dm_tolerance_list(const struct psr_dm_tolerance_desc *desc, doubl
                                  psr_err *err)
 {
     size_t room = 0;
+    struct psr_dm_tolerance_desc d;
     *dm = NULL;
     *ndm = 0;
-    psr_status st = check_desc(desc, err);
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "DMs by a tolerance", err);
+    desc = &d;
+    if (!st)
+        st = check_desc(desc, err);
     if (st)
         return st;
     const struct widths w = find_widths(desc);

@@ -265,7 +265,7 @@ psr_status psr_planfile_from_ddplan(struct psr_planfile *to, const struct psr_dd
     if (!to->line)
         return psr_fail_nomem(err, "a plan", (double)from->nline);
     to->has_band = true;
-    to->band = from->desc.band;
+    to->band = from->desc->band;
     to->nline = (size_t)from->nline;
     for (int i = 0; i < from->nline; i++) {
         const struct psr_ddplan_line *l = &from->line[i];
@@ -273,7 +273,7 @@ psr_status psr_planfile_from_ddplan(struct psr_planfile *to, const struct psr_dd
                                              .dmstep = l->dmstep,
                                              .ndm = l->ndm,
                                              .downsamp = l->downsamp,
-                                             .nsub = from->desc.nsub};
+                                             .nsub = from->desc->nsub};
     }
     return PSR_OK;
 }

@@ -94,7 +94,7 @@ static void make_plan(void)
     BOXED(struct psr_ddplan, plan);
     memset(&d.x, 0, sizeof d.x);
     d.x.band = (struct psr_band){.tsamp_s = 64e-6, .fctr_mhz = 1400, .bw_mhz = 300, .nchan = 1024};
-    d.x.hidm = 500, d.x.nproc = 1, d.x.blocklen = 1024;
+    d.x.size = sizeof d.x, d.x.hidm = 500, d.x.nproc = 1, d.x.blocklen = 1024;
     CHECK(psr_ddplan_make(&plan.x, &d.x, &err));
     CHECK_BEHIND(d);
     CHECK_BEHIND(plan);

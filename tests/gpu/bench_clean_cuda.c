@@ -79,7 +79,9 @@ static double time_cleaning(const void *in, size_t nchan, size_t nsamp, size_t *
         const double now = seconds() - from;
         least = now < least ? now : least;
     }
-    *nfiltered = psr_clean_auto_describe(p).nfiltered;
+    struct psr_clean_auto_report report;
+    psr_clean_auto_describe(p, &report);
+    *nfiltered = report.nfiltered;
     psr_clean_auto_destroy(p);
     return least;
 }

@@ -98,14 +98,13 @@ static size_t make_plan(const struct work *w, struct line *l)
 {
     psr_err err;
     static struct psr_ddplan plan;
-    bench_must(psr_ddplan_make(&plan,
-                               &(struct psr_ddplan_desc){
-                                   .band = {w->tsamp_s, w->fctr_mhz, w->bw_mhz, (int64_t)w->nchan},
-                                   .hidm = w->hidm,
-                                   .blocklen = 2400,
-                                   .nproc = 1},
-                               &err),
-               &err);
+    const struct psr_ddplan_desc d = {
+        .size = sizeof d,
+        .band = {w->tsamp_s, w->fctr_mhz, w->bw_mhz, (int64_t)w->nchan},
+        .hidm = w->hidm,
+        .blocklen = 2400,
+        .nproc = 1};
+    bench_must(psr_ddplan_make(&plan, &d, &err), &err);
     for (int k = 0; k < plan.nline; k++) {
         const struct psr_ddplan_line *p = &plan.line[k];
         l[k] = (struct line){bench_take((size_t)p->ndm, sizeof *l->dm), (size_t)p->ndm,

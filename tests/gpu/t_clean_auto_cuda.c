@@ -203,8 +203,9 @@ static size_t count_differences(const unsigned char *a, const unsigned char *b, 
 
 static bool same_reports(const struct cleaned *a, const struct cleaned *b, size_t nchan)
 {
-    const struct psr_clean_auto_report p = psr_clean_auto_describe(a->plan),
-                                       q = psr_clean_auto_describe(b->plan);
+    struct psr_clean_auto_report p, q;
+    psr_clean_auto_describe(a->plan, &p);
+    psr_clean_auto_describe(b->plan, &q);
     const struct psr_span *pspan, *qspan;
     const size_t n = psr_clean_auto_lost(a->plan, &pspan), cells = p.nwindow * nchan;
     diag("sparks %lld and %lld, filtered %zu and %zu of %zu windows", (long long)p.nspark,
@@ -251,7 +252,8 @@ static struct psr_clean_auto_report compare(const struct shape *s, uint64_t *see
     struct spectra in = make_spectra(s, seed);
     struct cleaned host = clean(s, &in, "cpu", false, seed),
                    device = clean(s, &in, "cuda", stays, seed);
-    const struct psr_clean_auto_report report = psr_clean_auto_describe(device.plan);
+    struct psr_clean_auto_report report;
+    psr_clean_auto_describe(device.plan, &report);
     const size_t differ = count_differences(host.x, device.x, s->nsamp * s->nchan);
     ok(host.n == s->nsamp && device.n == s->nsamp && !differ,
        "%zu spectra of %zu channels, %d bits, kind %d, %g s%s%s: %zu of %zu bytes differ", s->nsamp,

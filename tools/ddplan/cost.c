@@ -43,9 +43,9 @@ static size_t count_trials(const struct psr_ddplan *p, bool tree)
 static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, double smear,
                                 psr_err *err)
 {
-    const struct psr_band *band = &p->desc.band;
+    const struct psr_band *band = &p->desc->band;
     const bool tree = smear > 0;
-    size_t nsub = (size_t)p->desc.nsub;
+    size_t nsub = (size_t)p->desc->nsub;
     b->nchan = (size_t)band->nchan;
     if (b->nchan > MEASURE_NCHAN)
         b->nchan = nsub ? nsub * (nsub < MEASURE_NCHAN ? MEASURE_NCHAN / nsub : 1) : MEASURE_NCHAN;
@@ -163,7 +163,7 @@ static psr_status measure_rate(struct ddplan_rate *rate, const struct psr_ddplan
 psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options *o,
                           const struct psr_ddplan *p, psr_err *err)
 {
-    const struct psr_band *band = &p->desc.band;
+    const struct psr_band *band = &p->desc->band;
     *cost = (struct ddplan_cost){
         .tobs_s = o->tobs_s > 0 ? o->tobs_s : 600,
         .nbit = o->nbit > 0 ? o->nbit : 8,
@@ -173,7 +173,7 @@ psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options 
                  {0, NULL},
                  {assumed_bytes_per_s, "assumed"},
                  {0, NULL}},
-        .has_tree = !p->desc.nsub,
+        .has_tree = !p->desc->nsub,
         .smear = o->smear > 0 ? o->smear : PSR_DEDISP_SMEAR,
     };
     cost->nspec = cost->tobs_s / band->tsamp_s;

@@ -8,7 +8,7 @@
 
 static void print_desc(struct psr_json *j, const struct psr_ddplan *p)
 {
-    const struct psr_ddplan_desc *d = &p->desc;
+    const struct psr_ddplan_desc *d = p->desc;
     psr_json_new_line(j, 2);
     psr_json_begin(j, "band", PSR_JSON_OBJECT);
     psr_json_double(j, "tsamp_s", d->band.tsamp_s);

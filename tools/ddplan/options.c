@@ -16,6 +16,7 @@
 enum { SIGPROC_BLOCKLEN = 2400 };
 
 static const struct psr_ddplan_desc defaults = {
+    .size = sizeof(struct psr_ddplan_desc),
     .band = {.tsamp_s = 64e-6, .fctr_mhz = 1400, .bw_mhz = 300, .nchan = 1024},
     .hidm = 1000,
     .blocklen = 1024,

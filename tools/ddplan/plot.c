@@ -54,7 +54,7 @@ enum { NPOINT = 200, NCURVE = sizeof curves / sizeof *curves };
 /* Sub-bands come last, so that an exact plan just has one curve less. */
 static int count_curves(const struct psr_ddplan *p)
 {
-    return p->desc.nsub ? NCURVE : NCURVE - 1;
+    return p->desc->nsub ? NCURVE : NCURVE - 1;
 }
 
 /* The column of DM and one per curve, a block of lines for each line of the plan. */
@@ -90,17 +90,17 @@ static void send_ranges(FILE *to, const struct psr_ddplan *p)
         }
     }
     double floor_ms = 0.6 * least, room = pow(most / floor_ms, 0.45);
-    fprintf(to, "set logscale y\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", p->desc.lodm,
-            p->desc.hidm, floor_ms, 1.2 * most * room);
+    fprintf(to, "set logscale y\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", p->desc->lodm,
+            p->desc->hidm, floor_ms, 1.2 * most * room);
 }
 
 /* The lines of the plan as bands of the background, each with what it is. */
 static void send_lines(FILE *to, const struct psr_ddplan *p)
 {
-    double width = p->desc.hidm - p->desc.lodm;
+    double width = p->desc->hidm - p->desc->lodm;
     for (int i = 0; i < p->nline; i++) {
         const struct psr_ddplan_line *l = &p->line[i];
-        double left = l->lodm, right = fmin(l->hidm, p->desc.hidm);
+        double left = l->lodm, right = fmin(l->hidm, p->desc->hidm);
         fprintf(to,
                 "set object rectangle from first %.9g,graph 0 to first %.9g,graph 1 behind "
                 "fc rgb '%s' fs solid noborder\n",
@@ -117,15 +117,15 @@ static void send_lines(FILE *to, const struct psr_ddplan *p)
 
 static void send_title(FILE *to, const struct psr_ddplan *p)
 {
-    const struct psr_band *b = &p->desc.band;
+    const struct psr_band *b = &p->desc->band;
     bool micro = b->tsamp_s < 1e-4;
     fprintf(to, "set title \"f_{ctr} = %g MHz     dt = %g %s     BW = %g MHz     N_{chan} = %lld",
             b->fctr_mhz, b->tsamp_s * (micro ? 1e6 : 1e3), micro ? "{/Symbol m}s" : "ms", b->bw_mhz,
             (long long)b->nchan);
-    if (p->desc.nsub)
-        fprintf(to, "     N_{sub} = %lld", (long long)p->desc.nsub);
-    if (p->desc.cohdm > 0)
-        fprintf(to, "     coherent DM = %g", p->desc.cohdm);
+    if (p->desc->nsub)
+        fprintf(to, "     N_{sub} = %lld", (long long)p->desc->nsub);
+    if (p->desc->cohdm > 0)
+        fprintf(to, "     coherent DM = %g", p->desc->cohdm);
     fprintf(to, "\"\n");
 }
 

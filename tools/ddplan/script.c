@@ -53,11 +53,11 @@ static void print_gpudedisp(const struct psr_ddplan *plan)
 {
     printf("gpudedisp %s-plan /dev/fd/3 -o \"$root\" \"$@\" 3<<'END'\n"
            "# lodm dmstep ndms downsamp nsub\n",
-           plan->desc.nsub ? "-algo subband " : "");
+           plan->desc->nsub ? "-algo subband " : "");
     for (int i = 0; i < plan->nline; i++) {
         const struct psr_ddplan_line *l = &plan->line[i];
         printf("%.10g %.10g %lld %lld %lld\n", l->lodm, l->dmstep, (long long)l->ndm,
-               (long long)l->downsamp, (long long)plan->desc.nsub);
+               (long long)l->downsamp, (long long)plan->desc->nsub);
     }
     printf("END\n");
 }
@@ -71,7 +71,7 @@ static void print_prepsubband(const struct psr_ddplan *plan)
         for (int64_t call = 0; call < l->ndm / l->dms_per_call; call++)
             printf("prepsubband -nsub %lld -lodm %.2f -dmstep %.2f -numdms %lld -downsamp %lld "
                    "-o \"$root\" \"$@\"\n",
-                   (long long)plan->desc.nsub, l->lodm + (double)call * span, l->dmstep,
+                   (long long)plan->desc->nsub, l->lodm + (double)call * span, l->dmstep,
                    (long long)l->dms_per_call, (long long)l->downsamp);
     }
 }

@@ -21,7 +21,7 @@ void ddplan_print_observation(const struct ddplan_options *o)
 
 static void print_resolution(const struct psr_ddplan *p)
 {
-    double tsamp_ms = 1000.0 * p->desc.band.tsamp_s;
+    double tsamp_ms = 1000.0 * p->desc->band.tsamp_s;
     printf("\nMinimum total smearing     : %.3g ms\n", p->min_total_ms);
     printf("--------------------------------------------\n");
     printf("Minimum channel smearing   : %.3g ms\n", p->min_chan_ms);
@@ -49,13 +49,13 @@ static void print_line(const struct psr_ddplan_line *l, bool with_calls)
 
 void ddplan_print_plan(const struct psr_ddplan *p)
 {
-    bool with_calls = p->desc.nsub > 0;
+    bool with_calls = p->desc->nsub > 0;
     print_resolution(p);
-    if (p->desc.nproc > 1)
+    if (p->desc->nproc > 1)
         printf("\nAssuming we are using mpiprepsubband with %lld dedispersing CPUs:\n"
                "Each line of the dedispersion plan is one or more distinct runs of\n"
                "mpiprepsubband, and each 'call' is the work that a single CPU is doing.\n",
-               (long long)p->desc.nproc);
+               (long long)p->desc->nproc);
     printf("\n  Low DM    High DM     dDM  DownSamp  %s #DMs  %sWorkFract\n",
            with_calls ? "dsubDM  " : "", with_calls ? "DMs/call  calls  " : "");
     for (int i = 0; i < p->nline; i++)
@@ -104,7 +104,8 @@ void ddplan_print_cost(const struct ddplan_cost *cost)
 
 psr_status ddplan_print_dms(const struct ddplan_options *o, psr_err *err)
 {
-    const struct psr_dm_tolerance_desc d = {.band = o->desc.band,
+    const struct psr_dm_tolerance_desc d = {.size = sizeof d,
+                                            .band = o->desc.band,
                                             .lodm = o->desc.lodm,
                                             .hidm = o->desc.hidm,
                                             .tolerance = o->dm_tol,

@@ -81,7 +81,7 @@ static psr_status run(struct run *r)
     struct psr_rfi_run_report report;
     note_ignored(r);
     if (!o->quiet)
-        o->run.source.notes = (struct psr_notes){cli_note, &r->tool};
+        o->source.notes = (struct psr_notes){cli_note, &r->tool};
     o->run.should_stop = is_stopped;
     o->run.progress = show_progress;
     o->run.ctx = r;
@@ -112,11 +112,11 @@ int main(int argc, char **argv)
 {
     struct run r = {.started = false};
     size_t npath = (size_t)gpurfifind_options_parse(&r.opt, &r.tool, argc, argv);
-    r.opt.run.source.path = (const char *const *)(argv + 1);
-    r.opt.run.source.npath = npath;
+    r.opt.source.path = (const char *const *)(argv + 1);
+    r.opt.source.npath = npath;
     run_catch_signals();
     run_limit_threads(&r.opt.ncpus, r.opt.quiet ? NULL : r.tool.name);
-    r.opt.run.nthread = r.opt.run.source.nthread = (int)r.opt.ncpus;
+    r.opt.run.nthread = r.opt.source.nthread = (int)r.opt.ncpus;
     psr_status st = run(&r);
     return cli_end(&r.tool, st, &r.err, r.code);
 }

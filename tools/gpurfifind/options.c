@@ -13,7 +13,7 @@ enum { NTEST = 7 };
 
 static void list_tests(struct gpurfifind_options *o, struct test test[NTEST])
 {
-    struct psr_rfi_rules *r = &o->run.rules;
+    struct psr_rfi_rules *r = &o->rules;
     const struct test all[NTEST] = {
         {"iqrm", &o->iqrm, &r->iqrm_sigma, 5},
         {"sk", &o->sk, &r->sk_sigma, 5},
@@ -28,7 +28,7 @@ static void list_tests(struct gpurfifind_options *o, struct test test[NTEST])
 
 static void add_input(struct cli_table *list, struct gpurfifind_options *o)
 {
-    struct psr_source_desc *s = &o->run.source;
+    struct psr_source_desc *s = &o->source;
     const struct cli_option ignorechan[] = {
         {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
          "Treat channels as zeros: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file "
@@ -52,7 +52,7 @@ static void add_input(struct cli_table *list, struct gpurfifind_options *o)
 
 static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
 {
-    struct psr_rfi_rules *rules = &o->run.rules;
+    struct psr_rfi_rules *rules = &o->rules;
     const struct cli_option options[] = {
         {"Statistics", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"time", CLI_DOUBLE, &o->run.interval_s, "SEC",
@@ -165,13 +165,13 @@ static void fill_tests(struct gpurfifind_options *o, const struct cli *tool)
 static void fill_description(struct gpurfifind_options *o)
 {
     struct psr_rfi_run_desc *d = &o->run;
-    d->source.input = o->filterbank ? PSR_INPUT_SIGPROC
+    o->source.input = o->filterbank ? PSR_INPUT_SIGPROC
                       : o->psrfits  ? PSR_INPUT_PSRFITS
                                     : PSR_INPUT_AUTO;
-    d->source.if_choice = (int)o->if_choice;
+    o->source.if_choice = (int)o->if_choice;
     d->clip_sigma = o->noclip ? 0 : d->clip_sigma;
     d->also = o->plot;
-    d->presto = d->rules.sd_of_bits = o->compat != NULL;
+    d->presto = o->rules.sd_of_bits = o->compat != NULL;
     d->mem_bytes = o->mem_bytes;
 }
 
@@ -181,6 +181,10 @@ int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int
     *o = (struct gpurfifind_options){.numwapps = 1, .if_choice = -1};
     struct test test[NTEST];
     psr_rfi_run_defaults(&o->run);
+    psr_rfi_rules_defaults(&o->rules);
+    o->source.size = sizeof o->source;
+    o->run.source = &o->source;
+    o->run.rules = &o->rules;
     list_tests(o, test);
     for (size_t k = 0; k < NTEST; k++)
         *test[k].given = -1;
@@ -200,7 +204,7 @@ int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int
     int n = cli_parse(tool, argc, argv);
     check_combinations(o, tool, n);
     fill_tests(o, tool);
-    o->run.source.pols = cli_parse_state(tool, o->state);
+    o->source.pols = cli_parse_state(tool, o->state);
     fill_description(o);
     return n;
 }

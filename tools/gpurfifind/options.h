@@ -9,6 +9,9 @@
 struct gpurfifind_options {
     struct psr_rfi_run_desc run; /* most options are its fields */
 
+    struct psr_source_desc source;
+    struct psr_rfi_rules rules;
+
     /* Options that are converted to its fields. */
     bool filterbank, psrfits, noclip;
     const char *state, *compat;

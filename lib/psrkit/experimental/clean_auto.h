@@ -173,6 +173,7 @@ struct psr_clean_auto_desc {
 
 /* What was found so far. */
 struct psr_clean_auto_report {
+    size_t size;                 /* sizeof the struct */
     size_t block, window;        /* spectra */
     int64_t nsamp;               /* spectra returned */
     int64_t nspark;              /* of them masked as sparks */
@@ -208,7 +209,10 @@ PSR_MUST_CHECK psr_status psr_clean_auto_finish(psr_clean_auto *p, void *out, si
 enum { PSR_CLEAN_AUTO_LEVEL = 32 };
 
 /* The plan's, valid until the next call that changes it. */
-struct psr_clean_auto_report psr_clean_auto_describe(const psr_clean_auto *p);
+void psr_clean_auto_describe_sized(const psr_clean_auto *p, struct psr_clean_auto_report *report,
+                                   size_t size);
+#define psr_clean_auto_describe(p, report)                                                         \
+    psr_clean_auto_describe_sized((p), (report), sizeof *(report))
 
 /* Frees the plan; NULL is allowed. */
 void psr_clean_auto_destroy(psr_clean_auto *p);

@@ -295,7 +295,8 @@ size_t psr_clean_auto_lost(const psr_clean_auto *p, const struct psr_span **span
     return p->nspan;
 }
 
-struct psr_clean_auto_report psr_clean_auto_describe(const psr_clean_auto *p)
+void psr_clean_auto_describe_sized(const psr_clean_auto *p, struct psr_clean_auto_report *report,
+                                   size_t size)
 {
     struct psr_clean_auto_report r = p->report;
     r.masked = p->masked;
@@ -303,5 +304,5 @@ struct psr_clean_auto_report psr_clean_auto_describe(const psr_clean_auto *p)
     r.level = p->all_level;
     r.sd = p->all_sd;
     r.weight = p->d.weights ? p->weight : NULL;
-    return r;
+    psr_give_desc(report, size, &r, sizeof r);
 }

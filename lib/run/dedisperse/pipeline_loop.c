@@ -198,7 +198,8 @@ static psr_status write_cleaning(const struct psr_pipeline *p, psr_err *err)
     const psr_clean_auto *clean = psr_stage_clean_auto(p->clean);
     if (!clean || !p->group || !strcmp(p->d.root, "-"))
         return PSR_OK;
-    const struct psr_clean_auto_report report = psr_clean_auto_describe(clean);
+    struct psr_clean_auto_report report;
+    psr_clean_auto_describe(clean, &report);
     return psr_clean_files_write(p->group, p->d.root, p->input.name, p->input.obs, &report, err);
 }
 

@@ -59,7 +59,7 @@ void psr_pipeline_describe_sized(psr_pipeline *p, struct psr_pipeline_report *re
     const psr_clean_auto *automatic = p->clean ? psr_stage_clean_auto(p->clean) : NULL;
     struct psr_clean_auto_report auto_report = {0};
     if (automatic)
-        auto_report = psr_clean_auto_describe(automatic);
+        psr_clean_auto_describe(automatic, &auto_report);
     size_t nline = psr_trials_whole_lines(&p->trials), ndm = psr_trials_whole_ndm(&p->trials);
     struct psr_pipeline_report r = {
         .input = p->input.name,

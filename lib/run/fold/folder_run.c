@@ -182,7 +182,8 @@ static psr_status account_cleaning(psr_folder *f, psr_err *err)
         f->clipped = psr_clean_clipped(plan);
     if (!automatic)
         return PSR_OK;
-    const struct psr_clean_auto_report report = psr_clean_auto_describe(automatic);
+    struct psr_clean_auto_report report;
+    psr_clean_auto_describe(automatic, &report);
     f->clipped = report.nspark;
     return f->npass || !f->d.clean_root ? PSR_OK : write_cleaning(f, &report, err);
 }

@@ -113,7 +113,7 @@ psr_status psr_rfi_read_results(struct psr_rfi_state *u, psr_err *err)
 psr_status psr_rfi_make_mask(struct psr_rfi_state *u, psr_err *err)
 {
     struct psr_mask *m = &u->r->mask;
-    struct psr_rfi_rules rules = u->d->rules;
+    struct psr_rfi_rules rules = u->rules;
     rules.old = u->d->old_mask ? &u->old : NULL;
     psr_status st = psr_rfi_mask(m, u->r->flags, u->r->found, &u->r->stats, &rules, err);
     m->mjd = (double)u->inf.epoch.day + u->inf.epoch.frac;

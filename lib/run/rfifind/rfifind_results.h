@@ -25,6 +25,8 @@ enum psr_rfi_file {
 /* Of a run. */
 struct psr_rfi_state {
     const struct psr_rfi_run_desc *d;
+    struct psr_source_desc source_desc; /* copies of those that d points to */
+    struct psr_rfi_rules rules;
     struct psr_rfi_run_report *r;
     char stem[PATH_MAX], name[PSR_RFI_NFILE][PATH_MAX];
     psr_source *source;

@@ -14,13 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+void psr_rfi_rules_set_defaults(struct psr_rfi_rules *rules, size_t size)
+{
+    const struct psr_rfi_rules all = {
+        .time_sigma = 10, .freq_sigma = 4, .chan_frac = 0.7, .int_frac = 0.3};
+    psr_give_desc(rules, size, &all, sizeof all);
+}
+
 void psr_rfi_run_set_defaults(struct psr_rfi_run_desc *desc, size_t size)
 {
     const struct psr_rfi_run_desc all = {
-        .source = {.size = sizeof all.source, .if_choice = -1},
         .interval_s = 30,
         .clip_sigma = 6,
-        .rules = {.time_sigma = 10, .freq_sigma = 4, .chan_frac = 0.7, .int_frac = 0.3},
     };
     psr_give_desc(desc, size, &all, sizeof all);
 }
@@ -50,8 +55,8 @@ static psr_status check_names(struct psr_rfi_state *u, psr_err *err)
     const char *const beside[] = {d->nocompute ? NULL : d->old_mask, d->nocompute ? NULL : stats,
                                   d->ignorechan};
     psr_status st = PSR_OK;
-    for (size_t k = 0; k < d->source.npath && !st; k++)
-        st = psr_overwrite_check_input(&c, d->source.path[k], err);
+    for (size_t k = 0; k < u->source_desc.npath && !st; k++)
+        st = psr_overwrite_check_input(&c, u->source_desc.path[k], err);
     for (size_t k = 0; k < 3 && !st; k++)
         st = psr_overwrite_check_input(&c, beside[k], err);
     for (int k = 0; k < PSR_RFI_NFILE && !st; k++)
@@ -68,7 +73,7 @@ static psr_status check_names(struct psr_rfi_state *u, psr_err *err)
 
 static psr_status open_input(struct psr_rfi_state *u, psr_err *err)
 {
-    struct psr_source_desc desc = u->d->source;
+    struct psr_source_desc desc = u->source_desc;
     desc.as_presto = u->d->presto;
     psr_status st = psr_source_open(&u->source, &desc, err);
     if (st)
@@ -133,7 +138,7 @@ static psr_status create_plan(struct psr_rfi_state *u, psr_err *err)
                                    .padding = u->old.padding,
                                    .keep = u->keep,
                                    .presto = u->d->presto,
-                                   .freq_sigma = (double)(float)u->d->rules.freq_sigma,
+                                   .freq_sigma = (double)(float)u->rules.freq_sigma,
                                    .nthread = u->d->nthread,
                                    .cells = u->d->moments,
                                    .burst_sigma = u->d->burst_sigma,
@@ -157,7 +162,7 @@ static psr_status check_gaps(const struct psr_rfi_state *u, const struct psr_spa
     return psr_fail(err, PSR_EUNSUPPORTED,
                     "%s: %lld spectra are missing from spectrum %lld on, and -compat presto does "
                     "not do what PRESTO does there",
-                    psr_path_called(u->d->source.path[0]), (long long)gap->count,
+                    psr_path_called(u->source_desc.path[0]), (long long)gap->count,
                     (long long)gap->first);
 }
 
@@ -192,7 +197,7 @@ static psr_status read_all(struct psr_rfi_state *u, psr_err *err)
     if (!st && u->r->nread < (int64_t)u->block)
         st = psr_fail_field(err, PSR_EUNSUPPORTED, "time",
                             "%s: %lld spectra, %.6g s, are less than a block of %zu, %.6g s",
-                            psr_path_called(d->source.path[0]), (long long)u->r->nread,
+                            psr_path_called(u->source_desc.path[0]), (long long)u->r->nread,
                             (double)u->r->nread * psr_source_obs(u->source)->tsamp_s, u->block,
                             (double)u->block * psr_source_obs(u->source)->tsamp_s);
     if (!st)
@@ -269,8 +274,21 @@ static void close_run(struct psr_rfi_state *u)
     free(u);
 }
 
-psr_status psr_rfi_run(struct psr_rfi_run_report *report, const struct psr_rfi_run_desc *desc,
-                       psr_err *err)
+/* Copies what a description points to. */
+static psr_status take_descs(struct psr_rfi_state *u, psr_err *err)
+{
+    const struct psr_rfi_run_desc *d = u->d;
+    if (!d->source)
+        return psr_fail_field(err, PSR_EINVAL, "source", "rfifind: source is missing");
+    psr_status st = psr_copy_desc(&u->source_desc, sizeof u->source_desc, d->source, "source", err);
+    psr_rfi_rules_defaults(&u->rules);
+    if (!st && d->rules)
+        st = psr_copy_desc(&u->rules, sizeof u->rules, d->rules, "rules", err);
+    return st;
+}
+
+static psr_status run(struct psr_rfi_run_report *report, const struct psr_rfi_run_desc *desc,
+                      psr_err *err)
 {
     psr_output_group *group = NULL;
     memset(report, 0, sizeof *report);
@@ -284,7 +302,9 @@ psr_status psr_rfi_run(struct psr_rfi_run_report *report, const struct psr_rfi_r
         return psr_fail_nomem(err, "rfifind", sizeof *u);
     u->d = &copy;
     u->r = report;
-    st = make_names(u, err);
+    st = take_descs(u, err);
+    if (!st)
+        st = make_names(u, err);
     if (!st)
         st = check_names(u, err);
     if (!st)
@@ -296,7 +316,7 @@ psr_status psr_rfi_run(struct psr_rfi_run_report *report, const struct psr_rfi_r
                                             .first = 1,
                                             .last = 0,
                                             .common = true,
-                                            .notes = copy.source.notes},
+                                            .notes = u->source_desc.notes},
             err);
     if (!st)
         st = copy.nocompute ? psr_rfi_read_results(u, err) : compute(u, err);
@@ -307,6 +327,15 @@ psr_status psr_rfi_run(struct psr_rfi_run_report *report, const struct psr_rfi_r
     else
         psr_output_group_abort(group);
     close_run(u);
+    return st;
+}
+
+psr_status psr_rfi_run_sized(struct psr_rfi_run_report *report, size_t size,
+                             const struct psr_rfi_run_desc *desc, psr_err *err)
+{
+    struct psr_rfi_run_report all;
+    psr_status st = run(&all, desc, err);
+    psr_give_desc(report, size, &all, sizeof all);
     return st;
 }
 

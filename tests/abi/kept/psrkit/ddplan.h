@@ -50,6 +50,7 @@ struct psr_band {
 };
 
 struct psr_ddplan_desc {
+    size_t size; /* sizeof the struct */
     struct psr_band band;
     double lodm, hidm; /* pc cm^-3, 0 <= lodm < hidm <= 1e6 */
     double cohdm;      /* DM of coherent dedispersion within channels; 0: none */
@@ -81,14 +82,15 @@ enum psr_ddplan_coarse {
 };
 
 struct psr_ddplan {
-    struct psr_ddplan_desc desc;
+    size_t size;                        /* sizeof the struct */
+    const struct psr_ddplan_desc *desc; /* that of psr_ddplan_make, borrowed */
+    int nline;
+    struct psr_ddplan_line line[PSR_DDPLAN_MAX_LINES];
     double min_total_ms, min_chan_ms, min_bw_ms; /* the smallest smearing possible at any DM */
     double ok_ms;                                /* target resolution */
     enum psr_ddplan_coarse coarse;
     int64_t first_downsamp; /* downsampling factor that the target resolution allows */
     double first_dmstep;    /* ideal first DM step, before rounding to an allowed one */
-    struct psr_ddplan_line line[PSR_DDPLAN_MAX_LINES];
-    int nline;
 };
 
 /* Contributions to the smearing at one DM of a line, in ms. */
@@ -103,8 +105,10 @@ struct psr_smearing {
 /* Makes the plan.
  * Returned: contiguous lines from lodm to hidm or beyond
  * Status:   PSR_EINVAL naming field, value and limit */
-PSR_MUST_CHECK psr_status psr_ddplan_make(struct psr_ddplan *plan,
-                                          const struct psr_ddplan_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_ddplan_make_sized(struct psr_ddplan *plan, size_t size,
+                                                const struct psr_ddplan_desc *desc, psr_err *err);
+#define psr_ddplan_make(plan, desc, err)                                                           \
+    psr_ddplan_make_sized((plan), sizeof *(plan), (desc), (err))
 
 /* Smearing at dm in line i of the plan. */
 struct psr_smearing psr_ddplan_smearing(const struct psr_ddplan *plan, int i, double dm);
@@ -125,6 +129,7 @@ int64_t psr_ddplan_nsub(int64_t nchan);
 enum { PSR_DM_TOLERANCE_MOST = 1000000 };
 
 struct psr_dm_tolerance_desc {
+    size_t size; /* sizeof the struct */
     struct psr_band band;
     double lodm, hidm; /* pc cm^-3, 0 <= lodm < hidm <= 1e6 */
     double tolerance;  /* 1.0001 to 100; Heimdall's default is 1.25 */

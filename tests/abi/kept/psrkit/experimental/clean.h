@@ -319,6 +319,7 @@ void psr_rfifind_destroy(psr_rfifind *p);
 /* --- the mask --------------------------------------------------------------------------------- */
 
 struct psr_rfi_rules {
+    size_t size;                   /* sizeof the struct */
     double time_sigma, freq_sigma; /* thresholds */
     double chan_frac;              /* fraction of bad channels that masks an interval */
     double int_frac;               /* fraction of bad intervals that masks a channel */
@@ -339,18 +340,18 @@ struct psr_rfi_rules {
 
 struct psr_rfi_run_desc {
     size_t size; /* sizeof the struct; psr_rfi_run_defaults sets it */
-    struct psr_source_desc source;
+    const struct psr_source_desc *source;
+    const struct psr_rfi_rules *rules; /* old is ignored; NULL: psr_rfi_rules_defaults */
     const char *root;  /* outputs are ROOT_rfifind.mask, .stats, .rfi, .inf, .bytemask, and with
                           moments .moments, with line_sigma .zaplist and .birds */
     double interval_s; /* length of an interval, rounded to whole blocks */
     int64_t nblock;    /* blocks in an interval; 0: interval_s counts */
     double clip_sigma; /* as in psr_rfifind_desc, with nthread */
     bool zerodm;
-    const char *ignorechan;     /* as for psr_ignore_channels, or NULL */
-    const char *also;           /* another output of the program, which can do without it: it must
+    const char *ignorechan; /* as for psr_ignore_channels, or NULL */
+    const char *also;       /* another output of the program, which can do without it: it must
                                be no other file of the run; NULL: none */
-    const char *old_mask;       /* name of a mask, or NULL */
-    struct psr_rfi_rules rules; /* old is ignored */
+    const char *old_mask;   /* name of a mask, or NULL */
     bool nocompute; /* take .stats, .rfi, .inf, .bytemask and, with moments and if there is one,
                        .moments of an earlier run, and make its mask anew */
     bool presto;    /* with PRESTO's interpretation of headers; no gaps */
@@ -364,6 +365,7 @@ struct psr_rfi_run_desc {
 };
 
 struct psr_rfi_run_report {
+    size_t size;        /* sizeof the struct */
     struct psr_obs obs; /* of the input; with nocompute, of the .inf file */
     struct psr_rfi_stats stats;
     struct psr_rfi_list list;
@@ -374,7 +376,9 @@ struct psr_rfi_run_report {
     double read_s, compute_s; /* wall times */
 };
 
-/* Fills *desc with the defaults of rfifind. */
+/* Set size and all fields to the defaults of rfifind, those that a description of "size" bytes has. */
+void psr_rfi_rules_set_defaults(struct psr_rfi_rules *rules, size_t size);
+#define psr_rfi_rules_defaults(rules) psr_rfi_rules_set_defaults((rules), sizeof *(rules))
 void psr_rfi_run_set_defaults(struct psr_rfi_run_desc *desc, size_t size);
 #define psr_rfi_run_defaults(desc) psr_rfi_run_set_defaults((desc), sizeof *(desc))
 
@@ -384,8 +388,9 @@ void psr_rfi_run_set_defaults(struct psr_rfi_run_desc *desc, size_t size);
  * Status:   those of psr_source_open and psr_source_read, psr_mask_read, psr_rfifind_create,
  *           psr_rfi_mask and psr_output_group_commit; PSR_EUNSUPPORTED for gaps with presto;
  *           PSR_ESTOPPED */
-PSR_MUST_CHECK psr_status psr_rfi_run(struct psr_rfi_run_report *report,
-                                      const struct psr_rfi_run_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_rfi_run_sized(struct psr_rfi_run_report *report, size_t size,
+                                            const struct psr_rfi_run_desc *desc, psr_err *err);
+#define psr_rfi_run(report, desc, err) psr_rfi_run_sized((report), sizeof *(report), (desc), (err))
 
 /* Frees what a report owns; may be called again. */
 void psr_rfi_run_clear(struct psr_rfi_run_report *report);
