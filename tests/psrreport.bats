@@ -58,6 +58,30 @@ check() {
     [ -z "$(find . -name '*.part*')" ]
 }
 
+@test "the period and the sigma after trials are those that gpufold tells" {
+    make_folder J0000
+    gpufold -q -topo -nosearch -n 32 -nsub 8 -npart 8 -json -candfile d/obs.sift -o d/obs obs.fil >d/obs.fold.json
+    psrreport d
+    name=$(grep -oE 'obs_DM40.00_ACCEL_0_Cand_1"' d/obs.fold.json)
+    p=$(grep "$name" d/obs.fold.json | sed 's/.*"p_s_topo": \([0-9.]*\).*/\1/')
+    f=$(column f0_opt d/candidates.csv | head -n 1)
+    [ "$(count '>After trials<')" -ge 1 ]
+    [ "$(count ">123.4<")" -eq 0 ]
+    sed -i "/$name/s/\"p_ratio\": 1,/\"p_ratio\": 2,/; /$name/s/\"sigma_trials\": [0-9.]*/\"sigma_trials\": 123.4/" d/obs.fold.json
+    psrreport d
+    check
+    [ "$(count ">123.4<")" -eq 1 ]
+    grep -oE 'data-v="[0-9.]*">[0-9.]*<' d/report.html | awk -F'"' -v p="$p" '$2 > 1.999999 * p && $2 < 2.000001 * p { n++ } END { exit n != 1 }'
+    column f0_opt d/candidates.csv | awk -v f="$f" '{ q = f / $1; n += q > 1.999999 && q < 2.000001 } END { exit n != 1 }'
+    # A fold that was made anew has other numbers.
+    sed -i "/$name/s/\"sigma\": [0-9.]*/\"sigma\": 1/" d/obs.fold.json
+    psrreport d
+    [ "$(count ">123.4<")" -eq 0 ]
+    sed -i "/$name/s/\"p_ratio\": 2,/\"p_ratio\": 2.5,/" d/obs.fold.json
+    run -3 --separate-stderr psrreport d
+    one_line '^psrreport: .*p_ratio = 2.5, must be'
+}
+
 @test "all pictures are embedded, and can be decoded" {
     make_folder J0000
     [ "$pictures" = 1 ] || skip "built without cairo: NO picture was checked"

@@ -234,6 +234,7 @@ bin_psrreport_LDFLAGS = $(tools_ldflags)
 bin_psrreport_SOURCES = \
 	tools/psrreport/candidates.c \
 	tools/psrreport/candyjar.c \
+	tools/psrreport/fold_json.c \
 	tools/psrreport/folder.c \
 	tools/psrreport/folds.c \
 	tools/psrreport/frame.c \

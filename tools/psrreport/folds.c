@@ -78,7 +78,7 @@ psr_status report_read_folds(struct report *r, psr_err *err)
     for (size_t i = 0; i < r->files.n && !st; i++)
         if (report_has_suffix(r->files.name[i], ".pfd"))
             st = read_fold(r, r->files.name[i], err);
-    return st;
+    return st ? st : report_read_fold_numbers(r, err);
 }
 
 /* --- candidates ------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ static const char style[] =
     "th[aria-sort=descending] button:after{content:\" \\25BC\"}"
     "#candidates td:nth-child(2){overflow-wrap:anywhere;min-width:9em}"
     "code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#a00}"
-    ".pic{cursor:zoom-in}.pic input{position:absolute;opacity:0}.pic img{height:7em;width:auto;"
+    ".pic{cursor:zoom-in}.pic input{position:absolute;opacity:0}.pic img{height:16em;width:auto;"
     "border:1px solid #ccc}.wide img{height:auto;width:100%;max-width:60em}"
     ".pic input:focus+img{outline:2px solid #36c}"
     ".pic input:checked+img{position:fixed;inset:0;margin:auto;height:auto;width:auto;"

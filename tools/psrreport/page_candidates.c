@@ -10,6 +10,7 @@ static const struct page_column columns[] = {
     {"Candidate", PAGE_TEXT},
     {"Probability", PAGE_DOWN},
     {"S/N", PAGE_DOWN},
+    {"After trials", PAGE_DOWN},
     {"Search sigma", PAGE_DOWN},
     {"DM (pc cm\xe2\x81\xbb\xc2\xb3)", PAGE_UP},
     {"Period (s)", PAGE_UP},
@@ -95,6 +96,7 @@ static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *
     put_name(p, c);
     html_cell(h, "%.3f", best ? c->fold->score.probability : NAN);
     html_cell(h, "%.1f", best ? best->sigma : NAN);
+    html_cell(h, "%.1f", best ? best->sigma_trials : NAN);
     html_cell(h, "%.1f", v[CAND_SIGMA]);
     html_cell(h, "%.2f", best && isfinite(best->dm) ? best->dm : v[CAND_DM]);
     html_cell(h, "%.10g", period_s);
@@ -144,16 +146,17 @@ static void describe(struct page *p, size_t nrow)
              "interference one "
              "in a hundred has a probability above ");
     html_number(h, "%.3f", PSR_CAND_LINE);
-    html_raw(h,
-             ". "
-             "alpha: S/N at DM 0 over S/N. beta: change of the DM by the fold over the DM. gamma: "
-             "error of the DM over the DM. share_bands, share_parts: share of sub-bands and of "
-             "parts of the observation in which the pulse stands above 1 sigma. halves_band, "
-             "halves_time: correlation of the profiles of two halves. accel_ok: 0 if no binary "
-             "accelerates so. covered: share of the fold that has data. "
-             "S/N is the significance of the fold. The mark dm? counts for nothing: DM 0 fits the "
-             "signal, and so does its DM. Click on a picture to enlarge it"
-             "<span id=\"hint\" hidden=\"hidden\">, on the head of a column to sort</span>.</p>\n");
+    html_raw(
+        h, ". "
+           "alpha: S/N at DM 0 over S/N. beta: change of the DM by the fold over the DM. gamma: "
+           "error of the DM over the DM. share_bands, share_parts: share of sub-bands and of "
+           "parts of the observation in which the pulse stands above 1 sigma. halves_band, "
+           "halves_time: correlation of the profiles of two halves. accel_ok: 0 if no binary "
+           "accelerates so. covered: share of the fold that has data. "
+           "S/N is the significance of the fold, after trials that of the best of the independent "
+           "trials of its search. The mark dm? counts for nothing: DM 0 fits the "
+           "signal, and so does its DM. Click on a picture to enlarge it"
+           "<span id=\"hint\" hidden=\"hidden\">, on the head of a column to sort</span>.</p>\n");
 }
 
 static psr_status put_rows(struct page *p, const char *id, size_t first, size_t end, psr_err *err)

@@ -36,6 +36,7 @@ struct report_fold {
     bool narrow; /* psr_fold_is_narrow */
     struct psr_cand_score score;
     bool taken; /* belongs to a candidate of the list */
+    bool told;  /* its period and sigma after trials are those of a .fold.json */
 };
 
 /* accelsift's marks, and that of a fold. */
@@ -137,6 +138,9 @@ PSR_MUST_CHECK psr_status report_read_folder(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_steps(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_candidates(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_folds(struct report *r, psr_err *err);
+
+/* Of .fold.json, for folds that were read. */
+PSR_MUST_CHECK psr_status report_read_fold_numbers(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_events(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_bursts(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_views(struct report *r, psr_err *err);
