@@ -90,6 +90,7 @@ check() {
     run check
     [ "${output%% *}" -gt "$((n + 1))" ] # those of bursts too
     [ "$(count '<img ')" -eq "${output%% *}" ]
+    [ "$(count 'and histograms of bursts" width="1000" height="880"')" -eq 1 ]
 }
 
 @test "spectra around bursts are drawn where they are, and a damaged picture is left out" {

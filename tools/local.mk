@@ -255,7 +255,7 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/sift.c \
 	tools/psrreport/steps.c \
 	tools/psrreport/views.c
-report_plots_yes = tools/psrreport/plot.c tools/psrreport/plot_burst.c
+report_plots_yes = tools/psrreport/plot.c tools/psrreport/plot.h tools/psrreport/plot_burst.c tools/psrreport/plot_histograms.c
 report_plots_no = tools/psrreport/plot_none.c
 if HAVE_CAIRO
 bin_psrreport_SOURCES += $(report_plots_yes)

@@ -70,7 +70,7 @@ static psr_status put_plot(struct page *p, psr_err *err)
     if (st)
         return st;
     html_raw(&p->html, "<p class=\"wide\">");
-    page_picture(p, bytes, n, "single pulses: S/N and DM against time");
+    page_picture(p, bytes, n, "single pulses: S/N and DM against time, and histograms of bursts");
     html_raw(&p->html, "</p>\n");
     free(bytes);
     return PSR_OK;

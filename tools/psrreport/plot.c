@@ -1,11 +1,10 @@
 /* The plot of all single pulses. */
-#include "psrreport.h"
+#include "plot.h"
 
-#include "tools/common/canvas.h"
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 1000, HEIGHT = 640 };
+enum { WIDTH = 1000, HEIGHT = 880, TIMES_HEIGHT = 640 };
 
 static const uint32_t ink = 0x90203a70, mark = 0xb0d02020, doubt = 0x90808080;
 static const char dm_label[] = "DM (pc cm\xe2\x81\xbb\xc2\xb3)";
@@ -66,6 +65,24 @@ static void draw_bursts(struct canvas *c, const struct canvas_panel *p, const st
     }
 }
 
+/* Below the panels over time. */
+static void draw_histograms(struct canvas *c, const struct report *r, const struct limits *l)
+{
+    struct canvas_panel p = {.left = 80,
+                             .top = TIMES_HEIGHT + 30,
+                             .width = WIDTH / 2 - 120,
+                             .height = HEIGHT - TIMES_HEIGHT - 85,
+                             .x_max = 1.1 * l->snr_max + 1,
+                             .x_label = "S/N",
+                             .y_label = "bursts"};
+    plot_histogram(c, p, r, true);
+    p.left += WIDTH / 2;
+    p.x_min = l->dm_min;
+    p.x_max = l->dm_max;
+    p.x_label = dm_label;
+    plot_histogram(c, p, r, false);
+}
+
 bool report_can_draw(void)
 {
     return true;
@@ -92,7 +109,7 @@ psr_status report_draw_pulses(const struct report *r, unsigned char **bytes, siz
     draw_bursts(c, &p, r, true);
     canvas_frame(c, &p);
     p.top += p.height + 10;
-    p.height = HEIGHT - p.top - 50;
+    p.height = TIMES_HEIGHT - p.top - 50;
     p.y_min = l.dm_min;
     p.y_max = l.dm_max;
     p.y_label = dm_label;
@@ -101,6 +118,7 @@ psr_status report_draw_pulses(const struct report *r, unsigned char **bytes, siz
     draw_events(c, &p, r, false);
     draw_bursts(c, &p, r, false);
     canvas_frame(c, &p);
+    draw_histograms(c, r, &l);
     st = canvas_encode(c, bytes, n, err);
     canvas_destroy(c);
     return st;

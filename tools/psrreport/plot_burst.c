@@ -3,6 +3,7 @@
 
 #include "tools/common/canvas.h"
 #include <math.h>
+#include <psrkit/ddplan.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,6 +44,27 @@ static void draw_spectra(struct canvas *c, struct canvas_panel p, const struct r
     p.y_label = mhz_label;
     canvas_image(c, &p, of->value, of->nt, of->nf, -1, fmin(fmax(of->high, 3), 8), true);
     canvas_frame(c, &p);
+}
+
+/* Two lines beside what a pulse of that DM and width sweeps through, against the highest frequency. */
+static void draw_sweep(struct canvas *c, struct canvas_panel p, const struct report_picture *of,
+                       const struct report_burst *b)
+{
+    enum { NPOINT = 64 };
+    double x[NPOINT], y[NPOINT];
+    p.x_min = of->start_s;
+    p.x_max = of->end_s;
+    p.y_min = of->low_mhz;
+    p.y_max = of->high_mhz;
+    const double beside_s = fmax(b->width_s, 0.03 * (of->end_s - of->start_s));
+    for (int side = -1; side <= 1 && of->nt && of->low_mhz > 0; side += 2) {
+        for (int k = 0; k < NPOINT; k++) {
+            y[k] = of->low_mhz + (of->high_mhz - of->low_mhz) * k / (NPOINT - 1.0);
+            x[k] = side * beside_s + psr_delay_s(PSR_DMCONST_PRESTO, b->dm, y[k]) -
+                   psr_delay_s(PSR_DMCONST_PRESTO, b->dm, of->high_mhz);
+        }
+        canvas_line(c, &p, x, y, NPOINT);
+    }
 }
 
 static bool draw_series(struct canvas *c, struct canvas_panel p, const struct report_picture *of)
@@ -105,8 +127,10 @@ static bool draw_large(struct canvas *c, const struct report *r, const struct re
     p.left = 580;
     p.top = 35;
     p.height = 320;
-    p.title = "as it came";
+    p.title = "as it came, and its sweep";
     draw_spectra(c, p, &of->swept);
+    p.title = NULL;
+    draw_sweep(c, p, &of->swept, b);
     p.top = 440;
     p.height = HEIGHT - p.top - 55;
     p.title = "events";
