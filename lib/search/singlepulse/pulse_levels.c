@@ -150,18 +150,25 @@ static double find_limit(size_t n)
     return dof * pow(1 - part + 3.09 * sqrt(part), 3);
 }
 
-/* Whether S/N z of n sub-bands, ascending, is no even pulse and little without what exceeds the median.  A dispersed
- * pulse that scintillates is bright, or has a delay that tells. */
-static bool is_patchy(const double *z, size_t n)
+/* The S/N of n sub-bands: z, ascending; and calm, in units of the scatter of their levels. */
+struct sub_bands {
+    double z[BANDS], calm[BANDS];
+    size_t n;
+};
+
+/* Whether they are no even pulse, and little without what exceeds the median.  A dispersed pulse that scintillates is
+ * bright, or has a delay that tells. */
+static bool is_patchy(const struct sub_bands *s)
 {
-    const double median = (z[n / 2] + z[(n - 1) / 2]) / 2;
+    const size_t n = s->n;
+    const double median = (s->z[n / 2] + s->z[(n - 1) / 2]) / 2;
     double mean = 0, left = 0, chi = 0;
     for (size_t b = 0; b < n; b++) {
-        mean += z[b] / (double)n;
-        left += fmin(z[b], median + ABOVE_MEDIAN) / sqrt((double)n);
+        mean += s->calm[b] / (double)n;
+        left += fmin(s->z[b], median + ABOVE_MEDIAN) / sqrt((double)n);
     }
     for (size_t b = 0; b < n; b++)
-        chi += (z[b] - mean) * (z[b] - mean);
+        chi += (s->calm[b] - mean) * (s->calm[b] - mean);
     return left < LEFT_SNR && chi > find_limit(n);
 }
 
@@ -178,8 +185,7 @@ static bool is_long_sweep(const psr_pulse_levels *p)
 unsigned psr_pulse_levels_marks(psr_pulse_levels *p)
 {
     struct levels all = {.nchan = 0}, band[BANDS] = {{.nchan = 0}};
-    double z[BANDS];
-    size_t n = 0;
+    struct sub_bands sub = {.n = 0};
     for (size_t c = 0; c < p->nchan; c++) {
         add_channel(p, &p->channel[c], &all);
         add_channel(p, &p->channel[c], &band[c * BANDS / p->nchan]);
@@ -187,10 +193,12 @@ unsigned psr_pulse_levels_marks(psr_pulse_levels *p)
     scale(&all);
     for (size_t b = 0; b < BANDS; b++) {
         scale(&band[b]);
-        if (band[b].nchan)
-            z[n++] = band[b].level[IN] / fmax(1, scatter(&band[b]));
+        if (!band[b].nchan)
+            continue;
+        sub.z[sub.n] = band[b].level[IN];
+        sub.calm[sub.n++] = band[b].level[IN] / fmax(1, scatter(&band[b]));
     }
-    qsort(z, n, sizeof *z, compare_doubles);
-    const bool patchy = n >= LEAST_BANDS && !is_long_sweep(p) && is_patchy(z, n);
+    qsort(sub.z, sub.n, sizeof *sub.z, compare_doubles);
+    const bool patchy = sub.n >= LEAST_BANDS && !is_long_sweep(p) && is_patchy(&sub);
     return (all.nchan && is_step(&all) ? PSR_PULSE_EDGE : 0U) | (patchy ? PSR_PULSE_NARROW : 0U);
 }
