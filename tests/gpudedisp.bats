@@ -421,6 +421,31 @@ check_frb() {
     $run -maxwidth 0.0768 -o c in.fil && cmp a.cand c.cand && [ ! -e c_1202.344-1502.344MHz.singlepulse ]
 }
 
+@test "-fine finds bursts that are short for a plan's samples, each once, and leaves series as they are" {
+    fakebin -q -seed 3 -period 0 -nbits 8 -nchans 128 -fch1 1500 -foff -2 -tsamp 64 -tobs 16 \
+        -add "burst t=5 dm=568 width=8e-4 snr=14 smear=0" -add "burst t=10 dm=568 width=4e-2 snr=15" -o short.fil
+    ddplan -l 400 -d 800 -plan short.plan short.fil | grep -q ' 48 x 0.064 ms'
+    run="gpudedisp -q -nobary -plan short.plan -nowrite -singlepulse"
+    $run -o plain short.fil
+    $run -fine 8 -o fine short.fil
+    awk -F'\t' '/^#/ { next } $3 > 4.9 && $3 < 5.1 { exit 1 }' plain.cand
+    awk -F'\t' '/^#/ { next } $3 > 4.9 && $3 < 5.1 && $1 > 9 && $6 > 560 && $6 < 576 && $10 == "-" { short++ }
+        $3 > 9.9 && $3 < 10.1 && $1 > 13 { long++ } $1 > 6.5 { n++ }
+        END { print short, long, n; exit !(short == 1 && long == 1 && n == 2) }' fine.cand
+    [ -s fine_fine.singlepulse ]
+    fails ls plain_fine.singlepulse
+    for dm in 400.00 570.00; do cmp plain_DM$dm.singlepulse fine_DM$dm.singlepulse; done
+}
+
+@test "-fine belongs to -singlepulse, and changes nothing where no samples are summed" {
+    refused 2 '-fine searches for single pulses: it needs -singlepulse' -nowrite -v -fine 2 -o t "$g8"
+    run="gpudedisp -q -nobary -nowrite -singlepulse -dmstep 5 -numdms 5"
+    $run -o a "$g8"
+    $run -fine 4 -o b "$g8"
+    cmp a.cand b.cand
+    fails ls b_fine.singlepulse
+}
+
 @test "-halve belongs to -singlepulse" {
     refused 2 '-halve searches for single pulses: it needs -singlepulse' -nowrite -v -halve 1 -o t "$g8"
 }

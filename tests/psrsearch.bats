@@ -245,6 +245,10 @@ same_search() {
         psrsearch -n -budget "${budget%% *}" x.fil | grep -qF -- "${budget#* }"
     done
     psrsearch -n -budget deep -zmax 4 x.fil | grep -q -- '-zmax 4 -numharm 32'
+    psrsearch -n -budget normal x.fil | grep -q -- ' -fine 4 '
+    psrsearch -n -budget deep x.fil | grep -q -- ' -fine 8 '
+    psrsearch -n -budget fast x.fil | fails grep -q -- ' -fine [0-9]'
+    psrsearch -n -fine 1 x.fil | fails grep -q -- ' -fine [0-9]'
 }
 
 @test "nothing found is no failure" {

@@ -612,6 +612,51 @@ static void test_noise(uint64_t *seed)
     free(k.x);
 }
 
+/* --- fine samples ----------------------------------------------------------------------------- */
+
+/* A line of so many times fewer samples, rounded up, has the DMs of the whole band's and evenly more between. */
+static bool is_fine_right(const struct shape *s, const struct psr_line *l,
+                          const struct psr_line *whole, int64_t times)
+{
+    const int64_t fine = (whole->downsamp + times - 1) / times;
+    const size_t steps = (size_t)((whole->downsamp + fine - 1) / fine);
+    bool right = l->downsamp == fine && l->part == s->t.npart && l->least_width == 1 &&
+                 l->ndm == (whole->ndm > 1 ? whole->ndm * steps : 1);
+    for (size_t i = 0; i < whole->ndm; i++)
+        right &= is_of(s, l, s->t.dm[whole->first + i]);
+    for (size_t i = l->first; right && i + 1 < l->first + l->ndm; i++) {
+        const double apart = s->t.dm[i + 1] - s->t.dm[i];
+        const size_t k = i - l->first;
+        right &= apart > 0 && (k % steps == 0 ||
+                               fabs(apart - (s->t.dm[i] - s->t.dm[i - 1])) < 1e-9 * s->t.dm[i]);
+    }
+    return right;
+}
+
+static void test_fine(uint64_t *seed)
+{
+    int wrong = 0, fine = 0;
+    for (int i = 0; i < SHAPES; i++) {
+        struct shape s;
+        psr_err err;
+        choose(&s, seed, 0);
+        s.t.line[1].downsamp = tap_between(seed, 1, 60);
+        const int64_t times = tap_between(seed, 1, 9);
+        const size_t before = s.t.nline;
+        const bool wanted = times > 1 && s.t.line[1].downsamp > 1 && s.nkept;
+        if (psr_trials_add_fine(&s.t, &s.obs, s.keep, times, &err))
+            exit(EXIT_FAILURE);
+        wrong += s.t.nline != before + wanted || psr_trials_whole_lines(&s.t) != before;
+        if (wanted && s.t.nline == before + 1)
+            wrong += !is_fine_right(&s, &s.t.line[before], &s.t.line[1], times) ||
+                     s.t.part[s.t.npart - 1].nkept != s.nkept;
+        fine += wanted;
+        psr_trials_clear(&s.t);
+    }
+    ok(!wrong && fine > SHAPES / 2, "%d lists of trials: %d with fine lines, %d wrong", SHAPES,
+       fine, wrong);
+}
+
 static void test_refusals(void)
 {
     struct psr_obs obs;
@@ -642,6 +687,7 @@ int main(void)
     }
     scratch_make();
     test_parts(&seed);
+    test_fine(&seed);
     test_unions(&seed);
     test_alone(&seed);
     test_bursts(&seed, PSR_DEDISP_DIRECT, "direct");

@@ -30,6 +30,7 @@ enum {
     PSR_PIPELINE_NDM = 1000000,
     PSR_PIPELINE_DOWNSAMP = 65536,
     PSR_PIPELINE_HALVE = 4,
+    PSR_PIPELINE_FINE = 64,
     PSR_PRESTO_NDM = 10000,
     PSR_PRESTO_DOWNSAMP = 128,
     PSR_PRESTO_NSUB = 4096,
@@ -143,6 +144,11 @@ struct psr_pipeline_desc {
     bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
+
+    /* Trials, added later. */
+    int64_t
+        nfine; /* with pulses: lines that sum samples are searched for pulses also with so many times fewer,
+                      and DMs as much closer, to PSR_PIPELINE_FINE; 0 (default) and 1: not */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
@@ -162,7 +168,7 @@ PSR_MUST_CHECK psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err);
 /* Creates the pipelines of n beams as psr_pipeline_create does, each of which makes what it makes alone.
  * With algo PSR_DEDISP_TREE they share a psr_dedisp_beams if they have the same channels, kept channels and
  * trials, integers of 16 bits at most, DMs that rise within each line, lines whose downsamp are different,
- * each a multiple of the one before, nhalve 0, no device but one, the same barycentric velocity (nobary, or
+ * each a multiple of the one before, nhalve and nfine 0, no device but one, the same barycentric velocity (nobary, or
  * one position and start), and memory for all; otherwise each has plans of its own.  Each mem_bytes is that
  * pipeline's part of the memory (nshare).
  * Given:    desc [n]   each borrowed as by psr_pipeline_create

@@ -41,7 +41,7 @@ struct cli_option {
 };
 
 /* Options in the order of --help, put together from parts. */
-enum { CLI_TABLE_MAX = 80 };
+enum { CLI_TABLE_MAX = 96 };
 struct cli_table {
     struct cli_option option[CLI_TABLE_MAX];
     size_t n;

@@ -239,6 +239,8 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
         cli_usage_error(tool, "-views shows single pulses: it needs -singlepulse");
     if (o->run.nhalve && !o->singlepulse)
         cli_usage_error(tool, "-halve searches for single pulses: it needs -singlepulse");
+    if (o->run.nfine > 1 && !o->singlepulse)
+        cli_usage_error(tool, "-fine searches for single pulses: it needs -singlepulse");
     if (o->plot && !o->singlepulse)
         cli_usage_error(tool, "-plot shows single pulses: it needs -singlepulse");
     if (to_stdout(o) && o->singlepulse && !o->nowrite)

@@ -170,6 +170,11 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "once, and the part "
          "it is best in (default 0: none).",
          1, PSR_PIPELINE_HALVE},
+        {"fine", CLI_INT, &o->run.nfine, "N",
+         "Search lines that sum samples also with N times fewer, and DMs as much closer, for "
+         "single "
+         "pulses only. Their events go to ROOT_fine.singlepulse (default 1: no such lines).",
+         1, PSR_PIPELINE_FINE},
         {"views", CLI_INT, &o->pulses.nview, "N",
          "Write the spectra around the N best pulses to ROOT.bursts.json, for psrreport to draw "
          "(default 0).",

@@ -41,6 +41,7 @@ static const struct {
     {"_DM*.inf", PSRSEARCH_SEARCH},
     {"_DM*.singlepulse", PSRSEARCH_SEARCH},
     {"_*MHz.singlepulse", PSRSEARCH_SEARCH},
+    {"_fine.singlepulse", PSRSEARCH_SEARCH},
     {"_DM*_ACCEL_*[0-9]", PSRSEARCH_SEARCH},
     {"_DM*_ACCEL_*[0-9].cand", PSRSEARCH_SEARCH},
     {"_DM*_ACCEL_*[0-9].txtcand", PSRSEARCH_SEARCH},

@@ -7,11 +7,11 @@
 
 static const struct budget {
     const char *name, *search;
-    int64_t zmax, numharm, ncands;
+    int64_t zmax, numharm, ncands, nfine;
 } budgets[] = {
-    {"fast", "matched", 0, 8, 10},
-    {"normal", "matched", 50, 16, 50},
-    {"deep", "matched", 200, 32, 100},
+    {"fast", "matched", 0, 8, 10, 1},
+    {"normal", "matched", 50, 16, 50, 4},
+    {"deep", "matched", 200, 32, 100, 8},
 };
 enum { NBUDGET = sizeof budgets / sizeof *budgets };
 
@@ -93,6 +93,11 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
          "Search halves .. 1/2^N of the band for bursts, too, as gpudedisp's -halve (default 0: "
          "none, in each budget).",
          1, PSR_PIPELINE_HALVE},
+        {"fine", CLI_INT, &o->nfine, "N",
+         "Search for bursts also with N times finer samples and DMs than the plan's, where that "
+         "sums "
+         "samples, as gpudedisp's -fine (default of the budgets: fast 1, none; normal 4; deep 8).",
+         1, PSR_PIPELINE_FINE},
         {"Candidates", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE",
          "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV.",
@@ -168,6 +173,7 @@ static void apply_budget(struct psrsearch_options *o, const struct cli *tool)
     o->zmax = o->zmax >= 0 ? o->zmax : b->zmax;
     o->numharm = o->numharm >= 0 ? o->numharm : b->numharm;
     o->ncands = o->ncands >= 0 ? o->ncands : b->ncands;
+    o->nfine = o->nfine ? o->nfine : b->nfine;
 }
 
 static void check_inputs(const struct psrsearch_options *o, const struct cli *tool)

@@ -32,7 +32,7 @@ struct psrsearch_options {
     int64_t zmax, wmax, numharm, ncands;
     double sigma, flo_hz, threshold; /* as are those of 0: the tools' defaults */
     double maxwidth_s;
-    int64_t nhalve; /* 0: not given */
+    int64_t nhalve, nfine; /* 0: not given */
     const char *catalogue, *par;
 
     const char *device;

@@ -129,6 +129,8 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
         words_add_double(w, "-maxwidth", o->maxwidth_s);
     if (o->nhalve)
         words_add_int(w, "-halve", o->nhalve);
+    if (o->nfine > 1)
+        words_add_int(w, "-fine", o->nfine);
     words_add(w, "-accelsearch");
     words_add(w, search);
     words_add_text(w, "-device", o->device);

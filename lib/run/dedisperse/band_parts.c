@@ -229,3 +229,76 @@ psr_status psr_trials_add_wide(struct psr_trial_list *t, const struct psr_obs *o
     free(rank);
     return st;
 }
+
+/* --- fine samples ----------------------------------------------------------------------------- */
+
+/* Samples that a line sums if it sums so many times fewer. */
+static int64_t fine_downsamp(const struct psr_line *l, int64_t times)
+{
+    return (l->downsamp + times - 1) / times;
+}
+
+/* Trials of a line with so many steps for one of its own. */
+static size_t fine_ndm(const struct psr_line *l, int64_t times)
+{
+    const int64_t fine = fine_downsamp(l, times), steps = (l->downsamp + fine - 1) / fine;
+    return fine < l->downsamp ? l->ndm * (size_t)steps : 0;
+}
+
+/* Given:  rank [l->ndm]   room */
+static void add_fine_line(struct psr_trial_list *t, size_t whole, int64_t times,
+                          struct ranked *rank)
+{
+    const struct psr_line *of = &t->line[whole];
+    const size_t n = fine_ndm(of, times), steps = n / of->ndm;
+    struct psr_line *l = &t->line[t->nline++];
+    *l = *of;
+    for (size_t i = 0; i < of->ndm; i++)
+        rank[i] = (struct ranked){t->dm[of->first + i], i};
+    qsort(rank, of->ndm, sizeof *rank, by_rising_value);
+    for (size_t k = 0; k < n; k++) {
+        const size_t i = k / steps, from = i + 1 < of->ndm ? i : i - (i > 0);
+        const double apart = of->ndm > 1 ? rank[from + 1].value - rank[from].value : 0;
+        t->dm[t->ndm + k] = rank[i].value + apart * (double)(k % steps) / (double)steps;
+    }
+    l->part = t->npart;
+    l->downsamp = fine_downsamp(of, times);
+    l->least_width = 1;
+    l->first = t->ndm;
+    l->ndm = of->ndm > 1 ? n : 1;
+    t->ndm += l->ndm;
+}
+
+static psr_status grow_fine(struct psr_trial_list *t, size_t nline, size_t ndm, psr_err *err)
+{
+    double *dm = realloc(t->dm, (t->ndm + ndm) * sizeof *dm);
+    t->dm = dm ? dm : t->dm;
+    struct psr_line *line = realloc(t->line, (t->nline + nline) * sizeof *line);
+    t->line = line ? line : t->line;
+    return dm && line ? PSR_OK : psr_fail_nomem(err, "trials of fine samples", 8 * (double)ndm);
+}
+
+psr_status psr_trials_add_fine(struct psr_trial_list *t, const struct psr_obs *obs,
+                               const unsigned char *keep, int64_t times, psr_err *err)
+{
+    const size_t nwhole = psr_trials_whole_lines(t), ndm_whole = psr_trials_whole_ndm(t);
+    size_t ndm = 0;
+    for (size_t k = 0; k < nwhole; k++)
+        ndm += fine_ndm(&t->line[k], times);
+    if (!ndm)
+        return PSR_OK;
+    struct ranked *rank = malloc((obs->nchan + ndm_whole) * sizeof *rank);
+    if (!rank)
+        return psr_fail_nomem(err, "trials of fine samples", 16 * (double)obs->nchan);
+    const size_t n = rank_channels(rank, obs, keep);
+    psr_status st = n ? grow_fine(t, nwhole, ndm, err) : PSR_OK;
+    if (!st && n)
+        st = add_part(t, rank, n, obs->nchan, err);
+    t->nwhole = nwhole;
+    t->ndm_whole = ndm_whole;
+    for (size_t k = 0; k < nwhole && !st && n; k++)
+        if (fine_ndm(&t->line[k], times))
+            add_fine_line(t, k, times, rank);
+    free(rank);
+    return st;
+}

@@ -140,6 +140,10 @@ static psr_status check_parts(const struct psr_pipeline_desc *d, psr_err *err)
         return psr_fail_field(err, PSR_EINVAL, "nhalve",
                               "pipeline: parts of the band are searched for single pulses: nhalve "
                               "needs pulses");
+    if (d->nfine > 1 && (!d->pulses || d->presto))
+        return psr_fail_field(err, PSR_EINVAL, "nfine",
+                              "pipeline: fine samples are searched for single pulses: nfine needs "
+                              "pulses, and not presto");
     return PSR_OK;
 }
 
@@ -158,6 +162,7 @@ static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
         {"ncpus", d->ncpus, 0, 4096},
         {"mem_bytes", d->mem_bytes, 0, INT64_MAX},
         {"nhalve", d->nhalve, 0, PSR_PIPELINE_HALVE},
+        {"nfine", d->nfine, 0, PSR_PIPELINE_FINE},
     };
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (field[k].value < field[k].min || field[k].value > field[k].max)

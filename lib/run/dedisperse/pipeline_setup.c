@@ -348,6 +348,8 @@ static psr_status add_parts(struct psr_pipeline *p, psr_err *err)
     if (!st && p->d.pulses && !p->d.presto)
         st = psr_trials_add_wide(&p->trials, obs, keep, p->d.dmconst, p->d.pulses->maxwidth_s,
                                  PSR_PIPELINE_DOWNSAMP, err);
+    if (!st && p->d.nfine > 1)
+        st = psr_trials_add_fine(&p->trials, obs, keep, p->d.nfine, err);
     if (!st && !p->trials.npart)
         return PSR_OK;
     if (!st)

@@ -17,7 +17,9 @@ struct psr_line {
     int64_t most;            /* maximum length of a series before barycentring; -1: unlimited */
     char note[PSR_NOTE_MAX]; /* origin of the series, for their headers; "" for none */
     size_t part;             /* 0: of the whole band; else of part - 1 of the list */
-    int64_t least_width;     /* samples of the shortest boxcars that are searched; 0: all */
+    int64_t
+        least_width; /* samples of the shortest boxcars that are searched; 0: all; 1: all, of finer
+                            samples than those of the whole band */
 };
 
 /* A part of the band that is dedispersed by itself. */
@@ -88,6 +90,14 @@ PSR_MUST_CHECK psr_status psr_trials_add_parts(struct psr_trial_list *t, const s
 PSR_MUST_CHECK psr_status psr_trials_add_wide(struct psr_trial_list *t, const struct psr_obs *obs,
                                               const unsigned char *keep, double dmconst,
                                               double longest_s, int64_t most, psr_err *err);
+
+/* Appends, for pulses that are short for the samples of a plan: a part that is the whole band, with a line for each
+ * that sums samples, which sums so many times fewer, rounded up, and has as many more DMs.  After psr_trials_add_wide.
+ * Given:  keep   [nchan]; times   1 or more
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_trials_add_fine(struct psr_trial_list *t, const struct psr_obs *obs,
+                                              const unsigned char *keep, int64_t times,
+                                              psr_err *err);
 
 /* Lines, and trials, of the whole band. */
 size_t psr_trials_whole_lines(const struct psr_trial_list *t);

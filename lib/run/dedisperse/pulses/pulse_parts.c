@@ -20,6 +20,11 @@ struct grouper {
     size_t taken;            /* events so far */
 };
 
+bool psr_pulse_line_is_fine(const struct psr_sink_line *l)
+{
+    return l->part && l->least_width == 1;
+}
+
 size_t psr_pulse_parts_whole(const struct psr_sink_stream *stream)
 {
     for (const struct psr_sink_line *l = stream->line; l < stream->line + stream->nline; l++)
@@ -124,8 +129,13 @@ static psr_status mark(struct grouper *g, size_t part, size_t first, size_t neve
                        struct psr_cluster *cluster, size_t n, psr_err *err)
 {
     const struct psr_pulse_parts_desc *d = g->d;
-    if (part)
+    const bool fine = part && psr_pulse_line_is_fine(first_line(d->stream, part));
+    if (part && !fine)
         return mark_part(g, part, first, nevent, cluster, n, err);
+    if (fine) { /* low DMs are those of other lines: events at DM 0 are theirs */
+        first = 0;
+        nevent = find_events(d, 0, 0);
+    }
     return psr_pulse_clock_mark(d->clock, d->stream, d->threshold, d->event + first, nevent, d->gap,
                                 d->ngap, cluster, n, err);
 }
@@ -227,7 +237,7 @@ psr_status psr_pulse_parts_group(const struct psr_pulse_parts_desc *d,
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/* The trial of the whole band that has the DM of a trial, and sums as many samples if any does. */
+/* The trial of the whole band with the DM nearest to that of a trial, and one that sums as many samples if any does. */
 static size_t find_whole(const struct psr_sink_stream *s, const struct psr_sink_line *of, double dm)
 {
     size_t found = 0;
@@ -235,7 +245,7 @@ static size_t find_whole(const struct psr_sink_stream *s, const struct psr_sink_
         for (size_t i = l->first; i < l->first + l->nseries; i++)
             if (s->dm[i] == dm && l->downsamp == of->downsamp)
                 return i;
-            else if (s->dm[i] == dm)
+            else if (fabs(s->dm[i] - dm) <= fabs(s->dm[found] - dm))
                 found = i;
     return found;
 }

@@ -16,6 +16,9 @@ struct psr_pulse_parts_desc {
     size_t ngap;
 };
 
+/* Whether a line has finer samples than those of the whole band. */
+bool psr_pulse_line_is_fine(const struct psr_sink_line *l);
+
 /* Trials of the whole band. */
 size_t psr_pulse_parts_whole(const struct psr_sink_stream *stream);
 

@@ -49,6 +49,10 @@ static void name_events(char name[NAME_BYTES], const struct psr_sink_stream *str
 static void name_part(char name[NAME_BYTES], const struct psr_sink_stream *stream,
                       const struct psr_sink_line *l)
 {
+    if (psr_pulse_line_is_fine(l)) {
+        snprintf(name, NAME_BYTES, "%s_fine.singlepulse", stream->root);
+        return;
+    }
     snprintf(name, NAME_BYTES, "%s_%.3f-%.3fMHz.singlepulse", stream->root, l->low_mhz,
              l->high_mhz);
 }
