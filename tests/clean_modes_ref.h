@@ -276,10 +276,14 @@ static void ref_common(const struct ref_band *b, const struct ref_modes *m, floa
             if (m->slowest[k])
                 value = (float)((double)value -
                                 ref_mean(middle + k * b->n, b->n, t, m->slowest[k] / 2));
-            double power = (double)value * (double)value * (double)m->w[k], mode = m->value[k] - 1;
-            double share = fmax(mode / (mode + 1.5708), 1 - 1.5708 / fmax(power, 1.5708));
+            double all = m->value[k] - 1 + 1.5708,
+                   off = (double)value - (m->slowest[k] ? 0 : base[k]);
+            double power = off * off * (double)m->w[k];
+            double part = (double)value * ((m->value[k] - 1) / all);
+            if (power > 2 * all)
+                part += off * fmin(power / (2 * all) - 1, 1) * (1.5708 / all - 1.5708 / power);
             for (size_t g = 0; g < G; g++)
-                d[g] += m->v[k][g] * ((double)value * share);
+                d[g] += m->v[k][g] * part;
         }
         for (size_t g = 0; g < G; g++) {
             double n = b->enough[t] ? b->count[t * G + g] : 0;

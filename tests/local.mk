@@ -50,6 +50,7 @@ UNIT_TESTS = \
 	tests/t_clean \
 	tests/t_clean_auto \
 	tests/t_clean_auto_noise \
+	tests/t_clean_auto_slow \
 	tests/t_clean_bursts \
 	tests/t_clean_files \
 	tests/t_clean_series \
@@ -195,6 +196,7 @@ dist_noinst_DATA += \
 	tests/clean_scene.h \
 	tests/clean_sweeps_ref.h \
 	tests/clean_sparks_ref.h \
+	tests/clean_pair.h \
 	tests/clean_stream.h \
 	tests/example.c \
 	tests/example.py \

@@ -1,6 +1,6 @@
 /* Automatic cleaning: to the bit as a plain reference, however it is called; what survives it, and
  * what does not; what noise loses; refusals. */
-#include "clean_stream.h"
+#include "clean_pair.h"
 #include "rfi/auto/clean_auto_internal.h"
 
 /* --- to the bit ------------------------------------------------------------------------------- */
@@ -136,26 +136,6 @@ static void test_bits(uint64_t seed)
 
 /* --- what survives ---------------------------------------------------------------------------- */
 
-/* Noise with a signal, and with interference where there is some.  Returned: *without, the same without
- * the signal */
-static struct stream make_with_and_without(const struct psr_obs *obs,
-                                           const struct psr_fake_signal *signal,
-                                           const struct psr_fake_rfi *rfi_of, uint64_t seed,
-                                           struct stream *without)
-{
-    struct psr_fake_desc d = {.size = sizeof d,
-                              .obs = obs,
-                              .seed = seed,
-                              .dmconst = PSR_DMCONST_PRESTO,
-                              .noise_sigma = 1,
-                              .rfi = rfi_of,
-                              .nrfi = rfi_of != NULL};
-    *without = make_stream(&d);
-    d.signal = signal;
-    d.nsignal = 1;
-    return make_stream(&d);
-}
-
 static void test_survival(const char *name, const struct psr_fake_signal *signal, double tobs_s,
                           double least, uint64_t seed)
 {
@@ -192,42 +172,6 @@ static void test_survivors(uint64_t seed)
     const struct psr_fake_signal pulsar = {
         .kind = PSR_FAKE_PULSAR, .dm = 50, .width_s = 0.5, .period_s = 30, .snr = 40, .phase = 0.3};
     test_survival("a pulsar of 30 s", &pulsar, 90, 0.95, seed);
-}
-
-/* A pulsar of wide pulses, in interference that is faster than they are, and not removed with it; but some
- * of the first four of eight pulses may be, and edges of others: before there is a history, nothing tells them from a receiver's gain. */
-static void test_slow(const char *name, const struct psr_fake_rfi *rfi_of, double least,
-                      uint64_t seed)
-{
-    const struct psr_fake_signal pulsar = {
-        .kind = PSR_FAKE_PULSAR, .dm = 50, .width_s = 0.3, .period_s = 5, .snr = 40, .phase = 0.3};
-    struct psr_obs obs = make_obs(128, 32, (int64_t)(40 / 256e-6), 256e-6);
-    uint64_t state = seed;
-    obs.foff_mhz = -2;
-    struct stream without, with = make_with_and_without(&obs, &pulsar, rfi_of, seed, &without);
-    struct psr_clean_auto_desc desc = describe(&with);
-    struct cleaned a = clean(&with, &desc, 5000, &state), b = clean(&without, &desc, 5000, &state);
-    double kept = share_kept(&with, &without, &a, &b);
-    ok(kept > least,
-       "a pulsar of 5 s in %s: %.4f of the S/N is left; %zu windows filtered, %zu sparks", name,
-       kept, a.nfiltered, a.nspark);
-    clear_cleaned(&a);
-    clear_cleaned(&b);
-    clear_stream(&with);
-    clear_stream(&without);
-}
-
-static void test_slow_pulsars(uint64_t seed)
-{
-    const struct psr_fake_rfi hum = {.kind = PSR_FAKE_RFI_MAINS,
-                                     .level = 0.3,
-                                     .hz = 28.77,
-                                     .wander_hz = 0.02,
-                                     .wander_s = 10,
-                                     .nharm = 1},
-                              drop = {.kind = PSR_FAKE_RFI_DROP, .share = 1e-3, .width_s = 1e-3};
-    test_slow("hum", &hum, 0.45, seed);
-    test_slow("lost packets", &drop, 0.6, seed);
 }
 
 /* --- receivers -------------------------------------------------------------------------------- */
@@ -491,7 +435,6 @@ int main(void)
     uint64_t seed = tap_seed();
     test_bits(seed);
     test_survivors(seed);
-    test_slow_pulsars(seed);
     test_receivers(seed);
     test_steps(seed);
     test_jumps(seed);

@@ -125,8 +125,10 @@ PSR_API_BEGIN
  *    e is above that at no width above 2^(k - 1), neither of the two widest (k = 0: at none): a mode that
  *    is fast, as hum is, must not take slow pulses; A is less by its mean (of A rounded to 2^-20) over 2^(k + 1)
  *    spectra to either side.  What is subtracted from y before it is
- *    rounded is the sum over modes of 5 q A v / sqrt n, q the larger of (x - 1) / (x - 1 + 1.57) and
- *    1 - 1.57 / (w A^2): a median has 1.57 times the variance of a mean.
+ *    rounded is the sum over modes of 5 q (A s + D r (1.57 / X - 1.57 / (w D^2))) v / sqrt n, with X = x - 1 + 1.57, as a
+ *    median has 1.57 times the variance of a mean; s = (x - 1) / X; D is A less the mode's level, the sum of v times the medians of
+ *    single spectra, or A where the slow is taken out; and r = w D^2 / 2 X - 1 within 0 .. 1.  So a pulse loses the share s,
+ *    whatever the mode is there, and only what is beyond mode and noise, as steps are, goes by what it is itself.
  *    This takes from a pulse what most of a receiver's band has of it for longer than w / 2 and less than 2^(k + 2);
  *    in the first windows, before there is a history, also of what is longer.
  *  - With zerodm, there is neither of these; y is less by the mean of all channels not masked, minus its

@@ -36,6 +36,7 @@ enum {
 #define PSR_AUTO_CLIP         3.0    /* sigmas beyond which sub-bands hardly count */
 #define PSR_AUTO_PULSE                                                                             \
     2.5 /* sigmas from which a tile is a pulse, and common noise is not measured there */
+#define PSR_AUTO_BEYOND        2.0 /* times the power of a mode and noise that is a step's, not theirs */
 #define PSR_AUTO_QUARTILE      0.6745 /* of noise */
 #define PSR_AUTO_QUARTER_NOISE 1.3626 /* deviation of a quartile, in that of a mean */
 #define PSR_AUTO_FIXED_ONE     (1 << 20)
@@ -213,13 +214,16 @@ AUTO_FN void psr_auto_project(const struct psr_auto_modes *m, size_t ngroup, con
         part[k * apart] = (float)(a[k] + m->middle[k]);
 }
 
-/* What of a running median a of a mode is not noise: the share of the mode's variance in all, or more where
- * a itself is beyond noise. */
+/* What of a running median a of a mode is not noise: the share of the mode's variance in all; and more of what is
+ * beyond both, as a step is, off the mode's level in the window.  By a itself, a share would be larger at a pulse, and would
+ * take from a slow pulsar more than from the mode. */
 AUTO_FN double psr_auto_shrink(const struct psr_auto_modes *m, size_t k, double a)
 {
-    double noise = PSR_AUTO_MEDIAN_POWER, mode = m->value[k] - 1,
-           power = a * a * (double)m->width[k];
-    return a * fmax(mode / (mode + noise), 1 - noise / fmax(power, noise));
+    const double noise = PSR_AUTO_MEDIAN_POWER, mode = m->value[k] - 1, all = mode + noise,
+                 off = m->slowest[k] ? a : a - m->middle[k],
+                 power = off * off * (double)m->width[k],
+                 beyond = fmin(power / (PSR_AUTO_BEYOND * all) - 1, 1);
+    return a * (mode / all) + (beyond > 0 ? off * beyond * (noise / all - noise / power) : 0);
 }
 
 /* Fixed point, so that sums do not depend on their order. */
