@@ -387,9 +387,13 @@ tools_here() {
     # A search that is repeated has nothing to do.
     $run x.fil 2>said
     [ "$(begun)" = "" ]
-    # Nor does one whose picture would go through a link.
+    # A pipe would wait for its reader.
     rm -r d
     mkdir d
+    mkfifo d/x_rfifind.png
+    refuses 1 'd/x_rfifind.png: is there, and is not a regular file' timeout 20 $run -q x.fil
+    # Nor does a search end whose picture would go through a link.
+    rm d/x_rfifind.png
     echo precious >kept
     ln -s ../kept d/x_rfifind.png
     run -0 --separate-stderr $run x.fil

@@ -154,6 +154,19 @@ static void far_numbers(int fd, int other_fd)
     send_end(fd, OWN, PACKETS);
 }
 
+/* One end that is far ahead, and one far behind, of a stream that goes on. */
+static void far_ends(int fd, int other_fd)
+{
+    (void)other_fd;
+    send_header(fd, OWN, NCHAN);
+    send_range(fd, OWN, 0, 80);
+    send_end(fd, OWN, 100000);
+    send_range(fd, OWN, 80, 90);
+    send_end(fd, OWN, 2);
+    send_range(fd, OWN, 90, PACKETS);
+    send_end(fd, OWN, PACKETS);
+}
+
 /* So many agree that the stream begins again there. */
 static void far_stream(int fd, int other_fd)
 {
@@ -189,6 +202,7 @@ static const struct scenario scenarios[] = {
     {"other kinds of spectra first", "", other_kinds_first, PACKETS},
     {"other kinds of spectra between, the header late", "", other_kinds_between, PACKETS},
     {"numbers that cannot be", "", far_numbers, PACKETS},
+    {"ends that are far away", "", far_ends, PACKETS},
     {"a stream that begins again far ahead", "", far_stream, PACKETS},
     {"ten strays in a silence", "", strays_in_silence, PACKETS},
     {"another sender, filtered", "&from=127.0.0.1", another_sender, PACKETS},

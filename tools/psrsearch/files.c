@@ -161,6 +161,12 @@ static bool is_log(const struct psrsearch_plan *p, const char *name)
     return false;
 }
 
+static bool is_pipe(const char *path)
+{
+    struct stat is;
+    return lstat(path, &is) == 0 && S_ISFIFO(is.st_mode);
+}
+
 /* What would wait for its reader, and others' files with the name of a log. */
 static psr_status check_kind(const char *path, bool log, psr_err *err)
 {
@@ -185,7 +191,7 @@ static psr_status check_file(struct psr_overwrite_check *c, const struct psrsear
     psr_status st = !path     ? psr_fail_nomem(err, name, 256)
                     : picture ? psr_overwrite_check_optional(c, path, err)
                               : psr_overwrite_check_output(c, path, NULL, err);
-    if (!st && !picture)
+    if (!st && (!picture || is_pipe(path)))
         st = check_kind(path, log, err);
     free(path);
     return st;

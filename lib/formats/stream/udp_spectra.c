@@ -238,6 +238,17 @@ static bool is_own(const struct psr_udp_spectra *s, const struct psr_udp_packet 
     return s->known && p->stream == s->stream;
 }
 
+/* Whether the stream ends with so many packets: about where it is, or as two ends in a row say, since what lies between would
+ * be lost. */
+static bool believes_end(struct psr_udp_spectra *s, int64_t total)
+{
+    const int64_t ahead = total - psr_udp_end(s->receiver), window = psr_udp_window(s->receiver);
+    const bool again = s->said_end && s->said_total == total;
+    s->said_end = true;
+    s->said_total = total;
+    return again || (ahead <= window && ahead >= -window);
+}
+
 static enum psr_udp_what sort_own(struct psr_udp_spectra *s, const struct psr_udp_packet *p,
                                   int64_t *number)
 {
@@ -253,6 +264,8 @@ static enum psr_udp_what sort_own(struct psr_udp_spectra *s, const struct psr_ud
     }
     if (p->number >> 60 || p->bytes > s->shape.spectra ||
         (int64_t)p->number + s->base_number > psr_udp_end(s->receiver) + most_lost(s))
+        return PSR_UDP_FOREIGN;
+    if (!believes_end(s, (int64_t)p->number + s->base_number))
         return PSR_UDP_FOREIGN;
     s->last_spectra = p->bytes;
     s->total = (int64_t)p->number + s->base_number;

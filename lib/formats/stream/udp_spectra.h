@@ -39,6 +39,8 @@ struct psr_udp_spectra {
     double last_s;       /* when the last samples came */
     int64_t restarts;
     bool changed; /* another stream has come instead */
+    bool said_end;
+    int64_t said_total; /* of the last end that came, believed or not */
     struct psr_udp_candidate candidate[PSR_UDP_HEADERS];
     psr_udp_quorum *quorum; /* packets of samples that are not of the stream */
     /* set by the end, read by all */
