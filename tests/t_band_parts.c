@@ -402,7 +402,7 @@ static psr_pipeline *run_sky(const struct sky *k, const struct psr_pipeline_desc
     d.pulses = &pulses;
     psr_status st = psr_pipeline_create(&p, &d, &err);
     if (!st)
-        st = psr_pipeline_step(p, k->x, NSAMP, &err);
+        st = psr_pipeline_execute(p, k->x, NSAMP, &err);
     if (!st)
         st = psr_pipeline_finish(p, &err);
     if (st) {

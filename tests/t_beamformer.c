@@ -63,7 +63,7 @@ static void describe(struct psr_beamformer_desc *d, const struct voltages *v)
     d->nbits = 32;
     d->tds = TDS;
     d->device = "cpu";
-    d->ncpus = 2;
+    d->nthread = 2;
 }
 
 /* What a plan makes of all voltages at once: [NBEAM][rows][NCHAN]. */
@@ -223,7 +223,7 @@ static void test_refusals(const struct voltages *v)
     describe(&d, v);
     d.tds = NSAMP + 1;
     refused_as(&d, PSR_EUNSUPPORTED, "holds 700 samples, fewer than the 701");
-    REFUSED(d.ncpus = -1, "ncpus = -1");
+    REFUSED(d.nthread = -1, "nthread = -1");
     REFUSED(d.mem_bytes = -1, "mem_bytes = -1");
     REFUSED(d.cadence_s = 0, "cadence_s = 0");
     REFUSED(d.device = "2000", "2000");

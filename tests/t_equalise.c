@@ -262,7 +262,7 @@ static psr_status run(psr_pipeline *p, const struct shape *s, uint64_t *seed, ps
     for (size_t t = 0, n; t < s->nsamp && !st; t += n) {
         n = (size_t)tap_between(seed, 1, 3000);
         n = n < s->nsamp - t ? n : s->nsamp - t;
-        st = psr_pipeline_step(p, s->data + t * s->obs.nchan, n, err);
+        st = psr_pipeline_execute(p, s->data + t * s->obs.nchan, n, err);
     }
     return st ? st : psr_pipeline_finish(p, err);
 }

@@ -303,7 +303,7 @@ static void test_run(void)
        m.nchan, m.ndim == 2 ? "complex" : "real", m.npol, (int)d.nchan, (int)d.products,
        (int)d.tsum, (int)d.fsum, (int)d.nbits, d.interval_s, d.constant ? " (constant)" : "", wrong,
        off, r.nrow, ref.nrow);
-    d.ncpus = 1;
+    d.nthread = 1;
     st = run(&d, &err);
     read_result(&again, d.output);
     ok(!st && again.bytes == r.bytes && !memcmp(again.file, r.file, r.bytes),

@@ -301,7 +301,7 @@ static psr_status push(psr_fold *f, const struct scene *s, size_t t, size_t n)
     for (size_t i = 0; i < s->nstep; i++)
         if (s->step[i].t >= (int64_t)t && s->step[i].t < (int64_t)(t + n))
             step[nstep++] = s->step[i];
-    return psr_fold_push(f, s->packed + t * row, n, step, nstep, &err);
+    return psr_fold_execute(f, s->packed + t * row, n, step, nstep, &err);
 }
 
 static psr_fold *fold(const struct scene *s, const struct psr_fold_desc *d, uint64_t *seed)

@@ -166,7 +166,7 @@ static bool is_fold_of(const struct taken *taken, const unsigned char *cleaned)
         cand[i] = (struct psr_fold_candidate){.f = cands[i].f, .dm = cands[i].dm, .nbin = NBIN};
     psr_status st = psr_fold_create(&f, &d, &err);
     if (!st)
-        st = psr_fold_push(f, cleaned, NSAMP, NULL, 0, &err);
+        st = psr_fold_execute(f, cleaned, NSAMP, NULL, 0, &err);
     bool same = !st;
     if (!st)
         same = psr_fold_finish(f, &err) == PSR_OK;
@@ -194,7 +194,7 @@ static void test_cleaning(const char *const *path)
        "and what was removed is recorded");
     d = describe(path, &again);
     d.clean_auto = true;
-    d.ncpus = 3;
+    d.nthread = 3;
     ok(run(&d) == PSR_OK && !memcmp(first.profile, again.profile, sizeof first.profile),
        "the same on other threads, without a record");
     d.zerodm = true;
@@ -219,12 +219,12 @@ static void test_threads(const char *const *path)
     struct psr_folder_desc d = describe(path, &alone);
     d.nosearch = false;
     d.view = true;
-    d.ncpus = 1;
+    d.nthread = 1;
     ok(run(&d) == PSR_OK && is_in_order(&alone, NCAND), "searched by one thread, in order");
     for (int n = 2; n < 2 * NCAND; n += 3) {
         memset(&taken, 0, sizeof taken);
         d.ctx = &taken;
-        d.ncpus = n;
+        d.nthread = n;
         const bool same = run(&d) == PSR_OK &&
                           !memcmp(alone.redchi, taken.redchi, sizeof alone.redchi) &&
                           !memcmp(alone.plane, taken.plane, sizeof alone.plane);
@@ -233,7 +233,7 @@ static void test_threads(const char *const *path)
     for (int n = 1; n < 2 * NCAND; n += 3) {
         memset(&taken, 0, sizeof taken);
         taken.fails[3] = taken.fails[5] = true;
-        d.ncpus = n;
+        d.nthread = n;
         const psr_status st = run(&d);
         ok(st == PSR_EIO && !strcmp(err.msg, "cannot take 3") && is_in_order(&taken, 3),
            "of %d threads, the first candidate that fails ends the run", n);

@@ -198,8 +198,8 @@ static void test_beamformer(void)
     LIMIT(take_beamformer, good, beam, 1 << 20, (1 << 20) + 1);
     LIMIT(take_beamformer, good, tds, 0, -1);
     LIMIT(take_beamformer, good, tds, 1 << 20, (1 << 20) + 1);
-    LIMIT(take_beamformer, good, ncpus, 0, -1);
-    LIMIT(take_beamformer, good, ncpus, 4096, 4097);
+    LIMIT(take_beamformer, good, nthread, 0, -1);
+    LIMIT(take_beamformer, good, nthread, 4096, 4097);
     LIMIT(take_beamformer, good, mem_bytes, 0, -1);
     LIMIT(take_beamformer, good, cadence_s, 1e-9, 0);
     LIMIT(take_beamformer, good, cadence_s, 1e9, NAN);
@@ -247,8 +247,8 @@ static void test_pipeline(void)
     LIMIT(take_pipeline, good, numout, 0, -1);
     LIMIT(take_pipeline, good, dm_decimals, 2, 1);
     LIMIT(take_pipeline, good, dm_decimals, 4, 5);
-    LIMIT(take_pipeline, good, ncpus, 0, -1);
-    LIMIT(take_pipeline, good, ncpus, 4096, 4097);
+    LIMIT(take_pipeline, good, nthread, 0, -1);
+    LIMIT(take_pipeline, good, nthread, 4096, 4097);
     LIMIT(take_pipeline, good, mem_bytes, 0, -1);
     LIMIT(take_pipeline, good, start, 0, -0.01);
     LIMIT(take_pipeline, good, start, 1, 1.01);

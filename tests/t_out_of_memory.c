@@ -297,7 +297,7 @@ static psr_status use_fold(psr_err *err)
     psr_fold *p = NULL;
     psr_status st = psr_fold_create(&p, &d, err);
     if (!st)
-        st = psr_fold_push(p, spectra, NSAMP, NULL, 0, err);
+        st = psr_fold_execute(p, spectra, NSAMP, NULL, 0, err);
     if (!st)
         st = psr_fold_finish(p, err);
     psr_fold_destroy(p);
@@ -334,7 +334,7 @@ static psr_status use_folder(psr_err *err)
     d.nsub = 4;
     d.cand = cand;
     d.ncand = NCAND;
-    d.ncpus = NTHREAD;
+    d.nthread = NTHREAD;
     d.mem_bytes = 4000000;
     d.nosearch = true; /* whose memory is that of use_fold */
     d.take = take_fold;
@@ -372,7 +372,7 @@ static psr_status run_pipeline(struct psr_pipeline_desc *d, psr_err *err)
     d->path = path;
     d->npath = 1;
     d->root = root;
-    d->ncpus = NTHREAD;
+    d->nthread = NTHREAD;
     d->device = "cpu";
     psr_status st = psr_pipeline_create(&p, d, err);
     if (!st)
@@ -476,7 +476,7 @@ static psr_status use_beamformer(psr_err *err)
     d.root = root;
     d.tds = 3;
     d.device = "cpu";
-    d.ncpus = NTHREAD;
+    d.nthread = NTHREAD;
     psr_status st = psr_beamformer_create(&p, &d, err);
     if (!st)
         st = psr_beamformer_run(p, err);

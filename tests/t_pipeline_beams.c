@@ -77,7 +77,7 @@ static void choose(struct shape *s, uint64_t *seed)
     s->d.device = PIPELINE_DEVICE;
     s->d.checksums = true;
     s->d.block_s = tap_uniform(seed) < 0.7 ? 0.02 + 0.3 * tap_uniform(seed) : 0;
-    s->d.ncpus = tap_between(seed, 1, 3);
+    s->d.nthread = tap_between(seed, 1, 3);
     s->shares = true;
     s->nbeam = (size_t)tap_between(seed, 1, MAXBEAM);
     choose_obs(&s->obs[0], seed);
@@ -149,8 +149,9 @@ static bool run_alone(const struct shape *s, size_t beam, const struct psr_sink 
     psr_err err;
     if (fails(psr_pipeline_create(&p, &d, &err), &err, "create"))
         return false;
-    bool fine = !fails(psr_pipeline_step(p, s->data[beam], s->nsamp[beam], &err), &err, "step") &&
-                !fails(psr_pipeline_finish(p, &err), &err, "finish");
+    bool fine =
+        !fails(psr_pipeline_execute(p, s->data[beam], s->nsamp[beam], &err), &err, "step") &&
+        !fails(psr_pipeline_finish(p, &err), &err, "finish");
     if (fine)
         take_result(r, p);
     psr_pipeline_destroy(p);
@@ -166,7 +167,7 @@ static bool step_beams(const struct shape *s, psr_pipeline *const *p, uint64_t *
         size_t b = (size_t)tap_between(seed, 0, (int64_t)s->nbeam - 1);
         size_t n = (size_t)tap_between(seed, 0, 700), left = s->nsamp[b] - taken[b];
         n = n < left ? n : left;
-        if (fails(psr_pipeline_step(p[b], s->data[b] + taken[b] * s->row_bytes, n, &err), &err,
+        if (fails(psr_pipeline_execute(p[b], s->data[b] + taken[b] * s->row_bytes, n, &err), &err,
                   "step"))
             return false;
         taken[b] += n;

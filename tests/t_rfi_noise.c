@@ -138,7 +138,7 @@ static bool observe(int nbit, const unsigned char table[NOISE_TABLE], int run, s
     psr_status st = psr_rfifind_create(&p, &desc, &err);
     for (int i = 0; i < INTS && !st; i++) {
         draw_noise(nbit, table, in, (size_t)N * CHANS * (size_t)nbit / 8, seed);
-        st = psr_rfifind_push(p, in, N, NULL, 0, &err);
+        st = psr_rfifind_execute(p, in, N, NULL, 0, &err);
     }
     if (!st)
         st = psr_rfifind_finish(p, &stats, &list, &err);

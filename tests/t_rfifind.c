@@ -272,8 +272,8 @@ static int64_t run(struct psr_rfi_stats *stats, struct psr_rfi_list *list, int n
     for (int t = 0; t < s.nsamp && st == PSR_OK;) {
         int m = seed ? (int)tap_between(seed, 1, 2 * s.n) : s.nsamp;
         m = m < s.nsamp - t ? m : s.nsamp - t;
-        st = psr_rfifind_push(p, s.bytes + (size_t)t * s.row_bytes, (size_t)m, gap, gap ? 1 : 0,
-                              &err);
+        st = psr_rfifind_execute(p, s.bytes + (size_t)t * s.row_bytes, (size_t)m, gap, gap ? 1 : 0,
+                                 &err);
         t += m;
     }
     int64_t clipped = psr_rfifind_clipped(p);
@@ -423,7 +423,7 @@ static psr_status run_more(struct more *m, int nthread, uint64_t *seed)
     for (int t = 0, n; t < s.nsamp && st == PSR_OK; t += n) {
         n = (int)tap_between(seed, 1, 2 * s.n);
         n = n < s.nsamp - t ? n : s.nsamp - t;
-        st = psr_rfifind_push(p, s.bytes + (size_t)t * s.row_bytes, (size_t)n, NULL, 0, &err);
+        st = psr_rfifind_execute(p, s.bytes + (size_t)t * s.row_bytes, (size_t)n, NULL, 0, &err);
     }
     m->clipped = psr_rfifind_clipped(p);
     if (st == PSR_OK)
@@ -543,7 +543,7 @@ static float find_alternating(bool presto, uint64_t *seed)
         for (int c = 0; c < 2; c++)
             in[t][c] = (unsigned char)(100 + (t % 2 ? 10 : -10) + 3 * tap_normal(seed));
     if (psr_rfifind_create(&p, &d, &err) != PSR_OK ||
-        psr_rfifind_push(p, in, T, NULL, 0, &err) != PSR_OK ||
+        psr_rfifind_execute(p, in, T, NULL, 0, &err) != PSR_OK ||
         psr_rfifind_finish(p, &stats, &list, &err) != PSR_OK)
         return NAN;
     const float most = fmaxf(stats.power[0], stats.power[1]);

@@ -50,7 +50,7 @@ enum psr_pipeline_files {
 struct psr_pipeline_desc {
     size_t size; /* sizeof of this struct in the caller; new fields are added at the end */
 
-    /* Input: files, or spectra passed to psr_pipeline_step. */
+    /* Input: files, or spectra passed to psr_pipeline_execute. */
     const char *const *path; /* [npath] as in psr_source_desc */
     size_t npath;
     const struct psr_obs *obs; /* if npath is 0: describes the spectra */
@@ -135,7 +135,7 @@ struct psr_pipeline_desc {
 
     /* Running. */
     const char *device; /* as for psr_devices_choose; default "auto" */
-    int64_t ncpus;      /* threads; 0: all cores */
+    int64_t nthread;    /* threads; 0: all cores */
     int64_t mem_bytes;  /* memory limit; 0: a quarter of the machine's */
     size_t nshare;      /* pipelines that share mem_bytes; 0: 1 */
     bool resume; /* skip trials that an earlier run with the same input and description completed */
@@ -185,8 +185,8 @@ PSR_MUST_CHECK psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t 
 /* Processes the next spectra, any number, in a pipeline without input files: [nsamp][nchan] packed
  * as in desc.obs, each spectrum starting on a byte boundary.
  * Status: as psr_pipeline_run */
-PSR_MUST_CHECK psr_status psr_pipeline_step(psr_pipeline *p, const void *spectra, size_t nsamp,
-                                            psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_execute(psr_pipeline *p, const void *spectra, size_t nsamp,
+                                               psr_err *err);
 
 /* Ends the input, completes the outputs and renames them to their final names, all or none.
  * Status: PSR_EINVAL (no sample is complete), those of the sinks */

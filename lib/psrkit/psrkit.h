@@ -2,8 +2,14 @@
  *
  * psrkit processes radio-telescope data into pulsar and fast-radio-burst candidates.  Expensive
  * operations use plans: psr_X_create checks a description and allocates, psr_X_execute processes a
- * block, psr_X_destroy frees.  Functions that can fail return a psr_status and write a message to a
- * psr_err (status.h).  The library never prints, never exits and has no global state.
+ * block, psr_X_finish ends the stream, psr_X_destroy frees.  Functions that can fail return a
+ * psr_status and write a message to a psr_err (status.h).  The library never prints, never exits and has no global state.
+ *
+ * Words.  execute takes the next block of an endless stream or returns a batch; run does all that a description says,
+ * from files to files; append adds to a file or a datagram stream that is written; finish completes.  open and close
+ * belong to inputs, create and destroy to objects, clear to structs of the caller, whose memory it frees; abort takes
+ * back files.  In descriptions nthread counts threads of the host, 0 being all cores; device is a text for
+ * psr_devices_choose in what reads files, a number beside backend in plans.
  *
  * Versions.  Structs whose first field is size grow at their end.  Of a description (psr_X_desc), zero-initialise it
  * and set size to its sizeof, or call psr_X_defaults where there is one: fields that a later library has count as 0.

@@ -367,8 +367,8 @@ static psr_status take_interval(psr_rfifind *p, const unsigned char *in, const s
     return add_padded(p, true, err);
 }
 
-psr_status psr_rfifind_push(psr_rfifind *p, const void *in, size_t nsamp,
-                            const struct psr_span *gap, size_t ngap, psr_err *err)
+psr_status psr_rfifind_execute(psr_rfifind *p, const void *in, size_t nsamp,
+                               const struct psr_span *gap, size_t ngap, psr_err *err)
 {
     const unsigned char *at = in;
     const size_t n = (size_t)p->d.ptsperint, bytes = p->in.row_bytes;

@@ -54,10 +54,10 @@ static void run_pipeline(const struct psr_obs *obs, const unsigned char *spectra
     psr_sink_pulses_defaults(&pulses.x);
     CHECK_BEHIND(pulses);
     d.x.root = "abi", d.x.files = PSR_FILES_DAT, d.x.checksums = true, d.x.pulses = &pulses.x;
-    d.x.device = "cpu", d.x.ncpus = 2;
+    d.x.device = "cpu", d.x.nthread = 2;
     psr_pipeline *p;
     CHECK(psr_pipeline_create(&p, &d.x, &err));
-    CHECK(psr_pipeline_step(p, spectra, NSAMP, &err));
+    CHECK(psr_pipeline_execute(p, spectra, NSAMP, &err));
     CHECK(psr_pipeline_finish(p, &err));
     psr_pipeline_describe(p, &report.x);
     CHECK_BEHIND(d);

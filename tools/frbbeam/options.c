@@ -113,7 +113,7 @@ static void add_running(struct cli_table *list, struct psr_beamformer_desc *d)
          0, 0},
     };
     CLI_ADD(list, options);
-    cli_add_limits(list, &d->ncpus, &d->mem_bytes);
+    cli_add_limits(list, &d->nthread, &d->mem_bytes);
 }
 
 int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv)

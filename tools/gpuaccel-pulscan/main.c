@@ -76,7 +76,7 @@ static void draw_plot(struct accel_job *j)
 static psr_status prepare(struct accel_job *j)
 {
     struct accel_options *o = &j->opt;
-    j->nthread = psr_count_threads((int)o->fourier.search.ncpus);
+    j->nthread = psr_count_threads((int)o->fourier.search.nthread);
     o->fourier.search.zaplist = &j->zaplist;
     o->fourier.search.max_batch = limit_batch();
     o->fourier.search.should_stop = run_should_stop;
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     struct accel_job job = {0};
     size_t n = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
     run_catch_signals();
-    run_limit_threads(&job.opt.fourier.search.ncpus, job.opt.quiet ? NULL : job.tool.name);
+    run_limit_threads(&job.opt.fourier.search.nthread, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = run(&job, argv + 1, n);
     release(&job);
     return cli_end(&job.tool, st, &job.err, job.code);

@@ -54,7 +54,7 @@ static void add_running(struct cli_table *list, struct accel_options *o)
          "Files searched at once (default: depends on the device).", 1, 4096},
     };
     CLI_ADD(list, options);
-    cli_add_limits(list, &o->fourier.search.ncpus, &o->fourier.search.mem_bytes);
+    cli_add_limits(list, &o->fourier.search.nthread, &o->fourier.search.mem_bytes);
     cli_add_verbosity(list, &o->quiet, &o->verbose);
 }
 

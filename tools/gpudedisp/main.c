@@ -155,7 +155,7 @@ int main(int argc, char **argv)
     r.opt.run.path = (const char *const *)(argv + 1);
     r.opt.run.npath = npath;
     run_catch_signals();
-    run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
+    run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     fourier_options_clear(&r.opt.fourier);
     return cli_end(&r.tool, st, &r.err, r.code);

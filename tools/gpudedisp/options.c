@@ -319,7 +319,7 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
                  d->device);
         search->device = strcmp(o->search_device, "all") != 0 ? o->search_device : "auto";
     }
-    search->ncpus = d->ncpus;
+    search->nthread = d->nthread;
     search->mem_bytes = d->mem_bytes;
     o->fourier_search = (struct psr_sink_fourier_desc){.size = sizeof o->fourier_search,
                                                        .nopad = d->nopad,

@@ -251,7 +251,7 @@ static void add_running(struct cli_table *list, struct gpudedisp_options *o)
          "Skip trials that an identical earlier run completed.", 0, 0},
     };
     CLI_ADD(list, options);
-    cli_add_limits(list, &o->run.ncpus, &o->run.mem_bytes);
+    cli_add_limits(list, &o->run.nthread, &o->run.mem_bytes);
     CLI_ADD(list, resume);
     cli_add_verbosity(list, &o->quiet, &o->verbose);
 }

@@ -84,7 +84,7 @@ static void add_running(struct cli_table *list, struct psr_filterbank_desc *d, s
 {
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"ncpus, threads", CLI_INT, &d->ncpus, "N", "Threads (default: all cores).", 1, 4096},
+        {"ncpus, threads", CLI_INT, &d->nthread, "N", "Threads (default: all cores).", 1, 4096},
         {"device", CLI_TEXT, &d->device, "NAME",
          "Device that makes spectra: auto (a GPU if there is one, the default), cpu, cuda, or the "
          "number of a GPU.",

@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     r.opt.run.path = (const char *const *)(argv + 1);
     r.opt.run.npath = npath;
     run_catch_signals();
-    run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
+    run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     free(r.number);
     psr_candlist_clear(&r.list);

@@ -160,6 +160,6 @@ void gpufold_fill_table(struct cli_table *table, struct gpufold_options *o)
     add_candidate(table, o);
     add_fold(table, o);
     add_search(table, o);
-    cli_add_limits(table, &o->run.ncpus, &o->run.mem_bytes);
+    cli_add_limits(table, &o->run.nthread, &o->run.mem_bytes);
     cli_add_verbosity(table, &o->quiet, &o->verbose);
 }

@@ -52,7 +52,7 @@ struct psr_beamformer_desc {
 
     /* Running. */
     const char *device; /* as for psr_device_choose; default "auto" */
-    int64_t ncpus;      /* threads; 0: all cores */
+    int64_t nthread;    /* threads; 0: all cores */
     int64_t mem_bytes;  /* memory limit; 0: a quarter of the machine's */
     struct psr_notes notes;
     bool (*should_stop)(void *ctx);             /* polled often, from any thread; NULL: never */

@@ -303,8 +303,9 @@ PSR_MUST_CHECK psr_status psr_rfifind_create(psr_rfifind **out, const struct psr
  * Given:  in   [nsamp][nchan] packed, each spectrum from a byte boundary
  *         gap   all ranges of the spectra so far that are padding, ascending; [ngap]
  * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_rfifind_push(psr_rfifind *p, const void *in, size_t nsamp,
-                                           const struct psr_span *gap, size_t ngap, psr_err *err);
+PSR_MUST_CHECK psr_status psr_rfifind_execute(psr_rfifind *p, const void *in, size_t nsamp,
+                                              const struct psr_span *gap, size_t ngap,
+                                              psr_err *err);
 
 /* Ends the stream.
  * Returned: *stats, *list; the caller clears both.  The results are the same for any lengths of

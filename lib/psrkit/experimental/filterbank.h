@@ -66,7 +66,7 @@ struct psr_filterbank_desc {
     const char *output;
 
     /* Running. */
-    int64_t ncpus; /* threads; 0: all cores */
+    int64_t nthread; /* threads; 0: all cores */
     struct psr_notes notes;
     bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */

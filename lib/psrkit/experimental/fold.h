@@ -213,8 +213,8 @@ PSR_MUST_CHECK psr_status psr_fold_create(psr_fold **out, const struct psr_fold_
  *         Sums over channels are in single precision (exact for integers below 2^24), sums over
  *         samples in double precision
  * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp,
-                                        const struct psr_step *step, size_t nstep, psr_err *err);
+PSR_MUST_CHECK psr_status psr_fold_execute(psr_fold *f, const void *spectra, size_t nsamp,
+                                           const struct psr_step *step, size_t nstep, psr_err *err);
 
 /* Ends the input and completes the statistics; call once, before the results are read.
  * Status: PSR_EDEVICE, PSR_ENOMEM */
@@ -371,7 +371,7 @@ struct psr_folder_desc {
 
     const struct psr_folder_candidate *cand; /* [ncand] */
     size_t ncand;
-    int64_t ncpus;     /* threads; 0: all cores */
+    int64_t nthread;   /* threads; 0: all cores */
     int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
     struct psr_notes notes;
 

@@ -64,7 +64,7 @@ struct psr_fourier_desc {
     /* Running. */
     bool keep_spectra;  /* psr_fourier_prepare leaves the spectrum of a series */
     const char *device; /* as for psr_device_choose */
-    int64_t ncpus;      /* threads; 0: all cores */
+    int64_t nthread;    /* threads; 0: all cores */
     int64_t mem_bytes;  /* 0: chosen */
     int64_t batch;      /* inputs searched at once; 0: chosen */
     int64_t max_batch;  /* limit of what is chosen; 0: none */

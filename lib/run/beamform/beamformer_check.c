@@ -12,7 +12,7 @@ static psr_status check_numbers(const struct psr_beamformer_desc *d, psr_err *er
     } field[] = {
         {"beam", d->beam, -1, 1 << 20},
         {"tds", d->tds, 0, 1 << 20},
-        {"ncpus", d->ncpus, 0, 4096},
+        {"nthread", d->nthread, 0, 4096},
         {"mem_bytes", d->mem_bytes, 0, INT64_MAX},
     };
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)

@@ -43,7 +43,7 @@ static psr_status open_voltages(struct psr_beamformer *p, psr_err *err)
         .size = sizeof d,
         .path = p->d.path,
         .npath = p->d.npath,
-        .nthread = (int)p->d.ncpus,
+        .nthread = (int)p->d.nthread,
         .notes = p->d.notes,
     };
     return psr_beam_input_open(&p->input, &d, err);
@@ -113,7 +113,7 @@ static psr_status create_plan(struct psr_beamformer *p, psr_err *err)
         .n_ew = beams->n_ew,
         .theta_ns = beams->theta_ns,
         .theta_ew = beams->theta_ew,
-        .nthread = (int)p->d.ncpus,
+        .nthread = (int)p->d.nthread,
         .mem_bytes = p->mem_bytes / 2,
     };
     float *weight = NULL;
@@ -232,7 +232,7 @@ psr_status psr_beamformer_prepare(struct psr_beamformer *p, psr_err *err)
     };
     psr_status st = PSR_OK;
     p->mem_bytes = psr_count_memory(p->d.mem_bytes);
-    p->nthread = psr_count_threads((int)p->d.ncpus);
+    p->nthread = psr_count_threads((int)p->d.nthread);
     for (size_t k = 0; k < sizeof step / sizeof *step && !st; k++)
         st = step[k](p, err);
     return st;

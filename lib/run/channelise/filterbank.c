@@ -51,7 +51,7 @@ static psr_status open_input(psr_filterbank *p, psr_err *err)
                                            .freq_mhz = p->d.freq_mhz,
                                            .bw_mhz = p->d.bw_mhz,
                                            .npol = (size_t)p->d.npol,
-                                           .nthread = (int)p->d.ncpus,
+                                           .nthread = (int)p->d.nthread,
                                            .notes = p->d.notes};
     psr_status st = psr_baseband_open(&p->in.reader, &desc, err);
     if (st)
@@ -82,7 +82,7 @@ static psr_status make_channels(psr_filterbank *p, psr_err *err)
                                              .nfft = (size_t)p->d.freq_res,
                                              .dm = p->d.dm,
                                              .dmconst = PSR_DMCONST_PRESTO,
-                                             .nthread = (int)p->d.ncpus};
+                                             .nthread = (int)p->d.nthread};
     if (h->real && nchan == h->nchan)
         return psr_fail_field(err, PSR_EINVAL, "nchan",
                               "filterbank: %zu channels of real voltages must be divided into more",
@@ -206,7 +206,7 @@ static psr_status open_output(psr_filterbank *p, psr_err *err)
 static psr_status prepare(psr_filterbank *p, psr_err *err)
 {
     psr_status st = psr_filterbank_check(&p->d, err);
-    p->nthread = psr_count_threads((int)p->d.ncpus);
+    p->nthread = psr_count_threads((int)p->d.nthread);
     if (!st)
         st = check_names(p, err);
     if (!st)

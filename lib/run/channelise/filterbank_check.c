@@ -36,7 +36,7 @@ static psr_status check_ranges(const struct psr_filterbank_desc *d, psr_err *err
                  {"tsum", d->tsum, 1, 1 << 24},
                  {"fsum", d->fsum, 1, PSR_CHANNELISE_CHAN_MAX},
                  {"nbits", d->nbits, 1, 32},
-                 {"ncpus", d->ncpus, 0, 4096}};
+                 {"nthread", d->nthread, 0, 4096}};
     const struct {
         const char *field;
         double value, min, max;

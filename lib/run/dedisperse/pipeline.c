@@ -67,7 +67,7 @@ psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err)
     return p->lines ? psr_pipeline_fail_run(p, psr_pipeline_loop(p, err), err) : PSR_OK;
 }
 
-psr_status psr_pipeline_step(psr_pipeline *p, const void *spectra, size_t nsamp, psr_err *err)
+psr_status psr_pipeline_execute(psr_pipeline *p, const void *spectra, size_t nsamp, psr_err *err)
 {
     const char *from = spectra;
     psr_status st = PSR_OK;

@@ -159,7 +159,7 @@ static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
         {"offset", d->offset, 0, INT64_MAX},
         {"numout", d->numout, 0, INT64_MAX},
         {"dm_decimals", d->dm_decimals, 2, 4},
-        {"ncpus", d->ncpus, 0, 4096},
+        {"nthread", d->nthread, 0, 4096},
         {"mem_bytes", d->mem_bytes, 0, INT64_MAX},
         {"nhalve", d->nhalve, 0, PSR_PIPELINE_HALVE},
         {"nfine", d->nfine, 0, PSR_PIPELINE_FINE},

@@ -65,7 +65,7 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .late = psr_pipeline_is_late(p),
         .any_length = !psr_pipeline_has_series(d) && !d->fourier && !d->sametail,
         .device = d->device,
-        .ncpus = d->ncpus,
+        .nthread = d->nthread,
         .mem_bytes = d->mem_bytes,
         .shared = p->shared,
         .beam = p->beam,

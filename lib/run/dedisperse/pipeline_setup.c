@@ -139,7 +139,7 @@ static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
                                       .backend = backend,
                                       .device = device,
                                       .presto = d->presto,
-                                      .nthread = (int)d->ncpus,
+                                      .nthread = (int)d->nthread,
                                       .mem_bytes = d->mem_bytes,
                                   },
                                   err);
@@ -364,7 +364,7 @@ static psr_status check_band(struct psr_pipeline *p, psr_err *err)
 
 static psr_status create_sinks(struct psr_pipeline *p, psr_err *err)
 {
-    p->nthread = psr_count_threads((int)p->d.ncpus);
+    p->nthread = psr_count_threads((int)p->d.nthread);
     return psr_sinks_create(&p->sinks, &p->d, err);
 }
 

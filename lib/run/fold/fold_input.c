@@ -145,7 +145,7 @@ static psr_status open_source(struct psr_fold_input *in, const struct psr_folder
                                                            .no_scales = d->no_scales,
                                                            .no_offsets = d->no_offsets,
                                                            .skip = in->skip,
-                                                           .nthread = (int)d->ncpus,
+                                                           .nthread = (int)d->nthread,
                                                            .pols = d->pols,
                                                            .notes = *notes}},
                        err);
@@ -228,11 +228,11 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
                 .mask = d->mask,
                 .clip_sigma = d->noclip || in->spectra.inf ? 0 : d->clip_sigma,
                 .zerodm = d->zerodm,
-                .floats = in->spectra.obs->nbit > 8, /* psr_fold_push takes steps of fewer */
+                .floats = in->spectra.obs->nbit > 8, /* psr_fold_execute takes steps of fewer */
                 .automatic = d->clean_auto,
                 .backend = backend,
                 .device = device,
-                .nthread = (int)d->ncpus,
+                .nthread = (int)d->nthread,
                 .mem_bytes = d->mem_bytes,
             },
             err);

@@ -44,7 +44,7 @@ psr_status psr_fold_tail_push(const struct psr_fold_tail *t, psr_fold *fold, psr
     for (int64_t missing = psr_fold_missing(fold); t->n && missing > 0 && !st;
          missing = psr_fold_missing(fold)) {
         const size_t n = missing < (int64_t)t->n ? (size_t)missing : t->n;
-        st = psr_fold_push(fold, reversed, n, NULL, 0, err);
+        st = psr_fold_execute(fold, reversed, n, NULL, 0, err);
     }
     free(reversed);
     return st;

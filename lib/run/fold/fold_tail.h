@@ -22,7 +22,7 @@ PSR_MUST_CHECK psr_status psr_fold_tail_init(struct psr_fold_tail *tail, size_t 
 void psr_fold_tail_take(struct psr_fold_tail *tail, const void *spectra, size_t n);
 
 /* Fills the fold with them, if there are any.
- * Status: those of psr_fold_push */
+ * Status: those of psr_fold_execute */
 PSR_MUST_CHECK psr_status psr_fold_tail_push(const struct psr_fold_tail *tail, psr_fold *fold,
                                              psr_err *err);
 

@@ -352,7 +352,7 @@ static psr_status make_search(psr_folder *f, psr_err *err)
 {
     struct psr_fold_search_desc desc = psr_folder_describe_search(f);
     const bool keep_all = desc.keep_p && desc.keep_pd && desc.keep_dm;
-    desc.nthread = (int)f->d.ncpus;
+    desc.nthread = (int)f->d.nthread;
     desc.mem_bytes = f->d.mem_bytes;
     psr_status st = psr_device_choose(f->d.device, &desc.backend, &desc.device, err);
     f->backend = desc.backend;

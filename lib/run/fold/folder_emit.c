@@ -46,7 +46,7 @@ static int count_threads(const psr_folder *f, size_t n)
 {
     const double each =
         (double)psr_count_memory(f->d.mem_bytes) / 2 / (picture_bytes + table_bytes_least);
-    int most = psr_count_threads((int)f->d.ncpus);
+    int most = psr_count_threads((int)f->d.nthread);
     most = (double)most > each ? (int)each : most;
     most = (double)most > (double)n ? (int)n : most;
     if (psr_fold_search_has_device(f->search) && most > DEVICE_SEARCHES)

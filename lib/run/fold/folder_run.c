@@ -20,7 +20,7 @@ static const char *choose_backend(const struct psr_folder *f)
     const double least = 3e9; /* samples that a core folds meanwhile */
     const double all = (double)f->ncand * (double)f->in.nsamp * (double)f->in.obs.nchan;
     const bool any = f->backend && !strcmp(f->backend, "auto");
-    return f->in.is_series || (any && all < least * psr_count_threads((int)f->d.ncpus))
+    return f->in.is_series || (any && all < least * psr_count_threads((int)f->d.nthread))
                ? "cpu"
                : f->backend;
 }
@@ -48,7 +48,7 @@ static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, siz
         .part_blocks = f->part_blocks,
         .cand = f->cand + first,
         .ncand = n,
-        .nthread = (int)f->d.ncpus,
+        .nthread = (int)f->d.nthread,
         .mem_bytes = f->d.mem_bytes,
         .backend = choose_backend(f),
         .device = f->device,
@@ -116,7 +116,7 @@ static psr_status read_blocks(psr_folder *f, psr_fold *fold, struct psr_fold_tai
         if (!st)
             st = keep_last(f, fold, tail, *nread, &block, err);
         if (!st)
-            st = psr_fold_push(fold, block.spectra, block.n, block.step, block.nstep, err);
+            st = psr_fold_execute(fold, block.spectra, block.n, block.step, block.nstep, err);
         psr_charge(&f->fold_s, &since_s);
         if (st)
             break;

@@ -126,7 +126,7 @@ static psr_status describe_boxes(const struct psr_fourier *f, struct psr_pulscan
     b->sigma = d->sigma;
     b->significance = d->significance;
     b->compat = d->pulscan;
-    b->nthread = (int)d->ncpus;
+    b->nthread = (int)d->nthread;
     b->mem_bytes = d->mem_bytes;
     b->should_stop = d->should_stop;
     b->ctx = d->ctx;
@@ -166,7 +166,7 @@ static psr_status describe_matched(const struct psr_fourier *f, struct psr_accel
         .compat = d->presto,
         .compat_jerk = d->wmax >= 0,
         .compat_inmem = d->inmem,
-        .nthread = (int)d->ncpus,
+        .nthread = (int)d->nthread,
         .mem_bytes = d->mem_bytes,
         .batch = d->boxes ? 1 : f->batch,
         .should_stop = d->should_stop,

@@ -74,7 +74,7 @@ static psr_status list_boxes(const struct psr_fourier *f, struct psr_fourier_slo
                                             .boxes_only = d->rblock,
                                             .zap = f->zap,
                                             .nzap = f->nzap,
-                                            .nthread = (int)d->ncpus};
+                                            .nthread = (int)d->nthread};
     psr_status st =
         psr_pulscan_merge(found->hit, found->nhit, &merge, &cand, &n, &r->left_out, err);
     if (!st)

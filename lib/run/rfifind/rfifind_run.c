@@ -176,7 +176,7 @@ static psr_status take_interval(struct psr_rfi_state *u, size_t *n, psr_err *err
     if (!st)
         st = check_gaps(u, gap, ngap, err);
     if (!st && *n)
-        st = psr_rfifind_push(u->plan, spectra, *n, gap, ngap, err);
+        st = psr_rfifind_execute(u->plan, spectra, *n, gap, ngap, err);
     u->r->compute_s += psr_seconds() - began;
     u->r->read_s = u->reader.seconds;
     u->r->nread += (int64_t)*n;

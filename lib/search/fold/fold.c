@@ -111,8 +111,8 @@ bool psr_fold_is_full(const psr_fold *f)
     return psr_fold_arrived(f) >= psr_fold_blocks(f) + f->ahead;
 }
 
-psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp,
-                         const struct psr_step *step, size_t nstep, psr_err *err)
+psr_status psr_fold_execute(psr_fold *f, const void *spectra, size_t nsamp,
+                            const struct psr_step *step, size_t nstep, psr_err *err)
 {
     const size_t block = f->d.block;
     const unsigned char *in = spectra;

@@ -26,7 +26,7 @@ struct psr_dedispersion_desc {
     bool late;          /* as in psr_dedisp_desc */
     bool any_length;    /* a trial may have no samples if another has some */
     const char *device; /* as psr_pipeline_desc */
-    int64_t ncpus;      /* 0: all */
+    int64_t nthread;    /* 0: all */
     int64_t mem_bytes;  /* for everything, cleaning included; 0: a quarter of the machine's */
 
     /* Format of the spectra, and the memory they already use. */

@@ -171,7 +171,7 @@ static bool make_plan(psr_shared_beams *s, const struct psr_dedispersion_desc *d
         .dm = d->trials->dm,
         .keep = d->keep,
         .smear = d->smear,
-        .nthread = (int)d->ncpus,
+        .nthread = (int)d->nthread,
         .aligned = true,
     };
     if (!choose_device(d->device, &plan))
@@ -255,7 +255,7 @@ static psr_status create(void **state, const struct psr_dedispersion_desc *d, ps
         return psr_fail_nomem(err, "dedispersion", sizeof *s);
     s->d = *d;
     s->shared = d->shared;
-    s->nthread = psr_count_threads((int)d->ncpus);
+    s->nthread = psr_count_threads((int)d->nthread);
     s->device_series = calloc(d->trials->nline, sizeof *s->device_series);
     return s->device_series ? PSR_OK : psr_fail_nomem(err, "dedispersion", sizeof *s);
 }

@@ -90,7 +90,7 @@ static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_ded
                 .tol = d->tol,
                 .smear = d->smear,
                 .late = d->late,
-                .nthread = (int)d->ncpus,
+                .nthread = (int)d->nthread,
             },
     };
     return PSR_OK;

@@ -68,7 +68,7 @@ static psr_status create_plan(struct subbands *s, int64_t plan_bytes, psr_err *e
                                            .dmconst = d->dmconst,
                                            .dm = d->trials->dm[0],
                                            .keep = d->keep,
-                                           .nthread = (int)d->ncpus,
+                                           .nthread = (int)d->nthread,
                                            .mem_bytes = plan_bytes,
                                        },
                                        err);

@@ -56,7 +56,7 @@ static psr_status create_one(psr_mask_correction **out, const psr_lines *l, size
                                           .ndm = described->ndm,
                                           .downsamp = (size_t)described->downsamp,
                                           .largest = largest,
-                                          .nthread = (int)d->ncpus,
+                                          .nthread = (int)d->nthread,
                                           .keep = keep_of(l, line),
                                       },
                                       err);

@@ -30,6 +30,7 @@ enum {
     PSR_PIPELINE_NDM = 1000000,
     PSR_PIPELINE_DOWNSAMP = 65536,
     PSR_PIPELINE_HALVE = 4,
+    PSR_PIPELINE_FINE = 64,
     PSR_PRESTO_NDM = 10000,
     PSR_PRESTO_DOWNSAMP = 128,
     PSR_PRESTO_NSUB = 4096,
@@ -49,7 +50,7 @@ enum psr_pipeline_files {
 struct psr_pipeline_desc {
     size_t size; /* sizeof of this struct in the caller; new fields are added at the end */
 
-    /* Input: files, or spectra passed to psr_pipeline_step. */
+    /* Input: files, or spectra passed to psr_pipeline_execute. */
     const char *const *path; /* [npath] as in psr_source_desc */
     size_t npath;
     const struct psr_obs *obs; /* if npath is 0: describes the spectra */
@@ -134,7 +135,7 @@ struct psr_pipeline_desc {
 
     /* Running. */
     const char *device; /* as for psr_devices_choose; default "auto" */
-    int64_t ncpus;      /* threads; 0: all cores */
+    int64_t nthread;    /* threads; 0: all cores */
     int64_t mem_bytes;  /* memory limit; 0: a quarter of the machine's */
     size_t nshare;      /* pipelines that share mem_bytes; 0: 1 */
     bool resume; /* skip trials that an earlier run with the same input and description completed */
@@ -143,6 +144,11 @@ struct psr_pipeline_desc {
     bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
+
+    /* Trials, added later. */
+    int64_t
+        nfine; /* with pulses: lines that sum samples are searched for pulses also with so many times fewer,
+                      and DMs as much closer, to PSR_PIPELINE_FINE; 0 (default) and 1: not */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
@@ -162,7 +168,7 @@ PSR_MUST_CHECK psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err);
 /* Creates the pipelines of n beams as psr_pipeline_create does, each of which makes what it makes alone.
  * With algo PSR_DEDISP_TREE they share a psr_dedisp_beams if they have the same channels, kept channels and
  * trials, integers of 16 bits at most, DMs that rise within each line, lines whose downsamp are different,
- * each a multiple of the one before, nhalve 0, no device but one, the same barycentric velocity (nobary, or
+ * each a multiple of the one before, nhalve and nfine 0, no device but one, the same barycentric velocity (nobary, or
  * one position and start), and memory for all; otherwise each has plans of its own.  Each mem_bytes is that
  * pipeline's part of the memory (nshare).
  * Given:    desc [n]   each borrowed as by psr_pipeline_create
@@ -179,8 +185,8 @@ PSR_MUST_CHECK psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t 
 /* Processes the next spectra, any number, in a pipeline without input files: [nsamp][nchan] packed
  * as in desc.obs, each spectrum starting on a byte boundary.
  * Status: as psr_pipeline_run */
-PSR_MUST_CHECK psr_status psr_pipeline_step(psr_pipeline *p, const void *spectra, size_t nsamp,
-                                            psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipeline_execute(psr_pipeline *p, const void *spectra, size_t nsamp,
+                                               psr_err *err);
 
 /* Ends the input, completes the outputs and renames them to their final names, all or none.
  * Status: PSR_EINVAL (no sample is complete), those of the sinks */

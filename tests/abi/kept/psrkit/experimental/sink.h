@@ -88,7 +88,7 @@ struct psr_sink_line {
     double low_mhz, high_mhz; /* edges of that */
     int64_t
         least_width; /* above 0: a part that is the whole band, searched only for boxcars of so many samples
-                            or more, which other lines do not reach */
+                            or more, which other lines do not reach; 1: with finer samples than others */
 };
 
 enum { PSR_DUMP_NAME = 64 };
