@@ -201,7 +201,7 @@ static struct count plain_detections(const double *p)
 
 static struct count plain_cell(int i, int c)
 {
-    double x[SPECTRA], p[2 * SPECTRA];
+    double x[SPECTRA] = {0}, p[2 * SPECTRA];
     int at = i * s.nchan + c;
     bool kept = s.keep[s.reverse ? s.nchan - 1 - c : c];
     for (int t = 0; t < s.n; t++)
