@@ -259,7 +259,10 @@ static void remove_leftovers(struct psr_overwrite_check *c, const char *path)
 psr_status psr_overwrite_check_optional(struct psr_overwrite_check *c, const char *path,
                                         psr_err *err)
 {
-    return path ? check(c, path, NULL, false, err) : PSR_OK;
+    psr_status st = path ? check(c, path, NULL, false, err) : PSR_OK;
+    if (!st && path && strcmp(path, "-") != 0 && !psr_path_is_descriptor(path))
+        remove_leftovers(c, path);
+    return st;
 }
 
 psr_status psr_overwrite_check_output(struct psr_overwrite_check *c, const char *path,

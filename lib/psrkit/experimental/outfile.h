@@ -151,8 +151,8 @@ PSR_MUST_CHECK psr_status psr_overwrite_check_output(struct psr_overwrite_check 
                                                      const char *path, const char *of,
                                                      psr_err *err);
 
-/* Registers an output that the run can do without, such as a picture: where psr_outfile_check_path would refuse it, the
- * caller leaves it out when psr_outfile_create does.
+/* As psr_overwrite_check_output, for what the run can do without, such as a picture: where psr_outfile_check_path would
+ * refuse it, the caller leaves it out when psr_outfile_create does.
  * Given:  path   copied; NULL is accepted
  * Status: PSR_EIO if it is already an input or output; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_overwrite_check_optional(struct psr_overwrite_check *c,
