@@ -1,6 +1,6 @@
 # Manual pages.  Those of the tools are made from --help and man/TOOL.h2m, and committed: `make man`
 # renews them.  No rule ties a page to its sources, because the file times of a fresh clone would
-# have anyone's build rewrite it; tests/man.bats tells when one is out of date.
+# have anyone's build rewrite it; tests/tools/man.bats tells when one is out of date.
 
 TOOL_PAGES = \
 	man/accelsift.1 \

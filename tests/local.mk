@@ -25,205 +25,205 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
-	tests/t_accel \
-	tests/t_accel_lines \
-	tests/t_accel_noise \
-	tests/t_accel_peaks \
-	tests/t_accel_presto \
-	tests/t_accel_sieve \
-	tests/t_accelsearch \
-	tests/t_array \
-	tests/t_band_gaps \
-	tests/t_band_parts \
-	tests/t_barycentre \
-	tests/t_base \
-	tests/t_baseband \
-	tests/t_beam \
-	tests/t_beam_pulses \
-	tests/t_beam_rows \
-	tests/t_beam_scales \
-	tests/t_beam_theorem \
-	tests/t_beamformer \
-	tests/t_block_sums \
-	tests/t_candlist \
-	tests/t_channelise \
-	tests/t_clean \
-	tests/t_clean_auto \
-	tests/t_clean_auto_noise \
-	tests/t_clean_auto_slow \
-	tests/t_clean_bursts \
-	tests/t_clean_files \
-	tests/t_clean_series \
-	tests/t_candidate \
-	tests/t_cluster \
-	tests/t_cluster_stream \
-	tests/t_compat \
-	tests/t_dada \
-	tests/t_dada_spectra \
-	tests/t_dat \
-	tests/t_ddplan \
-	tests/t_dedisp \
-	tests/t_dedisp_beams \
-	tests/t_dedisp_presto \
-	tests/t_defaults \
-	tests/t_delays \
-	tests/t_desc \
-	tests/t_device \
-	tests/t_eigen \
-	tests/t_ephemeris \
-	tests/t_equalise \
-	tests/t_fake \
-	tests/t_fake_rfi \
-	tests/t_fake_shape \
-	tests/t_fakeband \
-	tests/t_fakevolt \
-	tests/t_dedisp_multi \
-	tests/t_dedisp_tree \
-	tests/t_fundamental \
-	tests/t_filterbank \
-	tests/t_filterbank_latency \
-	tests/t_fold \
-	tests/t_fold_noise \
-	tests/t_fold_ratio \
-	tests/t_fold_refine \
-	tests/t_fold_search \
-	tests/t_folder \
-	tests/t_frame_order \
-	tests/t_gaps \
-	tests/t_gnuplot \
-	tests/t_inf \
-	tests/t_json_read \
-	tests/t_limits \
-	tests/t_channel_list \
-	tests/t_marks \
-	tests/t_mask \
-	tests/t_memory \
-	tests/t_mask_prepdata \
-	tests/t_pfd \
-	tests/t_accel_template \
-	tests/t_candidate_refine \
-	tests/t_fast_number_io \
-	tests/t_obs \
-	tests/t_orbit \
-	tests/t_quantile \
-	tests/t_out_of_memory \
-	tests/t_outfile \
-	tests/t_output_group \
-	tests/t_overwrite_check \
-	tests/t_pipeline \
-	tests/t_pipeline_beams \
-	tests/t_pointing \
-	tests/t_polarisation \
-	tests/t_psrfits \
-	tests/t_psrfits_rows \
-	tests/t_presto_list \
-	tests/t_pulscan \
-	tests/t_pulscan_beside \
-	tests/t_pulscan_lines \
-	tests/t_pulscan_golden \
-	tests/t_pulscan_merge \
-	tests/t_pulscan_noise \
-	tests/t_pulscan_peaks \
-	tests/t_pulscan_plan \
-	tests/t_pulse_levels \
-	tests/t_pulse_spectrum \
-	tests/t_pulse_view \
-	tests/t_pulse_steps \
-	tests/t_pulseplot \
-	tests/t_drop_reader \
-	tests/t_dump \
-	tests/t_read_ahead \
-	tests/t_readfd \
-	tests/t_resample \
-	tests/t_resident_series \
-	tests/t_rfi_clip \
-	tests/t_rfi_dm0 \
-	tests/t_rfi_fft \
-	tests/t_rfi_files \
-	tests/t_rfi_iqrm \
-	tests/t_rfi_kernels \
-	tests/t_rfi_lines \
-	tests/t_rfi_mask \
-	tests/t_rfi_moments \
-	tests/t_rfi_noise \
-	tests/t_rfi_shapes \
-	tests/t_rfifind \
-	tests/t_rng \
-	tests/t_runtime \
-	tests/t_series \
-	tests/t_series_exists \
-	tests/t_series_store \
-	tests/t_series_tim \
-	tests/t_sift \
-	tests/t_sift_curve \
-	tests/t_sift_files \
-	tests/t_sift_pairs \
-	tests/t_signif \
-	tests/t_sigproc \
-	tests/t_simplex \
-	tests/t_singlepulse \
-	tests/t_singlepulse_causal \
-	tests/t_source \
-	tests/t_source_list \
-	tests/t_source_pipe \
-	tests/t_spectrum \
-	tests/t_subband \
-	tests/t_text_lines \
-	tests/t_udp \
-	tests/t_udp_frames \
-	tests/t_udp_spectra \
-	tests/t_udp_strays \
-	tests/t_unpack \
-	tests/t_zaplist
+	tests/search/matched/t_accel \
+	tests/search/matched/t_accel_lines \
+	tests/search/matched/t_accel_noise \
+	tests/search/matched/t_accel_peaks \
+	tests/compat/t_accel_presto \
+	tests/search/matched/t_accel_sieve \
+	tests/search/matched/t_accelsearch \
+	tests/beam/t_array \
+	tests/formats/spectra/t_band_gaps \
+	tests/run/t_band_parts \
+	tests/astro/t_barycentre \
+	tests/base/t_base \
+	tests/formats/voltages/t_baseband \
+	tests/beam/t_beam \
+	tests/search/singlepulse/t_beam_pulses \
+	tests/beam/t_beam_rows \
+	tests/run/t_beam_scales \
+	tests/beam/t_beam_theorem \
+	tests/run/t_beamformer \
+	tests/dsp/t_block_sums \
+	tests/formats/lists/t_candlist \
+	tests/dsp/t_channelise \
+	tests/rfi/auto/t_clean \
+	tests/rfi/auto/t_clean_auto \
+	tests/rfi/auto/t_clean_auto_noise \
+	tests/rfi/auto/t_clean_auto_slow \
+	tests/rfi/auto/t_clean_bursts \
+	tests/rfi/auto/t_clean_files \
+	tests/rfi/auto/t_clean_series \
+	tests/search/sift/t_candidate \
+	tests/search/singlepulse/t_cluster \
+	tests/search/singlepulse/t_cluster_stream \
+	tests/compat/t_compat \
+	tests/formats/voltages/t_dada \
+	tests/formats/spectra/t_dada_spectra \
+	tests/formats/series/t_dat \
+	tests/plan/t_ddplan \
+	tests/search/dedisp/t_dedisp \
+	tests/search/dedisp/t_dedisp_beams \
+	tests/compat/t_dedisp_presto \
+	tests/base/t_defaults \
+	tests/dsp/t_delays \
+	tests/base/t_desc \
+	tests/base/t_device \
+	tests/stats/t_eigen \
+	tests/astro/t_ephemeris \
+	tests/rfi/auto/t_equalise \
+	tests/fake/t_fake \
+	tests/fake/t_fake_rfi \
+	tests/fake/t_fake_shape \
+	tests/fake/t_fakeband \
+	tests/fake/t_fakevolt \
+	tests/search/dedisp/t_dedisp_multi \
+	tests/search/dedisp/t_dedisp_tree \
+	tests/search/pulscan/t_fundamental \
+	tests/run/t_filterbank \
+	tests/run/t_filterbank_latency \
+	tests/search/fold/t_fold \
+	tests/search/fold/t_fold_noise \
+	tests/search/fold/t_fold_ratio \
+	tests/search/fold/t_fold_refine \
+	tests/search/fold/t_fold_search \
+	tests/run/t_folder \
+	tests/formats/stream/t_frame_order \
+	tests/formats/spectra/t_gaps \
+	tests/tools/t_gnuplot \
+	tests/formats/series/t_inf \
+	tests/tools/t_json_read \
+	tests/base/t_limits \
+	tests/formats/spectra/t_channel_list \
+	tests/search/singlepulse/t_marks \
+	tests/rfi/t_mask \
+	tests/base/t_memory \
+	tests/rfi/t_mask_prepdata \
+	tests/formats/lists/t_pfd \
+	tests/search/matched/t_accel_template \
+	tests/search/pulscan/t_candidate_refine \
+	tests/tools/t_fast_number_io \
+	tests/formats/spectra/t_obs \
+	tests/astro/t_orbit \
+	tests/stats/t_quantile \
+	tests/base/t_out_of_memory \
+	tests/base/t_outfile \
+	tests/base/t_output_group \
+	tests/base/t_overwrite_check \
+	tests/run/t_pipeline \
+	tests/run/t_pipeline_beams \
+	tests/beam/t_pointing \
+	tests/formats/spectra/t_polarisation \
+	tests/formats/spectra/t_psrfits \
+	tests/formats/spectra/t_psrfits_rows \
+	tests/compat/t_presto_list \
+	tests/search/pulscan/t_pulscan \
+	tests/search/pulscan/t_pulscan_beside \
+	tests/search/pulscan/t_pulscan_lines \
+	tests/search/pulscan/t_pulscan_golden \
+	tests/search/pulscan/t_pulscan_merge \
+	tests/search/pulscan/t_pulscan_noise \
+	tests/search/pulscan/t_pulscan_peaks \
+	tests/search/pulscan/t_pulscan_plan \
+	tests/search/singlepulse/t_pulse_levels \
+	tests/search/singlepulse/t_pulse_spectrum \
+	tests/search/singlepulse/t_pulse_view \
+	tests/search/singlepulse/t_pulse_steps \
+	tests/tools/t_pulseplot \
+	tests/formats/spectra/t_drop_reader \
+	tests/run/t_dump \
+	tests/run/t_read_ahead \
+	tests/base/t_readfd \
+	tests/dsp/t_resample \
+	tests/run/t_resident_series \
+	tests/rfi/t_rfi_clip \
+	tests/rfi/t_rfi_dm0 \
+	tests/rfi/t_rfi_fft \
+	tests/rfi/t_rfi_files \
+	tests/rfi/t_rfi_iqrm \
+	tests/rfi/t_rfi_kernels \
+	tests/rfi/t_rfi_lines \
+	tests/rfi/t_rfi_mask \
+	tests/rfi/t_rfi_moments \
+	tests/rfi/t_rfi_noise \
+	tests/rfi/t_rfi_shapes \
+	tests/rfi/t_rfifind \
+	tests/fake/t_rng \
+	tests/base/t_runtime \
+	tests/formats/series/t_series \
+	tests/formats/series/t_series_exists \
+	tests/run/t_series_store \
+	tests/formats/series/t_series_tim \
+	tests/search/sift/t_sift \
+	tests/search/sift/t_sift_curve \
+	tests/search/sift/t_sift_files \
+	tests/search/sift/t_sift_pairs \
+	tests/stats/t_signif \
+	tests/formats/spectra/t_sigproc \
+	tests/stats/t_simplex \
+	tests/search/singlepulse/t_singlepulse \
+	tests/search/singlepulse/t_singlepulse_causal \
+	tests/formats/spectra/t_source \
+	tests/formats/spectra/t_source_list \
+	tests/formats/spectra/t_source_pipe \
+	tests/formats/series/t_spectrum \
+	tests/formats/series/t_subband \
+	tests/base/t_text_lines \
+	tests/formats/stream/t_udp \
+	tests/formats/stream/t_udp_frames \
+	tests/formats/stream/t_udp_spectra \
+	tests/formats/stream/t_udp_strays \
+	tests/formats/spectra/t_unpack \
+	tests/formats/lists/t_zaplist
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
-	tests/accel_truth.h \
-	tests/baseband_made.h \
-	tests/beam_ref.h \
-	tests/beam_rows.h \
-	tests/bench.bash \
-	tests/bench.h \
-	tests/beams_shape.h \
-	tests/bench_adds.h \
-	tests/bench_beams.h \
-	tests/channelise_ref.h \
-	tests/clean_auto_ref.h \
-	tests/clean_delays_ref.h \
-	tests/clean_jumps_ref.h \
-	tests/clean_modes_ref.h \
-	tests/clean_scene.h \
-	tests/clean_sweeps_ref.h \
-	tests/clean_sparks_ref.h \
-	tests/clean_pair.h \
-	tests/clean_stream.h \
+	tests/support/accel_truth.h \
+	tests/support/baseband_made.h \
+	tests/support/beam_ref.h \
+	tests/support/beam_rows.h \
+	tests/bench/bench.bash \
+	tests/bench/bench.h \
+	tests/support/beams_shape.h \
+	tests/bench/bench_adds.h \
+	tests/bench/bench_beams.h \
+	tests/support/channelise_ref.h \
+	tests/support/clean_auto_ref.h \
+	tests/support/clean_delays_ref.h \
+	tests/support/clean_jumps_ref.h \
+	tests/support/clean_modes_ref.h \
+	tests/support/clean_scene.h \
+	tests/support/clean_sweeps_ref.h \
+	tests/support/clean_sparks_ref.h \
+	tests/support/clean_pair.h \
+	tests/support/clean_stream.h \
 	tests/example.c \
 	tests/example.py \
-	tests/fake_made.h \
-	tests/dedisp_shape.h \
-	tests/fil.h \
-	tests/failing_heap.h \
-	tests/fits_check.h \
-	tests/fits_writer.h \
-	tests/inf_text.h \
-	tests/loopback.h \
-	tests/mask_bytes.h \
-	tests/noise_bits.h \
-	tests/pulscan_list.h \
-	tests/pulscan_truth.h \
-	tests/pulse_causal.h \
-	tests/pulse_reference.h \
-	tests/pulse_search.h \
-	tests/pulse_tests.h \
-	tests/scratch.h \
-	tests/sample_formats.h \
-	tests/series_made.h \
-	tests/sift_made.h \
-	tests/source_made.h \
-	tests/sum_sink.h \
-	tests/write_spectrum.h \
-	tests/tap.h
+	tests/support/fake_made.h \
+	tests/support/dedisp_shape.h \
+	tests/support/fil.h \
+	tests/support/failing_heap.h \
+	tests/support/fits_check.h \
+	tests/support/fits_writer.h \
+	tests/support/inf_text.h \
+	tests/support/loopback.h \
+	tests/support/mask_bytes.h \
+	tests/support/noise_bits.h \
+	tests/support/pulscan_list.h \
+	tests/support/pulscan_truth.h \
+	tests/support/pulse_causal.h \
+	tests/support/pulse_reference.h \
+	tests/support/pulse_search.h \
+	tests/support/pulse_tests.h \
+	tests/support/scratch.h \
+	tests/support/sample_formats.h \
+	tests/support/series_made.h \
+	tests/support/sift_made.h \
+	tests/support/source_made.h \
+	tests/support/sum_sink.h \
+	tests/support/write_spectrum.h \
+	tests/support/tap.h
 EXTRA_DIST += \
 	tests/abi \
 	tests/golden \
@@ -281,98 +281,98 @@ EXTRA_DIST += \
 	tests/science/sensitivity.txt \
 	tests/science/tree_depth.txt
 
-tests_t_gnuplot_LDADD = tools/libcommon.la $(LDADD)
-tests_t_json_read_LDADD = tools/libcommon.la $(LDADD)
-tests_t_pulseplot_LDADD = tools/libcommon.la $(LDADD)
+tests_tools_t_gnuplot_LDADD = tools/libcommon.la $(LDADD)
+tests_tools_t_json_read_LDADD = tools/libcommon.la $(LDADD)
+tests_tools_t_pulseplot_LDADD = tools/libcommon.la $(LDADD)
 # Steps of the system that a run is killed at, or that fail.
-tests_t_output_group_LDFLAGS = \
+tests_base_t_output_group_LDFLAGS = \
 	-Wl,--wrap=fcntl64 -Wl,--wrap=rename -Wl,--wrap=unlink -Wl,--wrap=write
 
 # Allocations that fail.
-tests_t_out_of_memory_LDFLAGS = $(out_of_memory_wrap:%=-Wl,--wrap=%)
+tests_base_t_out_of_memory_LDFLAGS = $(out_of_memory_wrap:%=-Wl,--wrap=%)
 out_of_memory_wrap = \
 	malloc calloc aligned_alloc strdup strndup fftwf_malloc fftwf_plan_dft_1d \
 	fftwf_plan_dft_r2c_1d fftwf_plan_guru_dft fftwf_plan_guru64_dft fftwf_plan_guru64_dft_r2c \
 	fftwf_plan_guru_split_dft free fftwf_free fftwf_destroy_plan realloc
 
-tests_t_fast_number_io_SOURCES = tests/t_fast_number_io.c tools/chi2sig/fast_number_io.c tools/chi2sig/fast_number_io.h
+tests_tools_t_fast_number_io_SOURCES = tests/tools/t_fast_number_io.c tools/chi2sig/fast_number_io.c tools/chi2sig/fast_number_io.h
 
 CLI_TESTS = \
-	tests/abi.bats \
-	tests/abuse.bats \
-	tests/accelsearch.bats \
-	tests/accelsift.bats \
-	tests/aliases.bats \
-	tests/bary.bats \
-	tests/bounds.bats \
-	tests/chi2sig.bats \
-	tests/clean.bats \
-	tests/compat.bats \
-	tests/dada_ring.bats \
-	tests/ddplan.bats \
-	tests/demo.bats \
-	tests/fakebin.bats \
-	tests/floors.bats \
-	tests/fourier.bats \
-	tests/frbbeam.bats \
-	tests/gpurfifind.bats \
-	tests/gpuaccel-pulscan.bats \
-	tests/gpudedisp.bats \
-	tests/gpudigifil.bats \
-	tests/gpufold.bats \
-	tests/killed.bats \
-	tests/library.bats \
-	tests/man.bats \
-	tests/overwrite.bats \
-	tests/plan.bats \
-	tests/plots.bats \
-	tests/psrreport.bats \
-	tests/psrsearch.bats \
-	tests/resume.bats \
-	tests/scripts.bats \
-	tests/seeds.bats \
-	tests/spcoincidence.bats \
-	tests/subbands.bats \
-	tests/tutorial.bats \
-	tests/live.bats \
-	tests/udp.bats \
-	tests/workflow.bats
+	tests/tools/abi.bats \
+	tests/tools/abuse.bats \
+	tests/tools/accelsearch.bats \
+	tests/tools/accelsift.bats \
+	tests/tools/aliases.bats \
+	tests/tools/bary.bats \
+	tests/tools/bounds.bats \
+	tests/tools/chi2sig.bats \
+	tests/tools/clean.bats \
+	tests/tools/compat.bats \
+	tests/tools/dada_ring.bats \
+	tests/tools/ddplan.bats \
+	tests/tools/demo.bats \
+	tests/tools/fakebin.bats \
+	tests/tools/floors.bats \
+	tests/tools/fourier.bats \
+	tests/tools/frbbeam.bats \
+	tests/tools/gpurfifind.bats \
+	tests/tools/gpuaccel-pulscan.bats \
+	tests/tools/gpudedisp.bats \
+	tests/tools/gpudigifil.bats \
+	tests/tools/gpufold.bats \
+	tests/tools/killed.bats \
+	tests/tools/library.bats \
+	tests/tools/man.bats \
+	tests/tools/overwrite.bats \
+	tests/tools/plan.bats \
+	tests/tools/plots.bats \
+	tests/tools/psrreport.bats \
+	tests/tools/psrsearch.bats \
+	tests/tools/resume.bats \
+	tests/tools/scripts.bats \
+	tests/tools/seeds.bats \
+	tests/tools/spcoincidence.bats \
+	tests/tools/subbands.bats \
+	tests/tools/tutorial.bats \
+	tests/tools/live.bats \
+	tests/tools/udp.bats \
+	tests/tools/workflow.bats
 
-# tests/compat.bats makes its input with it.
-check_PROGRAMS += tests/add_bytes tests/scale_floats tests/bytes_dat tests/listen_lines
+# tests/tools/compat.bats makes its input with it.
+check_PROGRAMS += tests/support/add_bytes tests/support/scale_floats tests/support/bytes_dat tests/support/listen_lines
 
-# tests/gpufold.bats compares folds with it.
-check_PROGRAMS += tests/pfd_differ
+# tests/tools/gpufold.bats compares folds with it.
+check_PROGRAMS += tests/support/pfd_differ
 
 # What a picture shows.
-check_PROGRAMS += tests/png_colours
-tests_png_colours_LDADD = $(ZLIB_LIBS)
+check_PROGRAMS += tests/support/png_colours
+tests_support_png_colours_LDADD = $(ZLIB_LIBS)
 
 # Whether a page of psrreport is well-formed, and its pictures can be decoded.
-check_PROGRAMS += tests/page_check
-tests_page_check_LDADD = $(LDADD) $(ZLIB_LIBS)
+check_PROGRAMS += tests/support/page_check
+tests_support_page_check_LDADD = $(LDADD) $(ZLIB_LIBS)
 
 # Kills a tool in the middle; it is preloaded.
-EXTRA_DIST += tests/kill_at.c tests/lsan.txt tests/psrdada/ascii_header.h tests/psrdada/dada_hdu.h
-check_DATA = tests/kill_at.so
-CLEANFILES += tests/kill_at.so
-tests/kill_at.so: tests/kill_at.c
+EXTRA_DIST += tests/support/kill_at.c tests/lsan.txt tests/psrdada/ascii_header.h tests/psrdada/dada_hdu.h
+check_DATA = tests/support/kill_at.so
+CLEANFILES += tests/support/kill_at.so
+tests/support/kill_at.so: tests/support/kill_at.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CCLD)$(CC) $(AM_CPPFLAGS) $(CFLAGS) -std=c11 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl
 
-# tests/bench_cleaning.sh makes its mask with the first, tests/bench_rfifind.sh its ceiling with the second,
-# tests/bench_udp.sh sends with the last.
-bench_programs = tests/make_mask tests/transforms tests/vdif_flood
+# tests/bench/bench_cleaning.sh makes its mask with the first, tests/bench/bench_rfifind.sh its ceiling with the second,
+# tests/bench/bench_udp.sh sends with the last.
+bench_programs = tests/bench/make_mask tests/bench/transforms tests/bench/vdif_flood
 EXTRA_PROGRAMS += $(bench_programs)
 CLEANFILES += $(bench_programs)
 
 # workflow/ on a Slurm of its own, which takes minutes, and with fifty files.
-SLURM_TESTS = tests/slurm.bats
-check-slurm: $(bin_PROGRAMS) tests/page_check
-	PSRKIT_FILES=50 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(SLURM_TESTS) tests/workflow.bats'
+SLURM_TESTS = tests/tools/slurm.bats
+check-slurm: $(bin_PROGRAMS) tests/support/page_check
+	PSRKIT_FILES=50 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(SLURM_TESTS) tests/tools/workflow.bats'
 .PHONY: check-slurm
 
-dist_noinst_DATA += tests/helper.bash tests/slurm.bash tests/workflow.bash $(CLI_TESTS) $(SLURM_TESTS)
+dist_noinst_DATA += tests/tools/helper.bash tests/tools/slurm.bash tests/tools/workflow.bash $(CLI_TESTS) $(SLURM_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
 else
@@ -519,7 +519,7 @@ EXTRA_DIST += tests/gpu/beam_peaks.cu
 tests/gpu/beam_peaks.$(OBJEXT): tests/gpu/beam_peaks.h kernels/nvcc-flags
 tests/gpu/beam_peaks.$(OBJEXT): kernel_flags = -fmad=false
 CLEANFILES += tests/gpu/beam_peaks.$(OBJEXT)
-tests_gpu_t_beam_rows_cuda_SOURCES = tests/gpu/t_beam_rows_cuda.c tests/gpu/beam_shape.h tests/beam_rows.h
+tests_gpu_t_beam_rows_cuda_SOURCES = tests/gpu/t_beam_rows_cuda.c tests/gpu/beam_shape.h tests/support/beam_rows.h
 tests_gpu_t_beam_rows_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_beam_rows_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_t_beam_slots_SOURCES = tests/gpu/t_beam_slots.c
@@ -531,13 +531,13 @@ tests_gpu_t_clean_auto_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
-tests_gpu_t_dedisp_beams_cuda_SOURCES = tests/gpu/t_dedisp_beams_cuda.c tests/beams_shape.h tests/dedisp_shape.h
+tests_gpu_t_dedisp_beams_cuda_SOURCES = tests/gpu/t_dedisp_beams_cuda.c tests/support/beams_shape.h tests/support/dedisp_shape.h
 tests_gpu_t_dedisp_beams_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_beams_cuda_LDADD = $(tests_gpu_ldadd)
-tests_gpu_t_dedisp_tree_cuda_SOURCES = tests/gpu/t_dedisp_tree_cuda.c tests/dedisp_shape.h tests/gpu/dedisp_tree_cuda.h
+tests_gpu_t_dedisp_tree_cuda_SOURCES = tests/gpu/t_dedisp_tree_cuda.c tests/support/dedisp_shape.h tests/gpu/dedisp_tree_cuda.h
 tests_gpu_t_dedisp_tree_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_tree_cuda_LDADD = $(tests_gpu_ldadd)
-tests_gpu_t_dedisp_tree_random_cuda_SOURCES = tests/gpu/t_dedisp_tree_random_cuda.c tests/dedisp_shape.h tests/gpu/dedisp_tree_cuda.h
+tests_gpu_t_dedisp_tree_random_cuda_SOURCES = tests/gpu/t_dedisp_tree_random_cuda.c tests/support/dedisp_shape.h tests/gpu/dedisp_tree_cuda.h
 tests_gpu_t_dedisp_tree_random_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_tree_random_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_equalise_cuda_SOURCES = tests/gpu/t_equalise_cuda.c
@@ -546,26 +546,26 @@ tests_gpu_t_equalise_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
 tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
-tests_gpu_t_dedisp_multi_cuda_SOURCES = tests/t_dedisp_multi.c
+tests_gpu_t_dedisp_multi_cuda_SOURCES = tests/search/dedisp/t_dedisp_multi.c
 tests_gpu_t_dedisp_multi_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DMULTI_BACKEND='"cuda"'
 tests_gpu_t_dedisp_multi_cuda_LDADD = $(tests_gpu_ldadd)
-tests_gpu_t_filterbank_cuda_SOURCES = tests/t_filterbank.c tests/baseband_made.h
+tests_gpu_t_filterbank_cuda_SOURCES = tests/run/t_filterbank.c tests/support/baseband_made.h
 tests_gpu_t_filterbank_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFILTERBANK_DEVICE='"cuda"'
-tests_gpu_t_spectra_cuda_SOURCES = tests/gpu/t_spectra_cuda.c tests/gpu/coded_voltages.h tests/channelise_ref.h
+tests_gpu_t_spectra_cuda_SOURCES = tests/gpu/t_spectra_cuda.c tests/gpu/coded_voltages.h tests/support/channelise_ref.h
 tests_gpu_t_spectra_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_t_fold_cuda_SOURCES = tests/t_fold.c
+tests_gpu_t_fold_cuda_SOURCES = tests/search/fold/t_fold.c
 tests_gpu_t_fold_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFOLD_BACKEND='"cuda"'
 tests_gpu_t_fold_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
-tests_gpu_t_fold_search_cuda_SOURCES = tests/t_fold_search.c
+tests_gpu_t_fold_search_cuda_SOURCES = tests/search/fold/t_fold_search.c
 tests_gpu_t_fold_search_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFOLD_BACKEND='"cuda"'
 tests_gpu_t_fold_search_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 
 # A pipeline is linked with all that it may read.
-tests_gpu_t_band_parts_cuda_SOURCES = tests/t_band_parts.c
+tests_gpu_t_band_parts_cuda_SOURCES = tests/run/t_band_parts.c
 tests_gpu_t_band_parts_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
-tests_gpu_t_pipeline_beams_cuda_SOURCES = tests/t_pipeline_beams.c tests/sum_sink.h
+tests_gpu_t_pipeline_beams_cuda_SOURCES = tests/run/t_pipeline_beams.c tests/support/sum_sink.h
 tests_gpu_t_pipeline_beams_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
-tests_gpu_t_pipeline_cuda_SOURCES = tests/t_pipeline.c tests/sum_sink.h
+tests_gpu_t_pipeline_cuda_SOURCES = tests/run/t_pipeline.c tests/support/sum_sink.h
 tests_gpu_t_pipeline_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
 
 tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h tests/gpu/pair.h
@@ -593,7 +593,7 @@ tests_gpu_gpudedisp_pair_LDADD = tests/gpu/lost.$(OBJEXT) tools/libcommon.la $(L
 EXTRA_DIST += tests/gpu/lost.cu
 tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
 
-tests_gpu_t_accelsearch_cuda_SOURCES = tests/gpu/t_accelsearch_cuda.c tests/gpu/accel_fft_host.h tests/accel_truth.h
+tests_gpu_t_accelsearch_cuda_SOURCES = tests/gpu/t_accelsearch_cuda.c tests/gpu/accel_fft_host.h tests/support/accel_truth.h
 tests_gpu_t_accelsearch_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 EXTRA_DIST += tests/gpu/accel_fft_host.cu
 tests/gpu/accel_fft_host.$(OBJEXT): kernels/accel_fft.cuh kernels/accel_kernels.h tests/gpu/accel_fft_host.h kernels/nvcc-flags
@@ -613,19 +613,19 @@ gpu_cli_tests =
 if HAVE_BATS
 gpu_cli_tests += \
 	$(GPU_CLI_TESTS) \
-	tests/bary.bats \
-	tests/clean.bats \
-	tests/compat.bats \
-	tests/demo.bats \
-	tests/fourier.bats \
-	tests/frbbeam.bats \
-	tests/gpuaccel-pulscan.bats \
-	tests/gpudedisp.bats \
-	tests/gpudigifil.bats \
-	tests/gpufold.bats \
-	tests/plan.bats \
-	tests/resume.bats \
-	tests/subbands.bats
+	tests/tools/bary.bats \
+	tests/tools/clean.bats \
+	tests/tools/compat.bats \
+	tests/tools/demo.bats \
+	tests/tools/fourier.bats \
+	tests/tools/frbbeam.bats \
+	tests/tools/gpuaccel-pulscan.bats \
+	tests/tools/gpudedisp.bats \
+	tests/tools/gpudigifil.bats \
+	tests/tools/gpufold.bats \
+	tests/tools/plan.bats \
+	tests/tools/resume.bats \
+	tests/tools/subbands.bats
 endif
 # Loses a tool's GPU; it is preloaded.
 EXTRA_DIST += tests/gpu/lose_device.c
@@ -644,7 +644,7 @@ endif
 # One after the other: a GPU has memory for some tests at once, not for all.
 check-gpu: all
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
-	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='tests/base/t_device $(GPU_TESTS) $(gpu_cli_tests)'
 	@sed -n '/ # SKIP /{s/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p;q;}' tests/gpu/t_lost_cuda.log
 else
 check-gpu:
@@ -668,8 +668,8 @@ endif
 	@$(AM_TESTS_ENVIRONMENT) SEEDS='$(SEEDS)' FIRST_SEED='$(FIRST_SEED)' $(srcdir)/tests/check_seeds.sh $<
 .PHONY: check-seeds
 
-# Searches a stream for so many minutes: tests/soak_live.sh [MINUTES].
-dist_noinst_SCRIPTS += tests/soak_live.sh
+# Searches a stream for so many minutes: tests/bench/soak_live.sh [MINUTES].
+dist_noinst_SCRIPTS += tests/bench/soak_live.sh
 
 # Changes the library at random places and counts what the tests notice: tests/mutate.sh [-s SEED] [-n COUNT].
 dist_noinst_SCRIPTS += tests/mutate.sh
@@ -677,19 +677,19 @@ EXTRA_DIST += tests/mutate/equivalent.txt tests/mutate/places.py tests/mutate/re
 list-tests:
 	@printf '%s\n' $(TESTS)
 # What a test of a tool runs.
-cli-programs: all tests/add_bytes tests/scale_floats tests/bytes_dat tests/listen_lines tests/page_check tests/pfd_differ tests/png_colours tests/t_accel_presto tests/t_device $(demo_programs) $(check_DATA)
+cli-programs: all tests/support/add_bytes tests/support/scale_floats tests/support/bytes_dat tests/support/listen_lines tests/support/page_check tests/support/pfd_differ tests/support/png_colours tests/compat/t_accel_presto tests/base/t_device $(demo_programs) $(check_DATA)
 %.run: %
 	@$(AM_TESTS_ENVIRONMENT) $(if $(filter %.bats,$<),$(BATS) --tap) $<
 .PHONY: cli-programs list-tests
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
-	tests/bench_beam \
-	tests/bench_dedisp \
-	tests/bench_dedisp_beams \
-	tests/bench_fake \
-	tests/bench_pulscan \
-	tests/bench_signif
+	tests/bench/bench_beam \
+	tests/bench/bench_dedisp \
+	tests/bench/bench_dedisp_beams \
+	tests/bench/bench_fake \
+	tests/bench/bench_pulscan \
+	tests/bench/bench_signif
 GPU_BENCHES = \
 	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
@@ -727,7 +727,7 @@ tests_gpu_bench_dedisp_beams_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_g
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
-tests_gpu_bench_fold_cuda_SOURCES = tests/gpu/bench_fold_cuda.c tests/bench.h tests/tap.h
+tests_gpu_bench_fold_cuda_SOURCES = tests/gpu/bench_fold_cuda.c tests/bench/bench.h tests/support/tap.h
 tests_gpu_bench_fold_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_fold_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_bench_equalise_cuda_SOURCES = tests/gpu/bench_equalise_cuda.c
@@ -753,13 +753,13 @@ CLEANFILES += tests/gpu/beam_wide.$(OBJEXT) tests/gpu/ceilings.$(OBJEXT)
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
 bench_scripts = \
-	tests/bench_cleaning.sh \
-	tests/bench_ddplan.sh \
-	tests/bench_gpudedisp.sh \
-	tests/bench_gpufold.sh \
-	tests/bench_plan.sh \
-	tests/bench_rfifind.sh \
-	tests/bench_udp.sh
+	tests/bench/bench_cleaning.sh \
+	tests/bench/bench_ddplan.sh \
+	tests/bench/bench_gpudedisp.sh \
+	tests/bench/bench_gpufold.sh \
+	tests/bench/bench_plan.sh \
+	tests/bench/bench_rfifind.sh \
+	tests/bench/bench_udp.sh
 gpu_bench_scripts = \
 	tests/gpu/bench_accelsearch.sh \
 	tests/gpu/bench_events.sh \
@@ -783,11 +783,11 @@ endif
 # record are in tests/science/.
 EXTRA_PROGRAMS += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
 CLEANFILES += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
-check-science: tests/t_clean_auto_noise tests/t_pulscan_noise tests/t_rfi_noise tests/science/sensitivity
-	tests/t_clean_auto_noise 600
-	tests/t_rfi_noise 60
-	tests/t_pulscan_noise 10000 65536 2026
-	tests/t_pulscan_noise 300 1048576 2027
+check-science: tests/rfi/auto/t_clean_auto_noise tests/search/pulscan/t_pulscan_noise tests/rfi/t_rfi_noise tests/science/sensitivity
+	tests/rfi/auto/t_clean_auto_noise 600
+	tests/rfi/t_rfi_noise 60
+	tests/search/pulscan/t_pulscan_noise 10000 65536 2026
+	tests/search/pulscan/t_pulscan_noise 300 1048576 2027
 	tests/science/sensitivity 300 400 1
 .PHONY: check-science
 
@@ -798,13 +798,13 @@ endif
 extra-programs: $(BENCHES) $(gpu_extra) tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
 .PHONY: extra-programs
 
-# A pulsar, bursts and a binary, made and found: `make demo`, which tests/demo.bats runs too.
-demo_programs = tests/fold_dat
+# A pulsar, bursts and a binary, made and found: `make demo`, which tests/tools/demo.bats runs too.
+demo_programs = tests/support/fold_dat
 
 check_PROGRAMS += $(demo_programs)
-dist_noinst_SCRIPTS += tests/demo.sh
+dist_noinst_SCRIPTS += tests/tools/demo.sh
 demo: all $(demo_programs)
-	@$(srcdir)/tests/demo.sh
+	@$(srcdir)/tests/tools/demo.sh
 CLEANFILES += \
 	demo/binary.fil \
 	demo/binary.txt \

@@ -1,7 +1,7 @@
 /* fuzz_inf: any text given as an .inf file.  What is accepted must survive being written and read.
  */
-#include "../inf_text.h"
 #include "formats/series/series_internal.h"
+#include "tests/support/inf_text.h"
 
 #include <stdlib.h>
 #include <string.h>

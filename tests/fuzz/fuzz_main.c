@@ -5,7 +5,7 @@
  * (default 20000, fewer of slow ones) mutations of them, the same ones for the same PSRKIT_TEST_SEED
  *
  * FUZZ_KEEP=PATH writes each input to PATH before it is tried, so that one that crashes is kept. */
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include <dirent.h>
 #include <string.h>
 

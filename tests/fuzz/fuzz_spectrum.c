@@ -2,8 +2,8 @@
  * behind a byte 0, as their data. */
 #include <psrkit/series.h>
 
-#include "../scratch.h"
 #include "fuzz_file.h"
+#include "tests/support/scratch.h"
 
 /* A file that is cut and written again would wait for the disk. */
 static void put(const char *path, const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #ifndef PSR_TESTS_GPU_BEAM_SHAPE_H
 #define PSR_TESTS_GPU_BEAM_SHAPE_H
 
-#include "../beam_ref.h"
+#include "tests/support/beam_ref.h"
 
 struct shape {
     struct psr_beam_desc d;

@@ -5,11 +5,11 @@
  * of voltages; blocks of ROWS (1024); trials of the band "small".  Voltages are read round and round from
  * pinned memory.  Times are medians from block to block: of beams alone, of dedispersion alone, and of both
  * with two buffers of rows.  Beside them is how fast the device copies from the host. */
-#include "../bench_beams.h"
 #include "base/device/device_internal.h"
 #include "beam/beam_internal.h"
 #include "bench_cuda.h"
 #include "search/dedisp/dedisp_internal.h"
+#include "tests/bench/bench_beams.h"
 
 #include <psrkit/experimental/beam.h>
 #include <string.h>

@@ -5,11 +5,11 @@
  * Spectra are taken as fast as the device takes them; the program says how many seconds of sky of all
  * beams went through a second, which bursts were found in their beams, and what else was above
  * threshold.  Exit status: 1 if a burst was not found in its beam, or something in another. */
-#include "../bench_beams.h"
 #include "base/device/device_internal.h"
 #include "beam_peaks.h"
 #include "bench_cuda.h"
 #include "search/dedisp/dedisp_internal.h"
+#include "tests/bench/bench_beams.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef PSR_BENCH_CUDA_H
 #define PSR_BENCH_CUDA_H
 
-#include "../bench.h"
 #include "ceilings.h"
+#include "tests/bench/bench.h"
 
 enum { BENCH_REPEAT = 7 };
 

@@ -4,10 +4,10 @@
  * BAND is chord, chime or small; blocks of SECONDS.  Spectra come from pinned memory; the figure is
  * from block to block, so that copies count where they are not hidden.  Beside it is how fast the device
  * copies its memory and the host's, measured in the same run. */
-#include "../bench_beams.h"
 #include "base/device/device_internal.h"
 #include "bench_cuda.h"
 #include "search/dedisp/dedisp_internal.h"
+#include "tests/bench/bench_beams.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Times giving series on a CUDA device a common scatter, beside copying them there: a block of HTRU's band, with steps in
  * no channel, in some, and sparks in all. */
-#include "../tap.h"
+#include "tests/support/tap.h"
 
 #include "search/dedisp/mask/mask_correction.h"
 

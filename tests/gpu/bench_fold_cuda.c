@@ -1,8 +1,8 @@
 /* Time of a search around folds with prepfold's full grid: 64 parts, 128 sub-bands, 64 bins, 385 DMs x
  * 257 periods x 257 p-dots, of noise and of a pulse, on a device and on the CPU. */
-#include "../bench.h"
-#include "../tap.h"
 #include "search/fold/fold_internal.h"
+#include "tests/bench/bench.h"
+#include "tests/support/tap.h"
 
 #include <psrkit/device.h>
 #include <psrkit/experimental/fold.h>

@@ -2,11 +2,11 @@
  * zmax 256, the sums of 1 to 4 harmonics, blocks of 256 starts, 64 spectra; beside the seconds of
  * the published kernels on an H200, and what the device does at most.  Then the whole way: from
  * .dat files in the system's cache to candidates. */
-#include "../scratch.h"
 #include "bench_cuda.h"
 #include "fake/fake_internal.h"
 #include "search/pulscan/cuda/pulscan_cuda.h"
 #include "search/pulscan/pulscan_internal.h"
+#include "tests/support/scratch.h"
 
 #include <math.h>
 #include <psrkit/device.h>

@@ -2,8 +2,8 @@
 #ifndef PSR_TESTS_GPU_CODED_VOLTAGES_H
 #define PSR_TESTS_GPU_CODED_VOLTAGES_H
 
-#include "../tap.h"
 #include "dsp/channels/spectra.h"
+#include "tests/support/tap.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef DEDISP_TREE_CUDA_H
 #define DEDISP_TREE_CUDA_H
 
-#include "../dedisp_shape.h"
+#include "tests/support/dedisp_shape.h"
 
 #include <psrkit/device.h>
 

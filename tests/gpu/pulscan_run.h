@@ -2,8 +2,8 @@
 #ifndef PSR_TESTS_GPU_PULSCAN_RUN_H
 #define PSR_TESTS_GPU_PULSCAN_RUN_H
 
-#include "../tap.h"
 #include "search/pulscan/pulscan_internal.h"
+#include "tests/support/tap.h"
 
 #include <psrkit/experimental/pulscan.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The matched search on a CUDA device against the CPU: the same hits to the bit, and bounds that
  * hold.  PSRKIT_TEST_COUNT says how many random searches there are. */
-#include "../accel_truth.h"
 #include "accel_fft_host.h"
 #include "run/fourier/accelsearch_internal.h"
 #include "search/matched/accel_plan.h"
 #include "search/matched/cuda/accel_cuda.h"
+#include "tests/support/accel_truth.h"
 
 #include <psrkit/device.h>
 #include <psrkit/experimental/accelsearch.h>

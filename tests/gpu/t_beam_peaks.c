@@ -1,6 +1,6 @@
 /* The best boxcars that beam_peaks.cu finds: those of sums done one by one. */
-#include "../tap.h"
 #include "beam_peaks.h"
+#include "tests/support/tap.h"
 
 #include <math.h>
 #include <psrkit/device.h>

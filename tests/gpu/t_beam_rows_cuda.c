@@ -1,9 +1,9 @@
 /* Rows of beams that stay on a CUDA device: those that are copied to the host, on random shapes; and the
  * same series where they are dedispersed there, at once or on a stream of the caller's. */
-#include "../beam_rows.h"
 #include "beam/beam_internal.h"
 #include "beam_shape.h"
 #include "search/dedisp/dedisp_internal.h"
+#include "tests/support/beam_rows.h"
 #include <psrkit/device.h>
 
 #include <cuda_runtime_api.h>

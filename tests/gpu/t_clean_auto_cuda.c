@@ -1,5 +1,5 @@
 /* Automatic cleaning on a CUDA device: every byte, cell and count as on the CPU, however the stream is cut. */
-#include "../tap.h"
+#include "tests/support/tap.h"
 
 #include "formats/spectra/unpack.h"
 #include "rfi/auto/clean_auto_internal.h"

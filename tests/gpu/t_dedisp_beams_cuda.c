@@ -1,8 +1,8 @@
 /* dedisp_beams on a CUDA device: every sum of every beam has the CPU's bits, on random shapes; and what
  * a plan refuses. */
-#include "../beams_shape.h"
 #include "base/device/device_internal.h"
 #include "search/dedisp/dedisp_internal.h"
+#include "tests/support/beams_shape.h"
 
 #include <psrkit/device.h>
 

@@ -4,10 +4,10 @@
 #include <psrkit/device.h>
 #include <psrkit/experimental/dedisp.h>
 
-#include "../tap.h"
 #include "base/device/device_internal.h"
 #include "search/dedisp/cuda/dedisp_cuda.h"
 #include "search/dedisp/dedisp_internal.h"
+#include "tests/support/tap.h"
 #include <cuda_runtime_api.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Series on CUDA devices whose masked samples are restored, or that are given a common scatter: the bits of those on
  * the host, however the stream is cut and the series are dealt out. */
-#include "../tap.h"
+#include "tests/support/tap.h"
 
 #include "base/device/device_internal.h"
 #include "search/dedisp/mask/mask_correction.h"

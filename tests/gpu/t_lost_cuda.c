@@ -3,13 +3,13 @@
  *
  * With LOST_DEVICE 1 (t_lost_pair_cuda) it is the second of two that share the trials; where that is
  * played, it is the one that is named, and the first goes on (see pair.h). */
-#include "../tap.h"
 #include "base/device/device_internal.h"
 #include "lost.h"
 #include "pair.h"
 #include "search/dedisp/dedisp_internal.h"
 #include "search/dedisp/dedisp_multi.h"
 #include "search/singlepulse/singlepulse_internal.h"
+#include "tests/support/tap.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>

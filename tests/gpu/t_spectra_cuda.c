@@ -1,7 +1,7 @@
 /* Spectra of coded voltages on a CUDA device: against the definition in double precision, and what the CPU's unpacking,
  * channeliser and detection make of the same, however samples are coded and the stream is cut. */
-#include "../channelise_ref.h"
 #include "coded_voltages.h"
+#include "tests/support/channelise_ref.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>

@@ -20,7 +20,7 @@ static const char style[] =
     "max-width:98vw;max-height:98vh;background:#fff;z-index:9;cursor:zoom-out;"
     "box-shadow:0 0 0 100vmax rgba(0,0,0,.6)}";
 
-/* tests/psrreport.bats checks the sum in the policy below. */
+/* tests/tools/psrreport.bats checks the sum in the policy below. */
 static const char script[] =
     "(function(){\"use strict\";\n"
     "function value(row,i,numbers){var c=row.cells[i];"

@@ -1,0 +1,190 @@
+/* Numbers, probability and rank of made folds: pulsars, interference, noise. */
+#include <psrkit/ddplan.h>
+#include <psrkit/experimental/sift.h>
+
+#include "search/fold/fold_internal.h"
+#include "search/sift/sift_internal.h"
+#include "tests/support/tap.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NSUB = 16, NPART = 16, NBIN = 64 };
+static const double PERIOD_S = 0.5, PART_S = 4, LOW_MHZ = 1210, WIDTH_MHZ = 20;
+
+static psr_err err;
+
+/* A pulse of S/N snr over all: in sub-bands and parts up to these. */
+struct pulse {
+    double snr, dm, width; /* turns */
+    int nsub, npart;
+};
+
+static double turns_late(int j, double dm)
+{
+    const double mhz = LOW_MHZ + j * WIDTH_MHZ, high = LOW_MHZ + (NSUB - 1) * WIDTH_MHZ;
+    return PSR_DMCONST_PRESTO * dm * (1 / (mhz * mhz) - 1 / (high * high)) / PERIOD_S;
+}
+
+static void make_fold(struct psr_pfd *fold, uint64_t *random, const struct pulse *p, double dm)
+{
+    double size = 0;
+    *fold = (struct psr_pfd){.ndm = 3,
+                             .nperiod = 3,
+                             .npdot = 3,
+                             .nsub = NSUB,
+                             .npart = NPART,
+                             .nbin = NBIN,
+                             .nchan = NSUB,
+                             .tsamp_s = PART_S / 4096,
+                             .lofreq_mhz = LOW_MHZ,
+                             .width_mhz = WIDTH_MHZ,
+                             .dm = dm,
+                             .fold = {.f = 1 / PERIOD_S},
+                             .topo = {.p = PERIOD_S}};
+    if (psr_pfd_allocate(fold, &err) != PSR_OK) {
+        printf("Bail out! %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    fold->candidate = strdup("x_DM40.00_ACCEL_0_Cand_1");
+    for (int k = -32; k < 32; k++)
+        size += exp(-k * k / (p->width * p->width * NBIN * NBIN));
+    for (int i = 0; i < NPART; i++)
+        for (int j = 0; j < NSUB; j++) {
+            double *row = fold->profile + (i * NSUB + j) * NBIN;
+            const bool on = i < p->npart && j < p->nsub;
+            const double height = p->snr / sqrt(size * p->npart * p->nsub);
+            for (int b = 0; b < NBIN; b++) {
+                double x = (double)b / NBIN - 0.5 - turns_late(j, p->dm);
+                x -= round(x);
+                row[b] = 1000 + tap_normal(random) +
+                         (on ? height * exp(-x * x / (2 * p->width * p->width)) : 0);
+            }
+            fold->stats[i * NSUB + j] =
+                (struct psr_fold_stats){.numdata = 4096, .prof_avg = 1000, .prof_var = 1};
+        }
+}
+
+static struct psr_cand_score measure(uint64_t *random, const struct pulse *p, double dm)
+{
+    struct psr_pfd fold;
+    struct psr_cand_score score;
+    make_fold(&fold, random, p, dm);
+    ok(psr_cand_measure(&score, &fold, &err) == PSR_OK, "DM %g at %g: %.3f, %s", p->dm, dm,
+       score.probability, score.reasons);
+    psr_pfd_clear(&fold);
+    return score;
+}
+
+static bool is_near(double x, double value, double error)
+{
+    return fabs(x - value) <= error;
+}
+
+static void test_numbers(uint64_t *random)
+{
+    const struct pulse pulsar = {25, 40, 0.02, NSUB, NPART}, hum = {25, 0, 0.02, NSUB, NPART},
+                       narrow = {25, 40, 0.02, 2, NPART}, call = {25, 40, 0.02, NSUB, 3};
+    const struct psr_cand_score a = measure(random, &pulsar, 40), b = measure(random, &hum, 0),
+                                c = measure(random, &narrow, 40), d = measure(random, &call, 40),
+                                e = measure(random, &hum, 40);
+    ok(a.number[PSR_CAND_ALPHA] < 0.8 && is_near(b.number[PSR_CAND_ALPHA], 1, 0) &&
+           e.number[PSR_CAND_ALPHA] > 1,
+       "alpha %.2f, at DM 0 %.2f, stronger there %.2f", a.number[PSR_CAND_ALPHA],
+       b.number[PSR_CAND_ALPHA], e.number[PSR_CAND_ALPHA]);
+    ok(a.number[PSR_CAND_BETA] == 0 && is_near(b.number[PSR_CAND_BETA], 1, 1e-9),
+       "beta: the DM of the name is 40");
+    ok(a.number[PSR_CAND_GAMMA] > 0.002 && a.number[PSR_CAND_GAMMA] < 0.05, "gamma %.4f",
+       a.number[PSR_CAND_GAMMA]);
+    ok(is_near(a.number[PSR_CAND_SNR], 25, 4), "S/N %.1f", a.number[PSR_CAND_SNR]);
+    ok(a.number[PSR_CAND_SHARE_BANDS] > 0.9 && c.number[PSR_CAND_SHARE_BANDS] < 0.5,
+       "share of sub-bands %.2f, of two in 16 %.2f", a.number[PSR_CAND_SHARE_BANDS],
+       c.number[PSR_CAND_SHARE_BANDS]);
+    ok(a.number[PSR_CAND_SHARE_PARTS] > 0.9 && d.number[PSR_CAND_SHARE_PARTS] < 0.55,
+       "share of parts %.2f, of three in 16 %.2f", a.number[PSR_CAND_SHARE_PARTS],
+       d.number[PSR_CAND_SHARE_PARTS]);
+    ok(a.number[PSR_CAND_HALVES_BAND] > 0.8 && c.number[PSR_CAND_HALVES_BAND] < 0.5 &&
+           a.number[PSR_CAND_HALVES_TIME] > 0.8 && d.number[PSR_CAND_HALVES_TIME] < 0.5,
+       "halves agree, or do not");
+    ok(a.number[PSR_CAND_ACCEL_OK] == 1 && a.number[PSR_CAND_COVERED] == 1,
+       "no drift, all covered");
+    ok(a.probability > 0.9 && a.probability > c.probability && a.probability > d.probability &&
+           a.probability > e.probability && b.probability < a.probability,
+       "the pulsar's probability is the highest");
+    ok(strstr(e.reasons, "stronger at DM 0") && strstr(c.reasons, "in few sub-bands") &&
+           strstr(a.reasons, "in most parts"),
+       "reasons in words");
+}
+
+/* A drift that is no orbit's, in parts shorter than a turn, half of them without data. */
+static void test_impossible(uint64_t *random)
+{
+    const struct pulse p = {20, 40, 0.02, NSUB, NPART};
+    struct psr_pfd fold;
+    struct psr_cand_score good, bad;
+    make_fold(&fold, random, &p, 40);
+    ok(psr_cand_measure(&good, &fold, &err) == PSR_OK, "as it is");
+    fold.topo.pd = 0.011;
+    for (int k = 0; k < NPART / 2 * NSUB; k++)
+        fold.stats[k].prof_var = 0;
+    ok(psr_cand_measure(&bad, &fold, &err) == PSR_OK && bad.number[PSR_CAND_ACCEL_OK] == 0 &&
+           is_near(bad.number[PSR_CAND_COVERED], 0.5, 1e-9) &&
+           strstr(bad.reasons, "impossible acceleration") && bad.probability < good.probability,
+       "p-dot 0.011, half of it covered: %s", bad.reasons);
+    fold.fold.f = 0.1;
+    fold.topo = (struct psr_fold_period){.p = 10};
+    ok(psr_cand_measure(&bad, &fold, &err) == PSR_OK &&
+           is_near(bad.number[PSR_CAND_COVERED], 0.2, 1e-9) &&
+           strstr(bad.reasons, "longer than a part"),
+       "a turn of 10 s, parts of 4");
+    fold.fold.f = 0;
+    ok(psr_cand_measure(&bad, &fold, &err) == PSR_EINVAL, "no period");
+    psr_pfd_clear(&fold);
+}
+
+static void test_probability(void)
+{
+    double number[PSR_CAND_NNUMBER];
+    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
+        number[k] = NAN;
+    const double none = psr_cand_probability(number);
+    bool falls = true, rises = true;
+    for (int k = 0; k < PSR_CAND_NNUMBER; k++) {
+        const bool against = k <= PSR_CAND_GAMMA;
+        number[k] = against ? 0 : 10;
+        const double good = psr_cand_probability(number);
+        number[k] = against ? 10 : -10;
+        const double bad = psr_cand_probability(number);
+        number[k] = NAN;
+        falls &= bad <= none;
+        rises &= good >= none;
+    }
+    ok(none > 0 && none < 1 && falls && rises, "each number speaks one way, or not at all");
+}
+
+static void test_rank(void)
+{
+    struct psr_cand_score low = {.probability = 0.2}, high = {.probability = 0.9};
+    struct psr_sift_cand cand[] = {{.number = 1, .score = &low},
+                                   {.number = 2},
+                                   {.number = 3, .score = &high, .marks = PSR_SIFT_DM0},
+                                   {.number = 4, .score = &high, .fundamental = 6},
+                                   {.number = 5, .score = &high, .marks = PSR_SIFT_DM_UNKNOWN},
+                                   {.number = 6, .score = &low}};
+    const int64_t expected[] = {6, 4, 5, 1, 2, 3};
+    bool same = psr_cand_rank(cand, 6, &err) == PSR_OK;
+    for (int i = 0; i < 6; i++)
+        same &= cand[i].number == expected[i];
+    same &= cand[1].fundamental == 1 && !cand[0].fundamental;
+    ok(same, "by probability, fundamentals first, those not folded, and marked ones last");
+}
+
+int main(void)
+{
+    uint64_t random = tap_seed();
+    test_numbers(&random);
+    test_impossible(&random);
+    test_probability();
+    test_rank();
+    return done_testing();
+}

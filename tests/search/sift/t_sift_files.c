@@ -1,0 +1,368 @@
+/* What sifting reads: accelsearch's lists, catalogues of pulsars, and which pulsar a candidate is. */
+#include <psrkit/experimental/sift.h>
+
+#include "formats/lists/lists_internal.h"
+#include "tests/support/scratch.h"
+#include "tests/support/tap.h"
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static const char inf[] = " Data file name without suffix          =  x\n"
+                          " Number of bins in the time series      =  1000000\n"
+                          " Width of each time series bin (sec)    =  0.0001\n";
+
+static char *read_golden(const char *name, size_t *n)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/golden/%s", getenv("srcdir"), name);
+    char *text = scratch_read(path, n);
+    if (!text) {
+        printf("Bail out! %s\n", path);
+        exit(EXIT_FAILURE);
+    }
+    return text;
+}
+
+static psr_status parse(struct psr_accel_rows *rows, const char *table, bool presto, psr_err *err)
+{
+    char text[8192];
+    snprintf(text, sizeof text, "%s%s", table, inf);
+    return psr_accel_parse(rows, text, strlen(text), "list", presto, err);
+}
+
+static void test_golden(void)
+{
+    struct psr_accel_rows rows;
+    psr_err err = {.msg = ""};
+    size_t n;
+    char *text = read_golden("acc3_w200_JERK", &n);
+    ok(psr_accel_parse(&rows, text, n, "list", false, &err) == PSR_OK && rows.n == 4 && rows.jerk,
+       "a list with jerks: %s", err.msg);
+    const struct psr_accel_row *r = &rows.row[1];
+    ok(r->number == 2 && r->sigma == 15.4 && r->power == 144.29 && r->coherent == 102.09 &&
+           r->nharm == 2 && r->r == 30997.75 && r->z == 22 && r->w == 100 &&
+           r->harm_power[0] == 29.7 && r->harm_power[1] == 22.4,
+       "its second candidate");
+    ok(rows.row[2].z == -122 && rows.row[3].harm_power[0] == 21.4 &&
+           rows.tobs_s == 262144 * 0.000512 && rows.inf.dm == 50,
+       "others, and the .inf");
+    psr_accel_rows_clear(&rows);
+    psr_accel_rows_clear(&rows);
+    free(text);
+    text = read_golden("acc3_noremove_ACCEL_200", &n);
+    ok(psr_accel_parse(&rows, text, n, "list", true, &err) == PSR_OK && rows.n > 10 && !rows.jerk,
+       "a list without: %s", err.msg);
+    psr_accel_rows_clear(&rows);
+    for (size_t cut = 0; cut + 100 < n; cut += 37) {
+        char kept = text[cut];
+        text[cut] = '\0';
+        psr_status st = psr_accel_parse(&rows, text, cut, "list", false, &err);
+        psr_accel_rows_clear(&rows);
+        text[cut] = kept;
+        const char *tail = strstr(text, " Data file name");
+        if (st == PSR_OK && cut < (size_t)(tail - text) + 400)
+            ok(false, "a list cut at %zu is complete", cut);
+    }
+    free(text);
+}
+
+#define ROW(number, r, nharm)                                                                      \
+#number " 5.00 30.00 30.00 " #nharm " 1(1) 1(1) " r " 0(1) 4.0(2) 0(1)\n"
+
+/* Powers of a candidate whose row of harmonics holds this text. */
+static double read_power(const char *text, bool presto)
+{
+    struct psr_accel_rows rows;
+    char table[512];
+    psr_err err;
+    snprintf(table, sizeof table, ROW(1, "7.50(5)", 1) " 1  1  5.00  %s  1\n", text);
+    psr_status st = parse(&rows, table, presto, &err);
+    const double power = st ? NAN : rows.row[0].harm_power[0];
+    psr_accel_rows_clear(&rows);
+    return power;
+}
+
+static void test_powers(void)
+{
+    const struct {
+        const char *text;
+        double value, presto;
+    } cases[] = {
+        {"123", 123, 123},
+        {"29.7(7.7)", 29.7, 29.7},
+        {"1.2346(50)x10^5", 123460, 123460},
+        {"1.23457(50)x10^", 1.23457e7, 123457}, /* cut: x10^7 */
+        {"1.234568(16)x10", 1.234568e10, 1.234568},
+        {"12.3(5", 12.3, 12.3},
+        {"1.5e2", 150, 150},
+        {"0.1234567890123456789", 0.1234567890123456789, 0.1234567890123456789},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double got = read_power(cases[i].text, false),
+                     presto = read_power(cases[i].text, true);
+        ok(fabs(got / cases[i].value - 1) < 1e-15 && fabs(presto / cases[i].presto - 1) < 1e-15,
+           "power %s: %g, as sifting.py %g", cases[i].text, got, presto);
+    }
+    static const char *const bad[] = {"x",     "1(1)y",       "-1",   "nan",
+                                      "1e999", "1(1)x10^abc", "1)1(", "1(1)x10^99999"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ok(isnan(read_power(bad[i], false)), "no power: %s", bad[i]);
+}
+
+static void test_numbers(void)
+{
+    struct psr_accel_rows rows;
+    psr_err err = {.msg = ""};
+    ok(parse(&rows,
+             ROW(9999, "7.5(5)", 1) ROW(1000, "8.5(5)", 2)
+                 ROW(1000, "9.5(5)", 1) " 9999  1  5 10(1) 1\n 1000  1  5 20(1) 1\n      2  5 "
+                                        "21(1) 1\n 1000  1  5 30(1) 1\n",
+             false, &err) == PSR_OK &&
+           rows.n == 3 && rows.row[1].number == 10000 && rows.row[2].number == 10001 &&
+           rows.row[1].harm_power[1] == 21 && rows.row[2].harm_power[0] == 30,
+       "numbers above 9999 are counted on: %s", err.msg);
+    psr_accel_rows_clear(&rows);
+    ok(parse(&rows, ROW(3, "7.5(5)", 1) ROW(7, "8.5(5)", 1) " 7  1  5 20(1) 1\n 3  1  5 10(1) 1\n",
+             false, &err) == PSR_OK &&
+           rows.row[0].harm_power[0] == 10 && rows.row[1].harm_power[0] == 20,
+       "harmonics in another order: %s", err.msg);
+    psr_accel_rows_clear(&rows);
+    ok(parse(&rows, "1 -nan nan 3.00 1 1(1) 1(1) 7 0(1) 4(2) 0(1)\n 1 1 5 9 1\n", false, &err) ==
+               PSR_OK &&
+           isnan(rows.row[0].sigma) && isnan(rows.row[0].power) && rows.row[0].coherent == 3,
+       "a sigma that is none, as accelsearch prints it: %s", err.msg);
+    psr_accel_rows_clear(&rows);
+    ok(parse(&rows, "", false, &err) == PSR_OK && rows.n == 0 && rows.tobs_s == 100,
+       "no candidates");
+    psr_accel_rows_clear(&rows);
+    ok(parse(&rows, ROW(1, "1.5(1)x10^3", 1) " 1  1  5 20(1) 1\n", false, &err) == PSR_OK &&
+           rows.row[0].r == 1500,
+       "r with a power of ten");
+    psr_accel_rows_clear(&rows);
+    ok(parse(&rows, ROW(1, "1.5(1)x10^3", 1) " 1  1  5 20(1) 1\n", true, &err) == PSR_OK &&
+           rows.row[0].r == 1.5,
+       "without it, as sifting.py");
+    psr_accel_rows_clear(&rows);
+}
+
+static void test_list_errors(void)
+{
+    static const struct {
+        const char *table, *message;
+    } cases[] = {
+        {"1 2 3\n", "list: line 1: 3 columns, must be 10 or more"},
+        {ROW(x1, "7", 1) ROW(1, "x", 1), "line 2: FFT 'r' = 'x' is no such number"},
+        {ROW(1, "-3", 1), "FFT 'r' = '-3'"},
+        {ROW(1, "nan", 1), "FFT 'r' = 'nan'"},
+        {ROW(1, "7", 33), "Num Harm = '33'"},
+        {ROW(1, "7", 0), "Num Harm = '0'"},
+        {ROW(0, "7", 1), "Cand = '0'"},
+        {ROW(1, "7", 2) " 1 1 5 9 1\n", "candidate 1 has 1 of 2 harmonics"},
+        {ROW(1, "7", 1), "candidate 1 has 0 of 1 harmonics"},
+        {ROW(1, "7", 2) " 1 1 5 9 1\n\n", "candidate 1 has 1 of 2 harmonics"},
+        {ROW(1, "7", 1) " 1 1 5 9 1\n 1 1 5 9 1\n", "more than its 1 harmonics"},
+        {ROW(1, "7", 1) " 2 1 5 9 1\n", "line 2: Cand = '2'"},
+        {ROW(1, "7", 1) " 1 1 5\n", "line 2: no power"},
+        {ROW(1, "7", 1) " 1 1 5 9\n" ROW(2, "7", 1), "line 3: a candidate after the harmonics"},
+    };
+    struct psr_accel_rows rows;
+    psr_err err = {.msg = ""};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const psr_status st = parse(&rows, cases[i].table, false, &err);
+        ok(st == PSR_EFORMAT && strstr(err.msg, cases[i].message) && strstr(err.msg, "list"),
+           "refused: %s", err.msg);
+        psr_accel_rows_clear(&rows);
+    }
+    ok(psr_accel_parse(&rows, "abc\n", 4, "list", false, &err) == PSR_EFORMAT &&
+           strstr(err.msg, "without the .inf"),
+       "refused: %s", err.msg);
+    ok(psr_accel_parse(&rows, "a\0c\n", 4, "list", false, &err) == PSR_EFORMAT &&
+           strstr(err.msg, "no text"),
+       "refused: %s", err.msg);
+    static const char none[] = "\n Data file name without suffix = x\n Number of bins in the time "
+                               "series = 0\n Width of each time series bin (sec) = 1\n";
+    ok(psr_accel_parse(&rows, none, sizeof none - 1, "list", false, &err) == PSR_EFORMAT &&
+           strstr(err.msg, "list"),
+       "refused: %s", err.msg);
+    ok(psr_accel_read(&rows, "/nonexistent/list", false, &err) == PSR_EIO, "%s", err.msg);
+    psr_accel_rows_clear(&rows);
+}
+
+/* --- catalogues ------------------------------------------------------------------------------- */
+
+static const char database[] =
+    "#CATALOGUE 2.6.3\n"
+    "PSRB     B0531+21                      sr68\n"
+    "PSRJ     J0534+2200\n"
+    "RAJ      05:34:31.973        5         mhm+16\n"
+    "DECJ     +22:00:52.06        6         mhm+16\n"
+    "F0       29.946923           1         lps15\n"
+    "F1       -3.77535E-10        2\n"
+    "PEPOCH   48442.5\n"
+    "DM       56.77118            24\n"
+    "SURVEY   misc,htru\n"
+    "@-----------------------------------------------------------------\n"
+    "# a comment\n"
+    "PSRJ     J0737-3039A\n"
+    "RAJ      07:37:51.2\n"
+    "DECJ     -30:39:40\n"
+    "P0       0.022699378986\n"
+    "DM       48.920\n"
+    "PB       0.1022515592973\n"
+    "A1       1.415028603\n"
+    "ECC      0.0877772\n"
+    "@----\n"
+    "PSRJ     J0000+0000\n"
+    "DM       1\n"
+    "@----\n";
+
+static const char values[] = "#;NAME;RAJD;DECJD;P0;DM;other\n"
+                             ";;(deg);(deg);(s);(cm^-3 pc);\n"
+                             "1;J0534+2200;83.633;22.0145;0.0334;56.77;a\n"
+                             "\n"
+                             "2;\"J1, a\";*;*;1.5;*;b\n"
+                             "3;J2;;;*;5;c\n";
+
+static void test_catalogues(void)
+{
+    struct psr_catalogue c;
+    psr_err err = {.msg = ""};
+    ok(psr_catalogue_parse(&c, database, sizeof database - 1, "db", &err) == PSR_OK && c.n == 2,
+       "psrcat's database: %s", err.msg);
+    const struct psr_pulsar *p = c.pulsar;
+    ok(!strcmp(p->name, "J0534+2200") && p->f0_hz == 29.946923 && p->f1 == -3.77535e-10 &&
+           p->pepoch_mjd == 48442.5 && p->dm == 56.77118,
+       "its first pulsar");
+    near(p->ra_deg, 15 * (5 + 34 / 60. + 31.973 / 3600), 1e-12, "right ascension");
+    near(p->dec_deg, 22 + 52.06 / 3600, 1e-12, "declination");
+    near(p[1].dec_deg, -(30 + 39 / 60. + 40 / 3600.), 1e-12, "southern declination");
+    ok(p[1].f0_hz == 1 / 0.022699378986 && p[1].pb_d == 0.1022515592973 && p[1].a1_s > 1.4 &&
+           p[1].ecc > 0.08 && p[1].f1 == 0,
+       "a period, and an orbit; one without a frequency is none");
+    psr_catalogue_clear(&c);
+    psr_catalogue_clear(&c);
+    ok(psr_catalogue_parse(&c, values, sizeof values - 1, "csv", &err) == PSR_OK && c.n == 2,
+       "separated values: %s", err.msg);
+    ok(c.pulsar[0].ra_deg == 83.633 && c.pulsar[0].f0_hz == 1 / 0.0334 &&
+           !strcmp(c.pulsar[1].name, "J1, a") && isnan(c.pulsar[1].dm) && isnan(c.pulsar[1].ra_deg),
+       "and what is unknown");
+    psr_catalogue_clear(&c);
+}
+
+static void test_catalogue_errors(void)
+{
+    static const struct {
+        const char *text, *field, *message;
+    } cases[] = {
+        {"", "", "cat: empty"},
+        {"a,b\n1,2\n", "", "cat: line 1: neither psrcat's database nor a header"},
+        {"NAME,P0,P0\n", "P0", "line 1: column P0 twice"},
+        {"NAME,P0\nx,1,2\n", "", "line 2: more values than the 2 columns"},
+        {"NAME,P0\n\nx,1s\n", "P0", "line 3: P0 = '1s'"},
+        {"NAME,P0\nx,-1\n", "P0", "P0 = '-1'"},
+        {"NAME,F0,RAJ\nx,1,25:00:00\n", "RAJ", "RAJ = '25:00:00'"},
+        {"NAME,F0,DECJ\nx,1,12:aa\n", "DECJ", "DECJ = '12:aa'"},
+        {"NAME,F0,ECC\nx,1,1\n", "ECC", "ECC = '1'"},
+        {"NAME,F0\nJ0000000000000000000000000000000000000000,1\n", "NAME", "line 2: NAME"},
+        {"#CATALOGUE\nPSRJ x\nF0 nan\n@--\n", "F0", "line 3: F0 = 'nan'"},
+    };
+    struct psr_catalogue c;
+    psr_err err = {.msg = ""};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const psr_status st =
+            psr_catalogue_parse(&c, cases[i].text, strlen(cases[i].text), "cat", &err);
+        ok(st == PSR_EFORMAT && strstr(err.msg, cases[i].message) &&
+               !strcmp(err.field, cases[i].field),
+           "refused: %s", err.msg);
+        psr_catalogue_clear(&c);
+    }
+    ok(psr_catalogue_parse(&c, "a\0b", 3, "cat", &err) == PSR_EFORMAT, "%s", err.msg);
+    psr_catalogue_clear(&c);
+    ok(psr_catalogue_read(&c, "/nonexistent/db", &err) == PSR_EIO, "%s", err.msg);
+    psr_catalogue_clear(&c);
+}
+
+/* --- known pulsars ---------------------------------------------------------------------------- */
+
+/* The pulsar that a candidate is taken for, as "p/q NAME"; "" for none. */
+static const char *identify(const struct psr_catalogue *c, double f_hz, double dm,
+                            const struct psr_inf *of)
+{
+    static char text[64];
+    static const double power[] = {50, 40};
+    struct psr_accel_row row = {.number = 1, .nharm = 2, .r = f_hz * 1000, .harm_power = power};
+    struct psr_accel_rows rows = {.row = &row, .n = 1, .tobs_s = 1000, .inf = *of};
+    struct psr_sift_desc d;
+    struct psr_sift_result result = {.ncand = 0};
+    psr_sift *s;
+    psr_err err = {.msg = ""};
+    psr_sift_defaults(&d);
+    d.min_num_dms = 1;
+    d.catalogue = c;
+    if (psr_sift_create(&s, &d, &err) || psr_sift_add(s, &rows, "x", dm, &err) ||
+        psr_sift_execute(s, &result, &err) || result.ncand != 1) {
+        diag("%s", err.msg);
+        return "?";
+    }
+    const struct psr_sift_cand *cand = result.cand;
+    snprintf(text, sizeof text, "%s", "");
+    if (cand->known)
+        snprintf(text, sizeof text, "%d/%d %s", cand->ratio[0], cand->ratio[1], cand->known->name);
+    psr_sift_destroy(s);
+    return text;
+}
+
+static void test_known(void)
+{
+    struct psr_catalogue c;
+    psr_err err;
+    struct psr_inf bary = {.barycentric = true, .telescope = "GBT"}, topo = {.telescope = "GBT"};
+    const double crab = 29.946923, binary = 1 / 0.022699378986;
+    if (psr_catalogue_parse(&c, database, sizeof database - 1, "db", &err) != PSR_OK)
+        ok(false, "%s", err.msg);
+#define IS(f, dm, of, name)                                                                        \
+    ok(!strcmp(identify(&c, f, dm, of), name), "%.12g Hz, DM %g: %s", f, (double)(dm), name)
+    IS(crab, 57, &bary, "1/1 J0534+2200");
+    IS(crab * 3, 57, &bary, "3/1 J0534+2200");
+    IS(crab / 16, 57, &bary, "1/16 J0534+2200");
+    IS(crab * 5 / 3, 57, &bary, "5/3 J0534+2200");
+    IS(crab * 7 / 3, 57, &bary, "");
+    IS(crab, 65, &bary, "");
+    IS(crab * (1 + 1e-4), 57, &bary, "");
+    IS(crab * (1 + 1e-4), 57, &topo, "1/1 J0534+2200");
+    IS(crab * (1 + 2e-4), 57, &topo, "");
+    IS(binary * (1 + 5e-4), 49, &bary, "1/1 J0737-3039A");
+    IS(binary * (1 + 2e-3), 49, &bary, "");
+    bary.ra_deg = 83.6;
+    bary.dec_deg = 22.5;
+    IS(crab, 57, &bary, "1/1 J0534+2200");
+    bary.dec_deg = 23.1;
+    IS(crab, 57, &bary, "");
+    bary.dec_deg = 22;
+    bary.has_epoch = true;
+    bary.epoch.day = 58442;
+    bary.epoch.frac = 0.5;
+    IS(crab, 57, &bary, "");
+    IS(crab - 3.77535e-10 * 10000 * 86400, 57, &bary, "1/1 J0534+2200");
+    topo = bary; /* the Earth moves towards the Crab by up to 1e-4 c in autumn, away in spring */
+    topo.barycentric = false;
+    topo.epoch.day = 58014; /* 18 September 2017 */
+    const double then = crab - 3.77535e-10 * (58014.5 - 48442.5) * 86400;
+    IS(then * (1 + 9.7e-5), 57, &topo, "1/1 J0534+2200");
+    IS(then * (1 - 9.7e-5), 57, &topo, "");
+    IS(then, 57, &topo, "");
+    psr_catalogue_clear(&c);
+}
+
+int main(void)
+{
+    scratch_make();
+    test_golden();
+    test_powers();
+    test_numbers();
+    test_list_errors();
+    test_catalogues();
+    test_catalogue_errors();
+    test_known();
+    return done_testing();
+}

@@ -1,0 +1,136 @@
+# helper.bash: `load helper` first in every .bats file.  Gives bats 1.2, as Ubuntu 22.04 has it, what
+# the tests use of 1.5 and later: run -CODE, run --separate-stderr, BATS_TEST_TMPDIR.
+
+bats_require_minimum_version() { :; }
+
+# Later versions come here without it too, once a file before its tests: they remove the folder of
+# the run.
+if [ -z "${BATS_TEST_TMPDIR-}" ]; then
+    BATS_TEST_TMPDIR=$(mktemp -d "${BATS_RUN_TMPDIR:-${BATS_TMPDIR:-/tmp}}/psrkit.XXXXXX")
+    teardown() {
+        cd /
+        rm -rf "$BATS_TEST_TMPDIR"
+    }
+fi
+
+# run [-CODE] [--separate-stderr] COMMAND...: sets status, output and lines, and stderr if separate;
+# with -CODE, fails unless the command exits so.
+run() {
+    local want='' separate='' flags=$- errors
+    while [[ ${1-} == -* ]]; do
+        [ "$1" = --separate-stderr ] && separate=yes || want=${1#-}
+        shift
+    done
+    errors=$(mktemp "$BATS_TEST_TMPDIR/stderr.XXXXXX")
+    set +eET
+    if [ -n "$separate" ]; then
+        output=$("$@" 2>"$errors")
+    else
+        output=$("$@" 2>&1)
+    fi
+    status=$?
+    stderr=$(cat "$errors")
+    rm -f "$errors"
+    IFS=$'\n' read -d '' -r -a lines <<<"$output"
+    set "-$flags"
+    if [ -n "$want" ] && [ "$status" -ne "$want" ]; then
+        printf 'exit code %s, not %s, of: %s\n%s\n%s\n' "$status" "$want" "$*" "$output" "$stderr"
+        return 1
+    fi
+}
+
+golden=$srcdir/tests/golden
+g8=$golden/g8.fil # 29696 spectra of 32 channels, 8 bits, without a position, of Parkes
+
+# need_data FILE: skips the test where real observations are not at hand.
+need_data() {
+    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/$1" ] || skip "PSRKIT_TEST_DATA has no $1"
+}
+
+# one_line PATTERN: standard error of the last run was one line that matches.
+one_line() {
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
+    [[ $stderr =~ $1 ]] || { echo "stderr: $stderr"; false; }
+}
+
+# refuses CODE PATTERN COMMAND...: it must exit with CODE, say one line that matches, and print nothing.
+refuses() {
+    local code=$1 pattern=$2
+    shift 2
+    run -"$code" --separate-stderr "$@"
+    one_line "$pattern"
+    [ -z "$output" ]
+}
+
+# fails COMMAND...: it must not succeed.  A line "! COMMAND" checks nothing, as bash goes on after it.
+fails() {
+    if "$@"; then
+        echo "succeeded: $*"
+        return 1
+    fi
+}
+
+# leaves_no NAME: no such file is there, nor one that was begun.
+leaves_no() {
+    [ -z "$(find . -name "$1" -o -name '*.part*')" ] || { find .; false; }
+}
+
+# patch FILE KEY BYTE HEX: replaces one byte of the value of KEY in a filterbank's header.
+patch() {
+    local at
+    at=$(grep -obUa "$2" "$1" | head -n 1 | cut -d: -f1)
+    printf "\\x$4" | dd of="$1" bs=1 seek=$((at + ${#2} + $3)) conv=notrunc status=none
+}
+
+# make_radec: radec.fil, the data of g8.fil with a position, of the GBT.
+make_radec() {
+    cat "$golden/headers/radec.hdr" <(tail -c $((29696 * 32)) "$g8") >radec.fil
+}
+
+# make_rfi: rfi.fil, radec.fil with interference, of which mask is the mask.
+make_rfi() {
+    make_radec
+    gzip -dc "$golden/rfi.diff.gz" >rfi.diff
+    "$builddir/tests/support/add_bytes" radec.fil rfi.diff >rfi.fil
+    mask=$golden/mask/r_rfifind.mask
+}
+
+# commands_of PAGE: its commands for a shell.
+commands_of() {
+    sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$1"
+}
+
+# choose_address: at, an address and port to receive at; of all of 127.0.0.0/8 this address is nobody else's.
+choose_address() {
+    at=127.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):$((20000 + RANDOM % 30000))
+}
+
+# await_receiver: until somebody receives at the port.
+await_receiver() {
+    local port i
+    port=$(printf ':%04X ' "${at##*:}")
+    for ((i = 0; i < 200; i++)); do
+        ! grep -q "$port" /proc/net/udp || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+# copy_tools DIR TOOL...: copies programs, and the library that they look for beside their folder.
+copy_tools() {
+    local dir=$1 tool
+    shift
+    mkdir -p "$dir" "$dir/../lib"
+    cp -L "$builddir/lib/libpsrkit.so.0" "$dir/../lib/"
+    for tool; do cp "$builddir/bin/$tool" "$dir/"; done
+}
+
+# ends_soon PID SECONDS: it ends within so long after SIGTERM.
+ends_soon() {
+    local since=${EPOCHREALTIME/./}
+    kill -TERM "$1"
+    wait "$1" || echo "exit code $?"
+    local took=$((${EPOCHREALTIME/./} - since))
+    echo "took $took us"
+    [ "$took" -lt "$(($2 * 1000000))" ]
+}

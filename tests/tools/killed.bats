@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# Runs that are killed at every write, rename and removal, and two runs into the same files.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    # The sanitizers want to be loaded first.
+    export ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0
+    killer=$builddir/tests/support/kill_at.so
+}
+
+# one_set DIR: the files of DIR are those of old or those of new, as many as there are, never both.
+one_set() {
+    local f name old= new=
+    for f in "$1"/*; do
+        name=${f##*/}
+        case $name in *.part?????? | *.lock | '*') continue ;; esac
+        if cmp -s "$f" "new/$name"; then
+            cmp -s "$f" "old/$name" || new+=" $name"
+        elif cmp -s "$f" "old/$name"; then
+            old+=" $name"
+        else
+            echo "$name is neither old nor new"
+            return 1
+        fi
+    done
+    [ -z "$old" ] || [ -z "$new" ] || { echo "old:$old; new:$new"; return 1; }
+}
+
+# killed_everywhere COMMAND...: runs it in at/, a copy of old/, killed before its first, second, ...
+# step, until it ends by itself; each time at/ holds one set, and after "again" that of new/.
+killed_everywhere() {
+    local n=0 code=137
+    while [ "$code" -eq 137 ]; do
+        n=$((n + 1))
+        rm -rf at
+        cp -a old at
+        code=0
+        { (cd at && KILL_AT=$n LD_PRELOAD=$killer exec "$@"); } >out 2>err || code=$?
+        one_set at || { echo "killed at step $n"; return 1; }
+        again at || { echo "after step $n"; return 1; }
+    done
+    [ "$code" -eq 0 ] || { cat err; return 1; }
+    steps=$n
+}
+
+# same_as_new DIR: all files of new/, and no other but those of a run that was killed.
+same_as_new() {
+    local f
+    for f in new/*; do cmp "$f" "$1/${f##*/}" || return 1; done
+    [ -z "$(find "$1" -name '*.lock')" ] || { ls "$1"; return 1; }
+    for f in "$1"/*; do
+        case $f in *.part??????) continue ;; esac
+        [ -e "new/${f##*/}" ] || { echo "$f is left"; return 1; }
+    done
+}
+
+# sets OLD... -- NEW...: makes old/ and new/ by two commands.
+sets() {
+    local old=()
+    while [ "$1" != -- ]; do
+        old+=("$1")
+        shift
+    done
+    shift
+    mkdir -p old new
+    (cd old && "${old[@]}")
+    (cd new && "$@")
+}
+
+@test "gpudedisp: series, events and their list are of one run" {
+    cp "$g8" in.fil
+    run="gpudedisp -q -nobary -lodm 40 -numdms 2 -singlepulse -threshold 4 -o t ../in.fil"
+    sets $run -ignorechan 3 -- $run
+    again() { (cd "$1" && $run) && same_as_new "$1"; }
+    killed_everywhere $run
+    [ "$steps" -gt 21 ] # seven files: written, removed, renamed
+    run="gpudedisp -q -compat presto -nobary -plan ../plan -o t ../in.fil"
+    printf '%s\n' '40 1 2 1 8' '50 1 1 1 8' >plan
+    rm -rf old new
+    sets $run -ignorechan 3 -- $run
+    killed_everywhere $run
+    run="gpudedisp -q -sub -nsub 4 -o t ../in.fil"
+    rm -rf old new
+    sets $run -ignorechan 3 -- $run
+    killed_everywhere $run
+    run="gpudedisp -q -nobary -format tim -numdms 3 -o t ../in.fil"
+    rm -rf old new
+    sets $run -ignorechan 3 -- $run
+    killed_everywhere $run
+}
+
+@test "gpudedisp -resume believes whole trials of its own only" {
+    cp "$g8" in.fil
+    touch -d '1 hour ago' in.fil
+    run="gpudedisp -q -nobary -noclip -lodm 40 -numdms 3 -o t ../in.fil"
+    sets $run -ignorechan 3 -- $run
+    again() { (cd "$1" && $run -resume) && same_as_new "$1"; }
+    killed_everywhere $run
+    killed_everywhere $run -resume
+}
+
+@test "fakebin: samples and truth are of one run" {
+    again() { (cd "$1" && $run) && same_as_new "$1"; }
+    for how in '-o x.fil' '-nbits 8 -psrfits -o x.fits' '-dat -o x'; do
+        run="fakebin -q -tobs 0.1 -period 10 -dm 3 -truth t.txt $how -seed 1"
+        rm -rf old new
+        sets $run -add 'burst dm=3 t=0.05 width=0.01 snr=20' -- $run
+        killed_everywhere $run
+    done
+}
+
+@test "frbbeam: beams and scales are of one run" {
+    printf 'grid 2 2\nspacing 8 6\nsite -119 49 500\ndish 0 0 0\ndish 1 0 1\n' >array
+    printf 'theta 0 0\ntheta 0.5 0.25\n' >beams
+    for k in a b; do
+        fakebin -q -array array -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.1 -seed $((0x$k)) -o $k.dada
+    done
+    run="frbbeam -q -device cpu -array ../array -beams ../beams -o t"
+    sets $run ../a.dada -- $run ../b.dada
+    again() { (cd "$1" && $run ../b.dada) && same_as_new "$1"; }
+    killed_everywhere $run ../b.dada
+    ls new/t.scale
+}
+
+@test "gpuaccel-pulscan: lists of candidates are of one run" {
+    for k in 1 2; do
+        fakebin -q -seed $k -tobs 16.384 -tsamp 512 -nchans 8 -fch1 1500 -foff 4 -period 0 -dat -o $k \
+            -add "pulsar period=0.0051 dm=0 width=0.001 snr=60"
+        mkdir in$k
+        for s in dat inf; do mv ${k}_DM0.00.$s in$k/p.$s; done
+    done
+    run="gpuaccel-pulscan -q -device cpu -zmax 4 -numharm 1 -outdir ."
+    again() { (cd "$1" && $run ../in2/p.dat) && same_as_new "$1"; }
+    sets $run ../in1/p.dat -- $run ../in2/p.dat
+    [ -s new/p_ACCEL_4 ]
+    killed_everywhere $run ../in2/p.dat
+    # Nothing found: the lists of before go.
+    run+=" -sigma 900"
+    (cd new && $run ../in2/p.dat)
+    [ ! -e new/p_ACCEL_4 ]
+    killed_everywhere $run ../in2/p.dat
+    run="gpuaccel-pulscan -q -device cpu -zmax 4 -numharm 1 -fftout -csv -outdir ."
+    rm -rf old new
+    sets $run ../in1/p.dat -- $run ../in2/p.dat
+    rm -f old/*.csv new/*.csv
+    again() { (cd "$1" && $run ../in2/p.dat >/dev/null) && same_as_new "$1"; }
+    killed_everywhere $run ../in2/p.dat
+}
+
+# refused_meanwhile PATTERN COMMAND...: while process $first is at work, COMMAND is refused, and says
+# who works there.
+refused_meanwhile() {
+    local pattern=$1
+    shift
+    refuses 1 "$pattern: process $first on $(uname -n) is writing the same files" "$@"
+}
+
+# waits_for NAME: until it is there.
+waits_for() {
+    for _ in $(seq 200); do
+        ! compgen -G "$1" >/dev/null || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+@test "two runs of gpudedisp into the same files: the second is refused" {
+    cp "$g8" in.fil
+    mkfifo pipe
+    run="gpudedisp -q -nobary -singlepulse -o t"
+    $run -lodm 40 -numdms 3 - <pipe 3>&- &
+    first=$!
+    exec 7>pipe
+    head -c 500000 in.fil >&7
+    waits_for 't.lock'
+    refused_meanwhile "$PWD/t" gpudedisp -q -nobary -lodm 42 -numdms 3 -o "$PWD/t" in.fil
+    refused_meanwhile ./t gpudedisp -q -nobary -lodm 38 -numdms 3 -nowrite -singlepulse -o ./t in.fil
+    refused_meanwhile t gpudedisp -q -nobary -lodm 40 -numdms 1 -resume -o t in.fil
+    refused_meanwhile t gpudedisp -q -compat presto -nobary -nsub 8 -lodm 40 -numdms 1 -o t in.fil
+    refused_meanwhile t fakebin -q -tobs 0.1 -dat -period 10 -dm 41 -o t
+    refused_meanwhile t $run -lodm 60 -numdms 1 in.fil # both would write t.cand
+    # Other trials, and sub-bands, are other files.
+    gpudedisp -q -nobary -lodm 50 -numdms 2 -o t in.fil
+    gpudedisp -q -sub -subdm 40 -nsub 2 -o t in.fil
+    tail -c +500001 in.fil >&7
+    exec 7>&-
+    wait $first
+    [ ! -e t.lock ]
+    [ "$(ls t_DM*.dat | wc -l)" -eq 5 ]
+    # What was killed hinders nobody.
+    $run -lodm 40 -numdms 3 - <pipe 3>&- &
+    first=$!
+    exec 7>pipe
+    head -c 500000 in.fil >&7
+    waits_for 't.lock'
+    { kill -KILL $first && wait $first; } 2>/dev/null || true
+    exec 7>&-
+    [ -e t.lock ]
+    $run -lodm 40 -numdms 3 in.fil
+    [ ! -e t.lock ]
+}
+
+@test "two runs of the other tools into the same files: the second is refused" {
+    fakebin -q -tobs 1e3 -tsamp 1 -nchans 2 -o x.fil 3>&- & # 1 GB
+    first=$!
+    waits_for 'x.fil.part*'
+    kill -STOP $first
+    refused_meanwhile ./x.fil fakebin -q -tobs 0.1 -o ./x.fil
+    kill $first
+    kill -CONT $first
+    wait $first || true
+    fakebin -q -tobs 0.1 -o x.fil
+    printf 'grid 2 2\nspacing 8 6\nsite -119 49 500\ndish 0 0 0\ndish 1 0 1\n' >array
+    printf 'theta 0 0\ntheta 0.5 0.25\n' >beams
+    fakebin -q -array array -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.1 -o v.dada
+    mkfifo pipe
+    run="frbbeam -q -device cpu -array array -beams beams"
+    $run -o b - <pipe 3>&- &
+    first=$!
+    exec 7>pipe
+    head -c 5000 v.dada >&7
+    waits_for 'b.lock'
+    refused_meanwhile b $run -o b v.dada
+    refused_meanwhile b $run -beam 1 -o b v.dada
+    exec 7>&-
+    wait $first
+    # Beams of one root in several runs: their scales must be given.
+    $run -scale b.scale -beam 0 -o b - <pipe 3>&- &
+    first=$!
+    exec 7>pipe
+    head -c 5000 v.dada >&7
+    waits_for 'b.lock'
+    $run -scale b.scale -beam 1 -o b v.dada
+    refused_meanwhile b $run -scale b.scale -beam 0 -o b v.dada
+    exec 7>&-
+    wait $first
+    fakebin -q -seed 1 -tobs 16.384 -tsamp 512 -nchans 8 -period 0 -dat -o m
+    accel="gpuaccel-pulscan -q -device cpu -zmax 4"
+    # Of two that are searched at once the second is waited for.
+    cp m_DM0.00.dat w.dat
+    mkfifo w.inf
+    $accel -sigma 900 -batch 2 m_DM0.00.dat w.dat 3>&- &
+    first=$!
+    waits_for 'm_DM0.00.lock'
+    refused_meanwhile 'm_DM0.00.dat: m_DM0.00' $accel m_DM0.00.dat
+    gpuaccel-pulscan -q -device cpu -zmax 8 m_DM0.00.dat
+    $accel -csv m_DM0.00.dat >table
+    cat m_DM0.00.inf >w.inf
+    wait $first
+    [ -e m_DM0.00_ACCEL_4.txtcand ]
+    leaves_no '*.lock'
+}
