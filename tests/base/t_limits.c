@@ -347,6 +347,7 @@ static void test_conflicts(void)
     LIMIT(take_pipeline, resume, presto, false, true);
     LIMIT(take_pipeline, resume, files, PSR_FILES_DAT, PSR_FILES_TIM);
     LIMIT(take_pipeline, resume, files, PSR_FILES_DAT, PSR_FILES_NONE);
+    LIMIT(take_pipeline, resume, files, PSR_FILES_DAT, PSR_FILES_SUBBANDS);
     LIMIT(take_pipeline, resume, pulses, NULL, &found);
     LIMIT(take_pipeline, resume, checksums, false, true);
     LIMIT(take_pipeline, resume, npath, 1, 0);

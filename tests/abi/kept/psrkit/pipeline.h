@@ -87,6 +87,9 @@ struct psr_pipeline_desc {
                             kept channels, each overlapping the next by half; 0 (default) to
                             PSR_PIPELINE_HALVE */
     double dmconst; /* MHz^2 s; default PRESTO's, see ddplan.h */
+    /* With pulses: lines that sum samples are searched for pulses also with so many times fewer, and
+     * DMs as much closer, to PSR_PIPELINE_FINE; 0 (default) and 1: not. */
+    int64_t nfine;
 
     /* Method. */
     enum psr_dedisp_algo algo; /* PSR_DEDISP_SUBBAND for lines with nsub, PSR_DEDISP_TREE for all */
@@ -144,11 +147,6 @@ struct psr_pipeline_desc {
     bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
-
-    /* Trials, added later. */
-    int64_t
-        nfine; /* with pulses: lines that sum samples are searched for pulses also with so many times fewer,
-                      and DMs as much closer, to PSR_PIPELINE_FINE; 0 (default) and 1: not */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
