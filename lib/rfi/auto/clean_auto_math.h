@@ -222,7 +222,7 @@ AUTO_FN double psr_auto_shrink(const struct psr_auto_modes *m, size_t k, double 
     const double noise = PSR_AUTO_MEDIAN_POWER, mode = m->value[k] - 1, all = mode + noise,
                  off = m->slowest[k] ? a : a - m->middle[k],
                  power = off * off * (double)m->width[k],
-                 beyond = fmin(power / (PSR_AUTO_BEYOND * all) - 1, 1);
+                 beyond = fmin(power / (PSR_AUTO_BEYOND * all) - 1, 1.0);
     return a * (mode / all) + (beyond > 0 ? off * beyond * (noise / all - noise / power) : 0);
 }
 
