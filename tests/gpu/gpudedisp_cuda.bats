@@ -1,6 +1,6 @@
 # gpudedisp on GPUs against gpudedisp on the CPU: the same files, to the byte.
 
-load ../helper
+load ../tools/helper
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

@@ -1,6 +1,6 @@
 # gpufold on a GPU against gpufold on the CPU: the same files, to the byte.
 
-load ../helper
+load ../tools/helper
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

@@ -408,7 +408,7 @@ whole_of() { tail -c +130 "$1"; }
 
 @test "a wrong line is one line, and the others are folded" {
     printf '%s\n' '# name DM p' 'a 47 0.02' 'b x 0.02' 'c 1 0.0001' 'd 1 0.02 3' 'e 2 0.03' >list
-    run -1 --separate-stderr gpufold $one -candfile list -o t g8.fil
+    run -3 --separate-stderr gpufold $one -candfile list -o t g8.fil
     [ "$(wc -l <<<"$stderr")" -eq 3 ]
     grep -qx "gpufold: list: line 3: DM: 'x' is not a number" <<<"$stderr"
     grep -qx "gpufold: list: line 5: more columns than the header" <<<"$stderr"

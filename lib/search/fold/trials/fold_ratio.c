@@ -13,6 +13,9 @@ enum { TURNS = PSR_FOLD_RATIO_TURNS };
 /* Turns that differ by this much, sigma, are not those of one period. */
 static const double differing_sigma = 3;
 
+/* Sigma that the other harmonics may take with them where a shorter period has all but these. */
+static const double lost_sigma = 0.5;
+
 struct spectrum {
     double *
         power; /* [n] of harmonics 1, 2, .. of the fold's turn, in units of noise's mean; power[0] unused */
@@ -108,7 +111,7 @@ static bool choose_shorter(const struct spectrum *s, struct psr_fold_ratio *best
     for (int d = 3; d >= 2; d--) {
         const size_t shorter = (size_t)(TURNS * d);
         if (whole >= differing_sigma && find_sigma(s, TURNS, shorter) < differing_sigma &&
-            find_sigma(s, shorter, 0) >= whole) {
+            find_sigma(s, shorter, 0) >= whole - lost_sigma) {
             *best = (struct psr_fold_ratio){1, d};
             return true;
         }
