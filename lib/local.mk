@@ -825,6 +825,7 @@ EXTRA_DIST += lib/stats/make_signif_coef.py
 
 # What each room is for.
 EXTRA_DIST += \
+	lib/README.md \
 	lib/astro/README.md \
 	lib/base/README.md \
 	lib/base/device/README.md \
