@@ -107,9 +107,8 @@ static __device__ bool fit_windows(int kind, range early, range late, int plane,
 }
 
 /* A register of the A fragment holds four bytes of k, which are four places in turn. */
-static __device__ uint32_t hot_word(int kind, const struct dedisp_k_block &b,
-                                    const struct dedisp_k_group &g, const table &t, int m,
-                                    int place)
+static __device__ uint32_t one_hot(int kind, const struct dedisp_k_block &b,
+                                   const struct dedisp_k_group &g, const table &t, int m, int place)
 {
     uint32_t word = 0;
     bool idle;
@@ -128,9 +127,9 @@ static __device__ void write_hot(int kind, const struct dedisp_k_block &b,
     for (int half = 0; half < 2; half++) {
         int m = half * DEDISP_MROW + row;
         st->hot[half][lane] =
-            make_uint4(hot_word(kind, b, g, t, m, q), hot_word(kind, b, g, t, m + 8, q),
-                       hot_word(kind, b, g, t, m, q + DEDISP_PLANE),
-                       hot_word(kind, b, g, t, m + 8, q + DEDISP_PLANE));
+            make_uint4(one_hot(kind, b, g, t, m, q), one_hot(kind, b, g, t, m + 8, q),
+                       one_hot(kind, b, g, t, m, q + DEDISP_PLANE),
+                       one_hot(kind, b, g, t, m + 8, q + DEDISP_PLANE));
     }
 }
 

@@ -10,7 +10,7 @@ static uint64_t state;
 
 /* A stream that runs at "speed" times its rate, and is silent now and then before a mark's interval. */
 struct stream {
-    double came_s[SAMPLES];
+    double arrival_s[SAMPLES];
     struct psr_baseband_mark mark[SAMPLES];
     size_t nmark;
 };
@@ -20,11 +20,11 @@ static void make_stream(struct stream *s, double speed, bool silent)
     double now_s = 100 * tap_uniform(&state);
     s->nmark = 0;
     for (int64_t i = 0, next = tap_between(&state, 0, 40); i < SAMPLES; i++) {
-        s->came_s[i] = now_s;
+        s->arrival_s[i] = now_s;
         now_s += 1 / (speed * RATE);
         if (i < next)
             continue;
-        s->mark[s->nmark++] = (struct psr_baseband_mark){i, s->came_s[i]};
+        s->mark[s->nmark++] = (struct psr_baseband_mark){i, s->arrival_s[i]};
         next = i + tap_between(&state, 1, 400);
         if (silent && tap_random(&state) % 4 == 0)
             now_s += 3 * tap_uniform(&state);
@@ -40,7 +40,7 @@ static void tell(struct psr_filterbank_latency *l, const struct stream *s, size_
     n = n < s->nmark - *told ? n : s->nmark - *told;
     for (size_t i = 0; i < n; i++)
         mark[i] = (struct psr_baseband_mark){s->mark[*told + i].sample + first,
-                                             s->mark[*told + i].came_s};
+                                             s->mark[*told + i].arrival_s};
     if (psr_filterbank_latency_note(l, mark, n, first, &err))
         printf("Bail out! %s\n", err.msg);
     *told += n;
@@ -60,8 +60,8 @@ static void test_stream(double speed, bool silent)
         while (s->mark[told ? told - 1 : 0].sample < i || !told)
             tell(&l, s, &told, (size_t)tap_between(&state, 1, 4));
         const double wait_s = tap_uniform(&state);
-        worst = fmax(worst, fabs(psr_filterbank_latency_came(&l, i) - s->came_s[i]));
-        psr_filterbank_latency_add(&l, i, s->came_s[i] + wait_s);
+        worst = fmax(worst, fabs(psr_filterbank_latency_came(&l, i) - s->arrival_s[i]));
+        psr_filterbank_latency_add(&l, i, s->arrival_s[i] + wait_s);
         sum_s += wait_s;
         most_s = fmax(most_s, wait_s);
     }

@@ -29,7 +29,7 @@ struct psr_frame_order {
         *spare; /* [nspare] free slots; the last one freed is taken first, so that few are used */
     size_t nspare;
     double now_s;
-    double *came_s;    /* [room] when the frame in a slot came */
+    double *arrival_s; /* [room] when the frame in a slot came */
     int64_t *position; /* [room] last one at p % room that had a frame; -1: none */
     struct {
         size_t n, age; /* age: frames in place since the first, at most CONFIRM */
@@ -65,9 +65,9 @@ psr_status psr_frame_order_create(psr_frame_order **out, const struct psr_frame_
     o->slot = malloc(desc->room * sizeof *o->slot);
     o->spare = malloc(desc->room * sizeof *o->spare);
     o->position = malloc(desc->room * sizeof *o->position);
-    o->came_s = malloc(desc->room * sizeof *o->came_s);
+    o->arrival_s = malloc(desc->room * sizeof *o->arrival_s);
     o->strange.frame = malloc(CONFIRM * desc->frame_bytes);
-    if (!o->frame || !o->slot || !o->spare || !o->position || !o->came_s || !o->strange.frame) {
+    if (!o->frame || !o->slot || !o->spare || !o->position || !o->arrival_s || !o->strange.frame) {
         psr_frame_order_destroy(o);
         return psr_fail_nomem(err, "frames to be put in order",
                               (double)desc->room * ((double)desc->frame_bytes + 32));
@@ -90,7 +90,7 @@ void psr_frame_order_destroy(psr_frame_order *o)
     free(o->slot);
     free(o->spare);
     free(o->position);
-    free(o->came_s);
+    free(o->arrival_s);
     free(o->strange.frame);
     free(o);
 }
@@ -132,7 +132,7 @@ static void place(psr_frame_order *o, int64_t position, const void *frame)
         return;
     o->slot[at] = o->spare[--o->nspare];
     memcpy(o->frame + o->slot[at] * o->d.frame_bytes, frame, o->d.frame_bytes);
-    o->came_s[o->slot[at]] = o->now_s;
+    o->arrival_s[o->slot[at]] = o->now_s;
     o->position[at] = position;
     o->counts.accepted++;
 }
@@ -278,7 +278,7 @@ static struct psr_frame_run take_run(psr_frame_order *o, size_t n, void *frames)
     for (; run.n < n && o->next < stop && is_there(o, o->next); run.n++, o->next++) {
         const size_t slot = o->slot[place_of(o, o->next)];
         memcpy((unsigned char *)frames + run.n * bytes, o->frame + slot * bytes, bytes);
-        run.came_s = run.n == 0 ? o->came_s[slot] : run.came_s;
+        run.arrival_s = run.n == 0 ? o->arrival_s[slot] : run.arrival_s;
         o->spare[o->nspare++] = slot;
     }
     return run.n ? run : take_lost(o);

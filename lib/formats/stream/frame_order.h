@@ -62,8 +62,8 @@ struct psr_frame_run {
     size_t n;
     int64_t lost;
     bool restart;
-    double came_s; /* when the first of the frames came; 0 without a clock */
-    int64_t next;  /* as psr_frame_order_next, after the run */
+    double arrival_s; /* when the first of the frames came; 0 without a clock */
+    int64_t next;     /* as psr_frame_order_next, after the run */
 };
 
 static inline bool psr_frame_run_is_empty(const struct psr_frame_run *run)

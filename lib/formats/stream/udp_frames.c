@@ -41,7 +41,7 @@ struct psr_udp_frames {
     /* of the thread that reads */
     unsigned char *held; /* [DATAGRAMS][datagram_bytes - prefix] */
     size_t at, end;      /* bytes of it */
-    double came_s;       /* when the first of them came */
+    double arrival_s;    /* when the first of them came */
     bool ended;
     double reported_s;
     int64_t reported_lost;
@@ -74,7 +74,7 @@ static bool are_alike(const struct psr_udp_held *a, const struct psr_udp_held *b
         return false;
     const double apart_s = fabs((double)f.second - (double)g.second);
     return at_f == at_g && psr_vdif_alike(&f, &g) &&
-           apart_s <= APART_S + fabs(a->came_s - b->came_s);
+           apart_s <= APART_S + fabs(a->arrival_s - b->arrival_s);
 }
 
 /* Frames whose time is not that of the stream are strange, until enough have come in a row: then the
@@ -126,7 +126,7 @@ static void begin_stream(struct psr_udp_frames *u, const struct psr_udp_held *of
     if (b->status)
         return;
     u->datagram_bytes = of->n;
-    u->own_s = of->came_s;
+    u->own_s = of->arrival_s;
     for (size_t i = 0; i < psr_udp_quorum_count(u->quorum); i++) {
         const struct psr_udp_held *h = psr_udp_quorum_at(u->quorum, i);
         struct psr_vdif_frame f;
@@ -134,7 +134,7 @@ static void begin_stream(struct psr_udp_frames *u, const struct psr_udp_held *of
         if (are_alike(h, of) && holds_frames(&f, h->packet, h->n, u->prefix) && agrees(u, f.second))
             frames = move_seconds(u, h->packet + u->prefix);
         if (frames)
-            psr_udp_put(u->receiver, u->number++, frames, h->came_s);
+            psr_udp_put(u->receiver, u->number++, frames, h->arrival_s);
         else
             psr_udp_add_foreign(u->receiver, 1);
     }
@@ -223,7 +223,7 @@ static psr_status take_datagrams(struct psr_udp_frames *u, psr_err *err)
     if (st)
         return st;
     u->end = run.n * (u->datagram_bytes - u->prefix);
-    u->came_s = run.came_s;
+    u->arrival_s = run.arrival_s;
     const bool ended = psr_frame_run_is_empty(&run);
     if (psr_seconds() - u->reported_s > report_s || (ended && !u->ended))
         report(u, ended);
@@ -248,7 +248,7 @@ psr_status psr_udp_frames_read(psr_udp_frames *u, void *to, size_t n, size_t *go
 
 double psr_udp_frames_came(const psr_udp_frames *u)
 {
-    return u->came_s;
+    return u->arrival_s;
 }
 
 /* --- beginning and end -------------------------------------------------------------------------- */

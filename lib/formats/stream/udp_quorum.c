@@ -52,7 +52,8 @@ static size_t count_alike(const psr_udp_quorum *q, const struct psr_udp_held *li
     return n;
 }
 
-size_t psr_udp_quorum_hold(psr_udp_quorum *q, const unsigned char *packet, size_t n, double came_s)
+size_t psr_udp_quorum_hold(psr_udp_quorum *q, const unsigned char *packet, size_t n,
+                           double arrival_s)
 {
     if (q->n == PSR_UDP_QUORUM_OF) {
         q->first = (q->first + 1) % PSR_UDP_QUORUM_OF;
@@ -69,7 +70,7 @@ size_t psr_udp_quorum_hold(psr_udp_quorum *q, const unsigned char *packet, size_
     }
     memcpy(h->packet, packet, n);
     h->n = n;
-    h->came_s = came_s;
+    h->arrival_s = arrival_s;
     q->n++;
     return count_alike(q, h);
 }

@@ -17,7 +17,7 @@ enum { PSR_UDP_QUORUM = 16, PSR_UDP_QUORUM_OF = 32 };
 struct psr_udp_held {
     unsigned char *packet; /* [n] as it came */
     size_t n;
-    double came_s;
+    double arrival_s;
 };
 
 /* Whether two datagrams can be of one stream. */
@@ -29,7 +29,8 @@ PSR_MUST_CHECK psr_status psr_udp_quorum_create(psr_udp_quorum **out, psr_udp_al
 
 /* Holds a copy of a datagram, instead of the oldest if there are enough.
  * Returned: how many of those held are like it, itself included; 0 if there is no memory for it */
-size_t psr_udp_quorum_hold(psr_udp_quorum *q, const unsigned char *packet, size_t n, double came_s);
+size_t psr_udp_quorum_hold(psr_udp_quorum *q, const unsigned char *packet, size_t n,
+                           double arrival_s);
 
 /* Those held, the oldest first: i < psr_udp_quorum_count. */
 size_t psr_udp_quorum_count(const psr_udp_quorum *q);

@@ -247,11 +247,11 @@ psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_bytes, int64_t m
         err);
 }
 
-void psr_udp_put(psr_udp_receiver *r, int64_t number, const void *frame, double came_s)
+void psr_udp_put(psr_udp_receiver *r, int64_t number, const void *frame, double arrival_s)
 {
     if (!r->order)
         return;
-    psr_frame_order_clock(r->order, came_s);
+    psr_frame_order_clock(r->order, arrival_s);
     psr_frame_order_put(r->order, number, frame);
 }
 

@@ -48,7 +48,7 @@ PSR_MUST_CHECK psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_b
                                              int64_t most_lost, psr_err *err);
 
 /* Puts a frame that came before; only in sort. */
-void psr_udp_put(psr_udp_receiver *r, int64_t number, const void *frame, double came_s);
+void psr_udp_put(psr_udp_receiver *r, int64_t number, const void *frame, double arrival_s);
 
 /* Counts datagrams that turned out to be foreign; only in sort. */
 void psr_udp_add_foreign(psr_udp_receiver *r, size_t n);

@@ -75,7 +75,8 @@ static struct psr_udp_candidate *choose_place(struct psr_udp_spectra *s)
         const bool empty = !c->used || !count_held(s, c->stream);
         if (!c->used)
             return c;
-        if (!best || (empty && !best_empty) || (empty == best_empty && c->came_s < best->came_s)) {
+        if (!best || (empty && !best_empty) ||
+            (empty == best_empty && c->arrival_s < best->arrival_s)) {
             best = c;
             best_empty = empty;
         }
@@ -98,19 +99,19 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* The lowest number of those around the median that are held of a stream; -1: there are none.
- * Returned: *came_s   when its packet came */
+ * Returned: *arrival_s   when its packet came */
 static int64_t first_number(const struct psr_udp_spectra *s, uint64_t stream,
-                            const struct psr_udp_shape *shape, double *came_s)
+                            const struct psr_udp_shape *shape, double *arrival_s)
 {
     int64_t number[PSR_UDP_QUORUM_OF], window = psr_udp_window(s->receiver);
     size_t n = 0;
-    *came_s = INFINITY;
+    *arrival_s = INFINITY;
     for (size_t i = 0; i < psr_udp_quorum_count(s->quorum); i++) {
         const struct psr_udp_held *h = psr_udp_quorum_at(s->quorum, i);
         struct psr_udp_packet p;
         if (psr_udp_unpack(&p, h->packet, h->n) && p.stream == stream && has_shape(shape, &p)) {
             number[n++] = (int64_t)p.number;
-            *came_s = fmin(*came_s, h->came_s);
+            *arrival_s = fmin(*arrival_s, h->arrival_s);
         }
     }
     if (!n)
@@ -130,8 +131,8 @@ static void put_held(struct psr_udp_spectra *s)
         struct psr_udp_packet p;
         if (psr_udp_unpack(&p, h->packet, h->n) && p.stream == s->stream &&
             has_shape(&s->shape, &p)) {
-            psr_udp_put(s->receiver, (int64_t)p.number + s->base_number, h->packet, h->came_s);
-            s->last_s = h->came_s;
+            psr_udp_put(s->receiver, (int64_t)p.number + s->base_number, h->packet, h->arrival_s);
+            s->last_s = h->arrival_s;
         } else {
             psr_udp_add_foreign(s->receiver, 1);
         }
@@ -144,8 +145,8 @@ static void begin_stream(struct psr_udp_spectra *s, struct psr_udp_candidate *c)
     struct psr_udp_beginning *b = &s->beginning;
     const size_t row_bytes = psr_row_bytes(c->header.obs.nchan, c->header.obs.nbit);
     const struct psr_udp_shape shape = psr_udp_shape(row_bytes);
-    double came_s;
-    const int64_t number = first_number(s, c->stream, &shape, &came_s);
+    double arrival_s;
+    const int64_t number = first_number(s, c->stream, &shape, &arrival_s);
     if (number < 0)
         return;
     b->status = psr_obs_copy(&s->obs, &c->header.obs, &b->err);
@@ -175,11 +176,11 @@ static bool same_spectra(const struct psr_obs *a, const struct psr_obs *b)
 static void take_over(struct psr_udp_spectra *s, const struct psr_udp_candidate *c)
 {
     const int64_t pieces = s->shape.pieces;
-    double came_s;
-    const int64_t number = first_number(s, c->stream, &s->shape, &came_s);
-    if (number < 0 || came_s - s->last_s < silence_s)
+    double arrival_s;
+    const int64_t number = first_number(s, c->stream, &s->shape, &arrival_s);
+    if (number < 0 || arrival_s - s->last_s < silence_s)
         return;
-    const int64_t passed = llrint((came_s - s->last_s) / psr_udp_spectra_packet_s(s));
+    const int64_t passed = llrint((arrival_s - s->last_s) / psr_udp_spectra_packet_s(s));
     const int64_t base = psr_udp_end(s->receiver) + passed - number, over = base % pieces;
     s->base_number = base + (over > 0 ? pieces - over : -over);
     s->stream = c->stream;
@@ -218,7 +219,7 @@ static bool remember_header(struct psr_udp_spectra *s, const struct psr_udp_pack
     struct psr_udp_candidate *c = find_candidate(s, p->stream);
     struct psr_sigproc_header h;
     if (c) {
-        c->came_s = psr_udp_now(s->receiver);
+        c->arrival_s = psr_udp_now(s->receiver);
         return true;
     }
     if (!parse_header(&h, s, bytes, p->bytes))
@@ -227,7 +228,7 @@ static bool remember_header(struct psr_udp_spectra *s, const struct psr_udp_pack
     if (c->used)
         psr_obs_clear(&c->header.obs);
     *c = (struct psr_udp_candidate){
-        .used = true, .stream = p->stream, .header = h, .came_s = psr_udp_now(s->receiver)};
+        .used = true, .stream = p->stream, .header = h, .arrival_s = psr_udp_now(s->receiver)};
     if (count_held(s, p->stream) >= PSR_UDP_QUORUM)
         consider(s, p->stream);
     return true;

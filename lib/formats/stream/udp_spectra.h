@@ -19,7 +19,7 @@ struct psr_udp_candidate {
     bool used;
     uint64_t stream;
     struct psr_sigproc_header header;
-    double came_s;
+    double arrival_s;
 };
 
 /* Initialise with zeros, then psr_udp_spectra_init.  All but the last is of the thread that receives, and does not

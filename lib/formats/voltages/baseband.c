@@ -362,11 +362,11 @@ static psr_status add_mark(psr_baseband *b, psr_err *err)
     if (!b->input->stream)
         return PSR_OK;
     const size_t n = chunk->marked ? chunk->marked : chunk->nsamp;
-    const double came_s = chunk->marked ? chunk->came_s : b->input->came_s;
+    const double arrival_s = chunk->marked ? chunk->arrival_s : b->input->arrival_s;
     psr_status st = psr_grow(&b->mark, &b->mark_room, b->nmark, sizeof *b->mark, "marks", err);
     if (!st)
         b->mark[b->nmark++] = (struct psr_baseband_mark){chunk->first + (int64_t)n - 1,
-                                                         b->input->ended ? NAN : came_s};
+                                                         b->input->ended ? NAN : arrival_s};
     return st;
 }
 

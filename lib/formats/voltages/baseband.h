@@ -82,7 +82,7 @@ size_t psr_baseband_lost(const psr_baseband *b, const struct psr_span **span);
  * end of the stream. */
 struct psr_baseband_mark {
     int64_t sample;
-    double came_s;
+    double arrival_s;
 };
 
 /* Samples of which it is known when they came, since the read before the last; none of files.  They

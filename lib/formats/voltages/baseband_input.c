@@ -75,7 +75,7 @@ static psr_status read_some(struct psr_baseband_input *in, void *to, size_t n, s
     if (in->network) {
         psr_status st = psr_udp_frames_read(in->network, to, n, got, err);
         in->ended = !st && *got == 0;
-        in->came_s = psr_udp_frames_came(in->network);
+        in->arrival_s = psr_udp_frames_came(in->network);
         return st;
     }
     const ssize_t more = psr_read_some(in->fd, to, n);
@@ -83,7 +83,7 @@ static psr_status read_some(struct psr_baseband_input *in, void *to, size_t n, s
         return psr_fail_errno(err, "%s", in->name);
     *got = (size_t)more;
     in->ended = more == 0;
-    in->came_s = psr_seconds();
+    in->arrival_s = psr_seconds();
     return PSR_OK;
 }
 

@@ -19,8 +19,8 @@ struct psr_baseband_input {
     size_t room, begin, end;
     bool ended;
     double
-        came_s;  /* of a stream: when the bytes that were read last came, by the monotonic clock */
-    int nthread; /* that read a file; 0: one */
+        arrival_s; /* of a stream: when the bytes that were read last came, by the monotonic clock */
+    int nthread;   /* that read a file; 0: one */
 };
 
 /* Opens path; "-" is standard input, udp://... a network stream of VDIF frames.

@@ -40,8 +40,8 @@ struct baseband_chunk {
     const uint8_t *bytes;
     const bool *present; /* [nsamp / frame_nsamp][ngroup]; NULL: all are */
     size_t
-        marked; /* samples up to one that came at came_s; 0: the last came with the input's last bytes */
-    double came_s;
+        marked; /* samples up to one that came at arrival_s; 0: the last came with the input's last bytes */
+    double arrival_s;
 };
 
 struct baseband_part {

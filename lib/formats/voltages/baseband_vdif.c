@@ -26,7 +26,7 @@ struct batch {
     bool *present, *seen; /* [nframe][nthread] */
     size_t nseen;
     int64_t last; /* the last of those that came, from the first of the batch, and when it did */
-    double came_s;
+    double arrival_s;
 };
 
 struct state {
@@ -374,7 +374,7 @@ static psr_status take_frame(psr_baseband *b, struct state *s, const struct psr_
     to->nseen++;
     if (number_here(s, f) - to->first >= to->last) {
         to->last = number_here(s, f) - to->first;
-        to->came_s = b->input->came_s;
+        to->arrival_s = b->input->arrival_s;
     }
     b->count.invalid += f->invalid;
     return st;
@@ -459,7 +459,7 @@ static psr_status next_vdif(psr_baseband *b, struct baseband_chunk *chunk, psr_e
                                 .bytes = a->bytes,
                                 .present = a->present,
                                 .marked = a->nseen ? (size_t)(a->last + 1) * s->frame_nsamp : 0,
-                                .came_s = a->came_s};
+                                .arrival_s = a->arrival_s};
     if (nframe > 0)
         b->count.missing += (int64_t)(nframe * s->nthread) - (int64_t)a->nseen;
     s->now = !s->now;

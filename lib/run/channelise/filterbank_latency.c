@@ -16,7 +16,7 @@ psr_status psr_filterbank_latency_note(struct psr_filterbank_latency *l,
         st = psr_grow(&l->mark, &l->room, l->nmark, sizeof *l->mark, "marks", err);
         if (!st)
             l->mark[l->nmark++] =
-                (struct psr_baseband_mark){mark[i].sample - first, mark[i].came_s};
+                (struct psr_baseband_mark){mark[i].sample - first, mark[i].arrival_s};
     }
     return st;
 }
@@ -39,20 +39,20 @@ double psr_filterbank_latency_came(struct psr_filterbank_latency *l, int64_t sam
     if (l->nmark == 0)
         return NAN;
     if (a->sample >= sample)
-        return a->came_s - (double)(a->sample - sample) / l->rate_hz;
+        return a->arrival_s - (double)(a->sample - sample) / l->rate_hz;
     if (l->nmark == 1)
-        return a->came_s; /* what is beyond is lost */
+        return a->arrival_s; /* what is beyond is lost */
     const double share = (double)(sample - a->sample) / (double)(b->sample - a->sample);
-    const double steady_s = a->came_s + share * (b->came_s - a->came_s);
-    return fmax(steady_s, b->came_s - (double)(b->sample - sample) / l->rate_hz);
+    const double steady_s = a->arrival_s + share * (b->arrival_s - a->arrival_s);
+    return fmax(steady_s, b->arrival_s - (double)(b->sample - sample) / l->rate_hz);
 }
 
 void psr_filterbank_latency_add(struct psr_filterbank_latency *l, int64_t sample, double written_s)
 {
-    const double came_s = psr_filterbank_latency_came(l, sample);
-    if (isnan(came_s) || isnan(l->mark[l->nmark - 1].came_s))
+    const double arrival_s = psr_filterbank_latency_came(l, sample);
+    if (isnan(arrival_s) || isnan(l->mark[l->nmark - 1].arrival_s))
         return;
-    const double wait_s = fmax(written_s - came_s, 0);
+    const double wait_s = fmax(written_s - arrival_s, 0);
     l->nrow++;
     l->sum_s += wait_s;
     l->worst_s = fmax(l->worst_s, wait_s);

@@ -183,20 +183,20 @@ static void test_clock(uint64_t *random)
 {
     enum { SENT = 500 };
     psr_frame_order *o = create(16, 40);
-    double came_s[SENT];
+    double arrival_s[SENT];
     unsigned char frames[3 * BYTES];
     size_t wrong = 0, next = 0;
     for (int64_t k = 0; k < SENT; k += 4)
         for (int64_t i = 0; i < 4; i++) {
             const int64_t number = k + (i ^ (int64_t)(k % 3 == 0 && k > 0));
-            came_s[number] = 7 + tap_uniform(random);
-            psr_frame_order_clock(o, came_s[number]);
+            arrival_s[number] = 7 + tap_uniform(random);
+            psr_frame_order_clock(o, arrival_s[number]);
             put(o, number);
             psr_frame_order_clock(o, 1);
             put(o, number); /* a second one is dropped */
             const struct psr_frame_run run =
                 psr_frame_order_take(o, 1 + tap_random(random) % 3, frames);
-            wrong += run.n > 0 ? run.came_s != came_s[next] : run.came_s != 0;
+            wrong += run.n > 0 ? run.arrival_s != arrival_s[next] : run.arrival_s != 0;
             next += run.n;
         }
     ok(!wrong && next > SENT / 2, "%zu frames came when they were put", next);
