@@ -23,18 +23,23 @@ static double complex product(double complex a, double complex b)
 
 /* --- transforms ------------------------------------------------------------------------------- */
 
-/* Given: root   [nbin] exp(-2 pi i k / nbin) */
-static void transform(const double *profile, size_t nbin, const double complex *root, size_t most,
-                      struct psr_fold_coefs *to)
+void psr_fold_roots(double complex *root, size_t nbin)
 {
-    for (size_t k = 1; k <= most; k++) {
+    for (size_t b = 0; b < nbin; b++)
+        root[b] = turn(-(double)b / (double)nbin);
+}
+
+void psr_fold_transform(const double *profile, size_t nbin, const double complex *root,
+                        size_t first, size_t n, double complex *to)
+{
+    for (size_t k = first; k < first + n; k++) {
         double re = 0, im = 0;
         for (size_t b = 0, at = 0; b < nbin; b++) {
             re += profile[b] * creal(root[at]);
             im += profile[b] * cimag(root[at]);
             at = at + k < nbin ? at + k : at + k - nbin;
         }
-        to->h[k - 1] = re + im * I;
+        to[k - first] = re + im * I;
     }
 }
 
@@ -45,10 +50,9 @@ static psr_status transform_all(struct psr_fold_harmonics *h, const struct psr_p
     double complex *root = calloc(nbin, sizeof *root);
     if (!root)
         return psr_fail_nomem(err, "harmonics of a fold", (double)nbin * sizeof *root);
-    for (size_t b = 0; b < nbin; b++)
-        root[b] = turn(-(double)b / (double)nbin);
+    psr_fold_roots(root, nbin);
     for (size_t k = 0; k < h->npart * h->nsub; k++)
-        transform(fold->profile + k * nbin, nbin, root, h->most, &h->row[k]);
+        psr_fold_transform(fold->profile + k * nbin, nbin, root, 1, h->most, h->row[k].h);
     free(root);
     return PSR_OK;
 }

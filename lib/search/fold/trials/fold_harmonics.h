@@ -24,6 +24,14 @@ struct psr_fold_harmonics {
     double length_s; /* of the parts */
 };
 
+/* Makes what psr_fold_transform needs: root [nbin], exp(-2 pi i k / nbin). */
+void psr_fold_roots(double complex *root, size_t nbin);
+
+/* Coefficients of harmonics first, first + 1 .. of a profile; 0 is its sum.
+ * Given: profile [nbin]; to [n] */
+void psr_fold_transform(const double *profile, size_t nbin, const double complex *root,
+                        size_t first, size_t n, double complex *to);
+
 /* Transforms all profiles.
  * Status: PSR_ENOMEM; *h is cleared on error */
 PSR_MUST_CHECK psr_status psr_fold_harmonics_init(struct psr_fold_harmonics *h,

@@ -1,4 +1,5 @@
 /* The right period of several: the shortest whose turns do not differ. */
+#include "fold_harmonics.h"
 #include "fold_turns.h"
 #include "search/fold/kernels/fold_trials.h"
 
@@ -37,45 +38,37 @@ static double find_sigma(const struct spectrum *s, size_t of, size_t without)
 }
 
 /* Of the sum over parts. */
-static void transform(struct spectrum *s, const double *profile, const double *wave, size_t nbin,
-                      double noise)
-{
-    for (size_t k = 1; k < s->n && noise > 0; k++) {
-        double re = 0, im = 0;
-        for (size_t b = 0; b < nbin; b++) {
-            re += profile[b] * wave[2 * (b * k % nbin)];
-            im += profile[b] * wave[2 * (b * k % nbin) + 1];
-        }
-        s->power[k] = (re * re + im * im) / noise;
-    }
-}
-
 static psr_status make_spectrum(struct spectrum *s, const struct psr_pfd *p, psr_err *err)
 {
     const size_t nbin = (size_t)p->nbin;
     double noise = 0;
     *s = (struct spectrum){.n = (nbin + 1) / 2, .correlation = 1 / psr_fold_correction(p)};
     s->power = calloc(s->n + 1, sizeof *s->power);
-    double *wave = malloc(2 * nbin * sizeof *wave), *profile = calloc(nbin, sizeof *profile);
-    if (!s->power || !wave || !profile) {
-        free(s->power);
-        free(wave);
-        free(profile);
-        return psr_fail_nomem(err, "harmonics of a fold", 4.0 * (double)nbin * sizeof *wave);
+    double complex *root = malloc(nbin * sizeof *root), *coef = malloc(s->n * sizeof *coef);
+    double *profile = calloc(nbin, sizeof *profile);
+    psr_status st = PSR_OK;
+    if (!s->power || !root || !coef || !profile) {
+        st = psr_fail_nomem(err, "harmonics of a fold", 40 * (double)nbin);
+        goto done;
     }
     for (size_t i = 0; i < (size_t)p->npart; i++) {
         noise += p->stats[i].prof_var * (double)nbin;
         for (size_t b = 0; b < nbin; b++)
             profile[b] += p->profile[i * nbin + b];
     }
-    for (size_t b = 0; b < nbin; b++) {
-        wave[2 * b] = cos(2 * M_PI * (double)b / (double)nbin);
-        wave[2 * b + 1] = sin(2 * M_PI * (double)b / (double)nbin);
-    }
-    transform(s, profile, wave, nbin, noise);
+    psr_fold_roots(root, nbin);
+    psr_fold_transform(profile, nbin, root, 1, s->n - 1, coef);
+    for (size_t k = 1; k < s->n && noise > 0; k++)
+        s->power[k] =
+            (creal(coef[k - 1]) * creal(coef[k - 1]) + cimag(coef[k - 1]) * cimag(coef[k - 1])) /
+            noise;
+done:
+    if (st)
+        free(s->power);
     free(profile);
-    free(wave);
-    return PSR_OK;
+    free(coef);
+    free(root);
+    return st;
 }
 
 /* How many harmonics the candidate's turn has: those for which Z^2 - 4 n is largest. */

@@ -1,6 +1,8 @@
 /* Turns in their order against turns in random order. */
 #include "fold_turns.h"
 
+#include "fold_harmonics.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,20 +21,6 @@ static bool is_empty(const double *profile, size_t nbin)
         if (profile[b] != 0)
             return false;
     return true;
-}
-
-static void transform(const double *turn, size_t nbin, const double complex *root, size_t nharm,
-                      double complex *to)
-{
-    for (size_t k = 0; k < nharm; k++) {
-        double re = 0, im = 0;
-        for (size_t b = 0, at = 0; b < nbin; b++) {
-            re += turn[b] * creal(root[at]);
-            im += turn[b] * cimag(root[at]);
-            at = at + k < nbin ? at + k : at + k - nbin;
-        }
-        to[k] = re + im * I;
-    }
 }
 
 /* What all turns of a part have does not tell them apart, and parts may have folded unequal numbers of them. */
@@ -89,7 +77,8 @@ static void fill_parts(struct psr_fold_turns *t, const struct psr_pfd *fold, siz
         subtract_wave(work, nbin, without);
         double complex *part = t->coef + t->npart++ * TURNS * t->nharm;
         for (size_t k = 0; k < TURNS; k++)
-            transform(work + k * per_turn, per_turn, root, t->nharm, part + k * t->nharm);
+            psr_fold_transform(work + k * per_turn, per_turn, root, 0, t->nharm,
+                               part + k * t->nharm);
         subtract_mean(part, t->nharm);
     }
 }
@@ -109,10 +98,7 @@ psr_status psr_fold_turns_init(struct psr_fold_turns *t, const struct psr_pfd *f
         psr_fold_turns_clear(t);
         return psr_fail_nomem(err, "turns of a fold", cells * sizeof *t->coef);
     }
-    for (size_t b = 0; b < per_turn; b++) {
-        const double angle = -2 * M_PI * (double)b / (double)per_turn;
-        root[b] = cos(angle) + sin(angle) * I;
-    }
+    psr_fold_roots(root, per_turn);
     fill_parts(t, fold, without, root, work);
     divide_by_scatter(t);
     free(root);
