@@ -16,6 +16,12 @@ char *psr_path_beside(const char *path, const char *suffix)
     return beside;
 }
 
+bool psr_path_ends(const char *path, const char *suffix)
+{
+    const size_t n = strlen(path), m = strlen(suffix);
+    return n >= m && !strcmp(path + n - m, suffix);
+}
+
 const char *psr_path_file(const char *path)
 {
     const char *slash = strrchr(path, '/');

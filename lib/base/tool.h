@@ -101,6 +101,8 @@ void psr_names_clear(struct psr_names *names);
  * Returned: malloc'd, caller frees; NULL if out of memory */
 char *psr_path_beside(const char *path, const char *suffix);
 
+bool psr_path_ends(const char *path, const char *suffix);
+
 /* --- characters ------------------------------------------------------------------------------- */
 
 /* Length in bytes of the first character of text, which ends with a NUL byte; 0 if there is none.

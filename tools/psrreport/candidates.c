@@ -158,7 +158,7 @@ static bool may_be_list(const char *name)
     static const char *const suffixes[] = {".json", ".jsonl", ".csv",  ".txt",
                                            ".sift", ".cands", ".list", ".accelsift"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (report_has_suffix(name, suffixes[i]))
+        if (psr_path_ends(name, suffixes[i]))
             return true;
     return false;
 }

@@ -60,7 +60,7 @@ psr_status report_read_fold_numbers(struct report *r, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n && !st; i++)
-        if (report_has_suffix(r->files.name[i], ".fold.json"))
+        if (psr_path_ends(r->files.name[i], ".fold.json"))
             st = report_read_json(r, r->files.name[i], take_line, r, err);
     return st;
 }

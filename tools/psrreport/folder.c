@@ -8,12 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool report_has_suffix(const char *name, const char *suffix)
-{
-    const size_t n = strlen(name), m = strlen(suffix);
-    return n >= m && !strcmp(name + n - m, suffix);
-}
-
 char *report_path(const struct report *r, const char *name)
 {
     const size_t room = strlen(r->folder) + strlen(name) + 2;
@@ -61,9 +55,9 @@ static const char *choose_inf(const struct report *r)
     const char *first = NULL;
     for (size_t i = 0; i < r->files.n; i++) {
         const char *name = r->files.name[i];
-        if (report_has_suffix(name, "_rfifind.inf"))
+        if (psr_path_ends(name, "_rfifind.inf"))
             return name;
-        if (!first && report_has_suffix(name, ".inf"))
+        if (!first && psr_path_ends(name, ".inf"))
             first = name;
     }
     return first;

@@ -69,14 +69,14 @@ psr_status report_read_folds(struct report *r, psr_err *err)
     size_t n = 0;
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n; i++)
-        n += report_has_suffix(r->files.name[i], ".pfd");
+        n += psr_path_ends(r->files.name[i], ".pfd");
     if (!n)
         return PSR_OK;
     r->fold = calloc(n, sizeof *r->fold);
     if (!r->fold)
         return psr_fail_nomem(err, "folds", (double)n * sizeof *r->fold);
     for (size_t i = 0; i < r->files.n && !st; i++)
-        if (report_has_suffix(r->files.name[i], ".pfd"))
+        if (psr_path_ends(r->files.name[i], ".pfd"))
             st = read_fold(r, r->files.name[i], err);
     return st ? st : report_read_fold_numbers(r, err);
 }

@@ -43,7 +43,7 @@ static const char *find_log(const struct report *r)
     for (size_t i = 0; i < r->files.n; i++) {
         struct stat is;
         char *path =
-            report_has_suffix(r->files.name[i], ".log") ? report_path(r, r->files.name[i]) : NULL;
+            psr_path_ends(r->files.name[i], ".log") ? report_path(r, r->files.name[i]) : NULL;
         const bool exists = path && stat(path, &is) == 0;
         free(path);
         if (!exists || is.st_mtim.tv_sec < last.tv_sec ||

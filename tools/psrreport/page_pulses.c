@@ -107,7 +107,7 @@ psr_status page_pulses(struct page *p, psr_err *err)
 
 static bool is_rfi_picture(const char *name)
 {
-    return report_has_suffix(name, ".png") && strstr(name, "rfifind");
+    return psr_path_ends(name, ".png") && strstr(name, "rfifind");
 }
 
 static bool is_fold_picture(const struct report *r, const char *name)
@@ -136,7 +136,7 @@ psr_status page_interference(struct page *p, psr_err *err)
     html_raw(&p->html, "<h2>Interference</h2>\n");
     for (size_t i = 0; i < r->files.n && !st; i++) {
         const char *name = r->files.name[i];
-        mask = mask || report_has_suffix(name, ".mask");
+        mask = mask || psr_path_ends(name, ".mask");
         if (is_rfi_picture(name)) {
             picture = true;
             st = put_wide(p, name, err);
@@ -157,7 +157,7 @@ psr_status page_pictures(struct page *p, psr_err *err)
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n && !st; i++) {
         const char *name = r->files.name[i];
-        if (!report_has_suffix(name, ".png") || report_has_suffix(name, ".pfd.png") ||
+        if (!psr_path_ends(name, ".png") || psr_path_ends(name, ".pfd.png") ||
             is_rfi_picture(name) || is_fold_picture(r, name))
             continue;
         if (!begun)

@@ -127,8 +127,6 @@ void report_refuse(struct report *r, const psr_err *why);
  * Returned: malloc'd, caller frees; NULL without memory */
 char *report_path(const struct report *r, const char *name);
 
-bool report_has_suffix(const char *name, const char *suffix);
-
 /* Finds the names, and which files describe the observation.
  * Status: PSR_EIO for a folder that cannot be read, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_read_folder(struct report *r, psr_err *err);

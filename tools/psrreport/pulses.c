@@ -53,7 +53,7 @@ psr_status report_read_events(struct report *r, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n && !st; i++)
-        if (report_has_suffix(r->files.name[i], ".singlepulse")) {
+        if (psr_path_ends(r->files.name[i], ".singlepulse")) {
             r->nevent_file++;
             st = report_read_lines(r, r->files.name[i], false, take_event, r, err);
         }
@@ -94,7 +94,7 @@ static psr_status take_burst(void *ctx, struct report_line *line, psr_err *err)
 static bool is_burst_list(const struct report *r, const char *name)
 {
     char start[16] = "", *path;
-    if (!report_has_suffix(name, ".cand") || strstr(name, "_ACCEL_"))
+    if (!psr_path_ends(name, ".cand") || strstr(name, "_ACCEL_"))
         return false;
     path = report_path(r, name);
     FILE *f = path ? fopen(path, "re") : NULL;

@@ -49,7 +49,7 @@ static psr_status read_lines(struct report *r, struct psr_zaplist *lines, psr_er
 {
     psr_err why;
     for (size_t i = 0; i < r->files.n; i++) {
-        if (!report_has_suffix(r->files.name[i], "_rfifind.zaplist"))
+        if (!psr_path_ends(r->files.name[i], "_rfifind.zaplist"))
             continue;
         char *path = report_path(r, r->files.name[i]);
         if (!path)

@@ -24,7 +24,7 @@ psr_status report_read_views(struct report *r, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n && !st; i++)
-        if (report_has_suffix(r->files.name[i], ".bursts.json"))
+        if (psr_path_ends(r->files.name[i], ".bursts.json"))
             st = report_read_json(r, r->files.name[i], take_view, r, err);
     return st;
 }

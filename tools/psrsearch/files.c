@@ -161,17 +161,13 @@ static bool is_log(const struct psrsearch_plan *p, const char *name)
     return false;
 }
 
-static bool is_pipe(const char *path)
+/* What would wait for its reader, and others' files with the name of a log.  Of what else is in the place of a picture,
+ * its tool leaves the picture out, and says so. */
+static psr_status check_kind(const char *path, bool picture, bool log, psr_err *err)
 {
     struct stat is;
-    return lstat(path, &is) == 0 && S_ISFIFO(is.st_mode);
-}
-
-/* What would wait for its reader, and others' files with the name of a log. */
-static psr_status check_kind(const char *path, bool log, psr_err *err)
-{
-    struct stat is;
-    if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode) && !S_ISLNK(is.st_mode))
+    if (lstat(path, &is) == 0 &&
+        (picture ? S_ISFIFO(is.st_mode) : !S_ISREG(is.st_mode) && !S_ISLNK(is.st_mode)))
         return psr_fail(err, PSR_EIO, "%s: is there, and is not a regular file", path);
     if (log && !psrsearch_is_log(path))
         return psr_fail(err, PSR_EIO, "%s: is there, and is no log of psrsearch: name another -o",
@@ -185,14 +181,13 @@ static psr_status check_file(struct psr_overwrite_check *c, const struct psrsear
     const bool log = is_log(p, name);
     if (!log && step_of(p, name) == NOT_OURS && !is_record(name))
         return PSR_OK;
-    const char *end = strrchr(name, '.');
-    const bool picture = end && !strcmp(end, ".png"); /* its tool leaves it out, and says so */
+    const bool picture = psr_path_ends(name, ".png");
     char *path = psrsearch_join(p->dir, "/", name, NULL);
     psr_status st = !path     ? psr_fail_nomem(err, name, 256)
                     : picture ? psr_overwrite_check_optional(c, path, err)
                               : psr_overwrite_check_output(c, path, NULL, err);
-    if (!st && (!picture || is_pipe(path)))
-        st = check_kind(path, log, err);
+    if (!st)
+        st = check_kind(path, picture, log, err);
     free(path);
     return st;
 }

@@ -157,16 +157,10 @@ psr_status psrsearch_made(struct psr_names *made, const struct psrsearch_before 
 
 /* --- files of others -------------------------------------------------------------------------- */
 
-static bool has_end(const char *name, const char *end)
-{
-    const size_t n = strlen(name), m = strlen(end);
-    return n >= m && !strcmp(name + n - m, end);
-}
-
 static bool is_made(const struct psr_names *made, const char *end)
 {
     for (size_t i = 0; i < made->n; i++)
-        if (has_end(made->name[i], end))
+        if (psr_path_ends(made->name[i], end))
             return true;
     return false;
 }
@@ -181,7 +175,7 @@ bool psrsearch_lacks_picture_only(const struct psr_names *made, enum psrsearch_k
 static bool blocks_picture(const struct psrsearch_plan *p, const char *name)
 {
     struct stat is;
-    char *path = has_end(name, ".png") ? psrsearch_join(p->dir, "/", name, NULL) : NULL;
+    char *path = psr_path_ends(name, ".png") ? psrsearch_join(p->dir, "/", name, NULL) : NULL;
     const bool blocks = path && lstat(path, &is) == 0 && !S_ISREG(is.st_mode);
     free(path);
     return blocks;

@@ -256,11 +256,15 @@ static void remove_leftovers(struct psr_overwrite_check *c, const char *path)
     }
 }
 
-psr_status psr_overwrite_check_optional(struct psr_overwrite_check *c, const char *path,
-                                        psr_err *err)
+static psr_status check_output(struct psr_overwrite_check *c, const char *path, const char *of,
+                               bool must_be_written, psr_err *err)
 {
-    psr_status st = path ? check(c, path, NULL, false, err) : PSR_OK;
-    if (!st && path && strcmp(path, "-") != 0 && !psr_path_is_descriptor(path))
+    if (!path)
+        return PSR_OK;
+    psr_status st = check(c, path, of, false, err);
+    if (!st && must_be_written && strcmp(path, "-") != 0)
+        st = psr_outfile_check_path(path, err);
+    if (!st && strcmp(path, "-") != 0 && !psr_path_is_descriptor(path))
         remove_leftovers(c, path);
     return st;
 }
@@ -268,14 +272,13 @@ psr_status psr_overwrite_check_optional(struct psr_overwrite_check *c, const cha
 psr_status psr_overwrite_check_output(struct psr_overwrite_check *c, const char *path,
                                       const char *of, psr_err *err)
 {
-    if (!path)
-        return PSR_OK;
-    psr_status st = check(c, path, of, false, err);
-    if (!st && strcmp(path, "-") != 0)
-        st = psr_outfile_check_path(path, err);
-    if (!st && strcmp(path, "-") != 0 && !psr_path_is_descriptor(path))
-        remove_leftovers(c, path);
-    return st;
+    return check_output(c, path, of, true, err);
+}
+
+psr_status psr_overwrite_check_optional(struct psr_overwrite_check *c, const char *path,
+                                        psr_err *err)
+{
+    return check_output(c, path, NULL, false, err);
 }
 
 void psr_overwrite_check_clear(struct psr_overwrite_check *c)

@@ -77,12 +77,6 @@ psr_status psr_sift_add_dms(psr_sift *s, const double *dm, size_t n, psr_err *er
     return st;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 /* "_030M_": a part of 30 minutes, for which ACCEL_sift.py takes the DMs of the lists. */
 static bool is_part(const char *name)
 {
@@ -172,7 +166,7 @@ static psr_status scan_folder(struct psr_sift *s, const struct roots *r, const c
     DIR *dir = opendir(*folder ? folder : ".");
     psr_status st = PSR_OK;
     for (struct dirent *e; dir && !st && (e = readdir(dir));)
-        if (ends_with(e->d_name, ".inf") && e->d_name[0] != '.')
+        if (psr_path_ends(e->d_name, ".inf") && e->d_name[0] != '.')
             st = s->d.presto ? add_presto_inf(s, e->d_name, err)
                              : add_inf(s, r, folder, e->d_name, err);
     if (dir)
