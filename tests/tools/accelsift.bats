@@ -16,19 +16,24 @@ setup() {
 }
 
 @test "the order of lists and the number of threads do not matter" {
-    accelsift -rejects r1 -csv c1 -json j1 -o t1 g_DM*_ACCEL_20
+    accelsift -rejects r1 -o c1.csv -o j1.json -o t1 g_DM*_ACCEL_20
     printf '%s\n' g_DM*_ACCEL_20 | tac >names
-    accelsift -ncpus 1 -rejects r2 -csv c2 -json j2 -o t2 $(cat names)
+    accelsift -ncpus 1 -rejects r2 -o c2.csv -o j2.json -o t2 $(cat names)
     shuf --random-source=<(yes) names >shuffled
-    accelsift -ncpus 3 -rejects r3 -csv c3 -json j3 -o t3 -list shuffled
-    for kind in r c j t; do
-        cmp ${kind}1 ${kind}2
-        cmp ${kind}1 ${kind}3
+    accelsift -ncpus 3 -rejects r3 -o c3.csv -o j3.json -o t3 -list shuffled
+    for n in 2 3; do
+        cmp r1 r$n
+        cmp c1.csv c$n.csv
+        cmp j1.json j$n.json
+        cmp t1 t$n
     done
+    accelsift -csv g_DM*_ACCEL_20 | cmp - c1.csv
+    accelsift -json -o j4 g_DM*_ACCEL_20
+    cmp j1.json j4
     [ "$(grep -c '^g_DM' t1)" -eq 2 ]
     [ "$(wc -l <r1)" -eq 45 ]
-    [ "$(wc -l <c1)" -eq 3 ]
-    [ "$(wc -l <j1)" -eq 2 ]
+    [ "$(wc -l <c1.csv)" -eq 3 ]
+    [ "$(wc -l <j1.json)" -eq 2 ]
 }
 
 @test "rejected candidates have their reasons" {
@@ -59,7 +64,7 @@ setup() {
 
 @test "pulsars of a catalogue are named" {
     printf 'NAME,P0,DM\nJ0000+1137,0.11374,41\nJ1111+11,0.5,40\n' >cat.csv
-    accelsift -catalogue cat.csv -csv c g_DM*_ACCEL_20
+    accelsift -catalogue cat.csv -csv -o c g_DM*_ACCEL_20
     [ "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "note") n = i } NR == 2 { print $n }' c)" = J0000+1137 ]
     accelsift -catalogue cat.csv g_DM*_ACCEL_20 >t
     grep -q '(30)  = J0000+1137$' t
@@ -121,7 +126,8 @@ setup() {
     refuses 1 'b: No such file' accelsift -birds b g_DM39.50_ACCEL_20
     refuses 1 'b: No such file' accelsift -catalogue b g_DM39.50_ACCEL_20
     refuses 1 'g_DM39.50_ACCEL_20' accelsift -o g_DM39.50_ACCEL_20 g_DM39.50_ACCEL_20
-    refuses 1 'x' accelsift -csv x -json x g_DM39.50_ACCEL_20
+    refuses 2 'one list has one format' accelsift -csv -json g_DM39.50_ACCEL_20
+    refuses 1 'x' accelsift -o x -o x g_DM39.50_ACCEL_20
     refuses 1 'No space left' accelsift -o /dev/full g_DM39.50_ACCEL_20
     leaves_no 'x'
 }

@@ -11,7 +11,7 @@ make_folder() {
     gpurfifind -q -time 2 -o d/obs obs.fil
     gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 10 -singlepulse -accelsearch "-zmax 0 -numharm 8" \
         -nowrite -o d/obs obs.fil
-    accelsift -o d/obs.sift -csv d/obs.csv -json d/obs.cands.json d/obs_DM*_ACCEL_0
+    accelsift -o d/obs.sift -o d/obs.csv -o d/obs.cands.json d/obs_DM*_ACCEL_0
     gpufold -q -topo -nosearch -n 32 -nsub 8 -npart 8 -candfile d/obs.sift -o d/obs obs.fil
     printf '%s\n' '{"step": "mask", "command": ["gpurfifind", "-o", "a b", "obs.fil"], "start_utc": "2026-01-02T03:04:05Z", "seconds": 0.5, "outputs": [{"name": "obs_rfifind.mask", "bytes": 2048}], "version": "9.9"}' >d/obs.steps.json
     pictures=0
@@ -144,10 +144,10 @@ check() {
     file=$(grep "\"freq_hz\": $hz" d/obs.cands.json | sed -n 's/.*"file": "d.\([^"]*\)", "cand": \([0-9]*\).*/\1:\2/p' | head -n 1)
     pulsar=$(sed -n 's/.*"freq_hz": \(11\.[12][0-9.]*\).*/\1/p' d/obs.cands.json | head -n 1)
     printf '%s 0.1 # power 1e9\n' "$pulsar" >p.zaplist
-    accelsift -lines p.zaplist -json - d/obs_DM*_ACCEL_0 >said
+    accelsift -lines p.zaplist -json d/obs_DM*_ACCEL_0 >said
     grep -q "\"freq_hz\": $pulsar.*\"marks\": \"-\"" said
     printf '%s 0.1 # power 1e9\n' "$hz" >z.zaplist
-    accelsift -lines z.zaplist -o d/obs.sift -csv d/obs.csv -json d/obs.cands.json d/obs_DM*_ACCEL_0
+    accelsift -lines z.zaplist -o d/obs.sift -o d/obs.csv -o d/obs.cands.json d/obs_DM*_ACCEL_0
     n=$(grep -c '^obs_DM' d/obs.sift)
     marked=$(grep -c '^obs_DM.* ! line' d/obs.sift)
     [ "$marked" -ge 1 ]

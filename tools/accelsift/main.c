@@ -22,20 +22,15 @@ struct run {
     psr_err err;
 };
 
-/* A file that is written, if its path is not NULL. */
-struct output {
-    const char *path;
-    enum psr_sift_format format;
-};
-
-enum { NOUTPUT = 4 };
-
-static void list_outputs(const struct accelsift_options *o, struct output to[NOUTPUT])
+/* Format of an output, by the options or by its ending. */
+static enum psr_sift_format choose_format(const struct accelsift_options *o, const char *path)
 {
-    to[0] = (struct output){o->output, PSR_SIFT_TEXT};
-    to[1] = (struct output){o->csv, PSR_SIFT_CSV};
-    to[2] = (struct output){o->json, PSR_SIFT_JSON};
-    to[3] = (struct output){o->rejects, PSR_SIFT_REJECTS};
+    if (o->csv || o->json)
+        return o->csv ? PSR_SIFT_CSV : PSR_SIFT_JSON;
+    if (psr_path_ends(path, ".csv"))
+        return PSR_SIFT_CSV;
+    return psr_path_ends(path, ".json") || psr_path_ends(path, ".jsonl") ? PSR_SIFT_JSON
+                                                                         : PSR_SIFT_TEXT;
 }
 
 static void refuse(void *ctx, const char *path, const psr_err *why)
@@ -76,15 +71,16 @@ static psr_status check_names(struct run *r)
     struct psr_overwrite_check check = {0};
     const char *const input[] = {r->opt.list, r->opt.birds, r->opt.lines, r->opt.catalogue,
                                  r->opt.folds};
-    struct output to[NOUTPUT];
+    const struct cli_list *to = &r->opt.outputs;
     psr_status st = PSR_OK;
-    list_outputs(&r->opt, to);
     for (size_t i = 0; i < sizeof input / sizeof *input && !st; i++)
         st = psr_overwrite_check_input(&check, input[i], &r->err);
     for (size_t i = 0; i < r->lists.n && !st; i++)
         st = psr_overwrite_check_input(&check, r->lists.name[i], &r->err);
-    for (size_t i = 0; i < NOUTPUT && !st; i++)
-        st = psr_overwrite_check_output(&check, to[i].path, NULL, &r->err);
+    for (size_t i = 0; i < to->n && !st; i++)
+        st = psr_overwrite_check_output(&check, to->text[i], NULL, &r->err);
+    if (!st)
+        st = psr_overwrite_check_output(&check, r->opt.rejects, NULL, &r->err);
     psr_overwrite_check_clear(&check);
     return st;
 }
@@ -106,13 +102,13 @@ static psr_status read_tables(struct run *r)
 }
 
 static psr_status write_output(struct run *r, const struct psr_sift_result *result,
-                               const struct output *to)
+                               const char *path, enum psr_sift_format format)
 {
     psr_outfile *f = NULL;
-    psr_status st = psr_outfile_create(&f, to->path, &r->err);
+    psr_status st = psr_outfile_create(&f, path, &r->err);
     if (st)
         return st;
-    st = psr_sift_write(f, result, to->format, r->opt.run.presto, &r->err);
+    st = psr_sift_write(f, result, format, r->opt.run.presto, &r->err);
     if (st)
         psr_outfile_abort(f);
     else
@@ -147,8 +143,7 @@ static psr_status sift(struct run *r, psr_sift *s)
 {
     const double began_s = run_seconds();
     struct psr_sift_result result;
-    struct output to[NOUTPUT];
-    list_outputs(&r->opt, to);
+    const struct accelsift_options *o = &r->opt;
     psr_status st = psr_sift_read(s, (const char *const *)r->lists.name, r->lists.n, &r->err);
     if (!st)
         st = psr_sift_execute(s, &result, &r->err);
@@ -156,9 +151,12 @@ static psr_status sift(struct run *r, psr_sift *s)
         st = accelsift_folds_rank(&r->folds, &result, &r->ranked, &r->err);
         result.cand = r->ranked;
     }
-    for (size_t i = 0; i < NOUTPUT && !st; i++)
-        if (to[i].path)
-            st = write_output(r, &result, &to[i]);
+    if (!st && !o->outputs.n)
+        st = write_output(r, &result, "-", choose_format(o, "-"));
+    for (size_t i = 0; i < o->outputs.n && !st; i++)
+        st = write_output(r, &result, o->outputs.text[i], choose_format(o, o->outputs.text[i]));
+    if (!st && o->rejects)
+        st = write_output(r, &result, o->rejects, PSR_SIFT_REJECTS);
     if (!st && r->opt.verbose)
         report(r, &result, run_seconds() - began_s);
     return st;
@@ -201,6 +199,7 @@ int main(int argc, char **argv)
     psr_catalogue_clear(&r.catalogue);
     accelsift_folds_clear(&r.folds);
     free(r.ranked);
+    free((void *)r.opt.outputs.text);
     free((void *)r.opt.known_p.text);
     free((void *)r.opt.known_f.text);
     free((void *)r.opt.run.bird_p);

@@ -74,20 +74,17 @@ static void add_files(struct cli_table *list, struct accelsift_options *o)
          "Sift the lists whose names match, too, as 'obs_DM*_ACCEL_200'; there may be none.", 0, 0},
         {"folds", CLI_TEXT, &o->folds, "FILE",
          "Order the candidates by the probability that their folds give: the lines of gpufold "
-         "-json, of candidates of the same lists. -csv and -json get its numbers. A file that does "
+         "-json, of candidates of the same lists. CSV and JSON get its numbers. A file that does "
          "not exist has no folds.",
          0, 0},
-        {"o", CLI_TEXT, &o->output, "FILE",
-         "Write the candidates in sifting.py's layout to FILE; - is standard output (default: -, "
-         "unless -csv or "
-         "-json is given).",
+        {"o", CLI_LIST, &o->outputs, "FILE",
+         "Write the candidates to FILE: as comma-separated values if it ends in .csv, as JSON if "
+         "it ends in .json or .jsonl, "
+         "else in sifting.py's layout; - is standard output (default); may be given again.",
          0, 0},
-        {"csv", CLI_TEXT, &o->csv, "FILE",
-         "Write them as comma-separated values (-: standard "
-         "output).",
-         0, 0},
-        {"json", CLI_TEXT, &o->json, "FILE",
-         "Write them as JSON, one per line (-: standard output).", 0, 0},
+        {"csv", CLI_FLAG, &o->csv, NULL, "Comma-separated values, whatever the ending.", 0, 0},
+        {"json", CLI_FLAG, &o->json, NULL, "JSON, one candidate per line, whatever the ending.", 0,
+         0},
         {"rejects", CLI_TEXT, &o->rejects, "FILE",
          "Write the rejected candidates, each with the reason.", 0, 0},
     };
@@ -126,6 +123,8 @@ static void check_combinations(const struct accelsift_options *o, const struct c
         cli_usage_error(tool, "no list given: name ROOT_ACCEL_Z files, -list or -globaccel");
     if (o->compat && strcmp(o->compat, "presto") != 0)
         cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
+    if (o->csv && o->json)
+        cli_usage_error(tool, "-csv and -json: one list has one format");
     if (o->compat && (o->birds || o->catalogue || o->folds))
         cli_usage_error(tool, "-compat presto: ACCEL_sift.py has no -%s",
                         o->birds       ? "birds"
@@ -145,7 +144,7 @@ int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int a
         .name = "accelsift",
         .operands = "[OPTION]... FILE_ACCEL_Z...",
         .examples = "accelsift -o cands.sift obs_DM*_ACCEL_200\n"
-                    "accelsift -catalogue psrcat.db -o cands.sift obs_DM*_ACCEL_200\n",
+                    "accelsift -catalogue psrcat.db -o cands.sift -o cands.csv obs_DM*_ACCEL_200\n",
         .summary = "Sift the candidates of accelsearch at many DMs: reject what is no pulsar, join "
                    "detections of one signal, and remove harmonics, as PRESTO's ACCEL_sift.py "
                    "does.",
@@ -158,7 +157,5 @@ int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int a
     read_birds(tool, "known_birds_f", &o->known_f, &o->run.bird_f, &o->run.nbird_f);
     o->run.presto = o->compat != NULL;
     o->run.keep_rejects = o->rejects != NULL;
-    if (!o->output && !o->csv && !o->json)
-        o->output = "-";
     return n;
 }

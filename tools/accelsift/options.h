@@ -15,10 +15,12 @@ struct accelsift_options {
     int64_t ncpus;
 
     /* Options that are not part of it. */
-    const char *output, *csv, *json, *rejects; /* files, or - */
-    const char *folds;                         /* gpufold's lines of JSON; NULL: none */
-    const char *list;                          /* names of lists, one per line */
-    const char *pattern;                       /* of their names */
+    struct cli_list outputs; /* files, or -; their endings say the format */
+    bool csv, json;          /* of what has no such ending */
+    const char *rejects;     /* file, or - */
+    const char *folds;       /* gpufold's lines of JSON; NULL: none */
+    const char *list;        /* names of lists, one per line */
+    const char *pattern;     /* of their names */
     bool quiet, verbose;
 };
 

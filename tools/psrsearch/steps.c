@@ -171,8 +171,8 @@ static void make_score(struct words *w, const struct psrsearch_plan *p,
     add_sift(w, p, o);
     if (o->ncands > 0)
         words_add_name(w, "-folds", p, ".fold.json");
-    words_add_name(w, "-csv", p, ".sift.csv");
-    words_add_name(w, "-json", p, ".sift.json");
+    words_add_name(w, "-o", p, ".sift.csv");
+    words_add_name(w, "-o", p, ".sift.json");
 }
 
 /* gpufold searches on one device: of several the first that CUDA names. */
