@@ -3,6 +3,8 @@
 #   --with-cuda       find one, or fail
 #   --without-cuda    build without
 #   (neither)         find one; build without where there is none, saying why
+#   --with-cuda-arch  LIST, all or native; without it the GPUs that the driver shows, else, with --with-cuda, all, else
+#                     no CUDA: nvcc for all architectures takes ten times as long as everything else
 # Sets NVCC, NVCC_ARCH_FLAGS, NVCC_SIZE_FLAGS, NVCC_WARN_FLAGS, CUDA_CPPFLAGS, CUDA_LIBS, CUDA_STDCXX, the conditional HAVE_CUDA and
 # the macro HAVE_CUDA; CUBLAS_LIBS and the conditional HAVE_CUBLAS, for comparisons only.  The runtime
 # is linked statically, so that what is built runs on machines that have neither toolkit nor driver.
@@ -15,9 +17,10 @@ AC_DEFUN([PSR_CUDA], [
         [], [with_cuda=guess])
     AC_ARG_WITH([cuda-arch],
         [AS_HELP_STRING([--with-cuda-arch=LIST],
-            [GPU architectures, such as sm_80,sm_90, or native for the GPUs of this machine
-             (default: sm_70 to the newest that nvcc knows, and PTX for later ones)])],
-        [], [with_cuda_arch=all])
+            [GPU architectures, such as sm_80,sm_90; native: of the GPUs of this machine; all: sm_70 to the newest
+             that nvcc knows, and PTX for later ones (default: those of the GPUs of this machine; without any, no
+             CUDA, or all with --with-cuda)])],
+        [], [with_cuda_arch=here])
     AC_ARG_ENABLE([lineinfo],
         [AS_HELP_STRING([--enable-lineinfo],
             [tell profilers the lines of kernels (triples their size)])])
@@ -35,7 +38,8 @@ AC_DEFUN([PSR_CUDA], [
 
     psr_cuda=no
     psr_cuda_why="no nvcc in PATH or /usr/local/cuda/bin"
-    AS_IF([test -n "$psr_cuda_dir"], [PSR_CUDA_TRY])
+    AS_IF([test -n "$psr_cuda_dir"], [PSR_CUDA_HERE])
+    AS_IF([test -n "$psr_cuda_dir" && test $with_cuda_arch != none], [PSR_CUDA_TRY])
     AS_IF([test $psr_cuda = yes],
         [AC_DEFINE([HAVE_CUDA], [1], [Build the CUDA backends])
          psr_cuda_summary="$NVCC, ${psr_archs:-its own choice of architecture}"],
@@ -52,6 +56,7 @@ AC_DEFUN([PSR_CUDA], [
          CUBLAS_LIBS=])
     AM_CONDITIONAL([HAVE_CUDA], [test $psr_cuda = yes])
     AM_CONDITIONAL([HAVE_CUBLAS], [test -n "$CUBLAS_LIBS"])
+    AC_SUBST([psr_cuda_summary])
     AC_SUBST([CUBLAS_LIBS])
     AC_SUBST([NVCC_ARCH_FLAGS])
     AC_SUBST([NVCC_SIZE_FLAGS])
@@ -59,6 +64,18 @@ AC_DEFUN([PSR_CUDA], [
     AC_SUBST([CUDA_CPPFLAGS])
     AC_SUBST([CUDA_LIBS])
     AC_SUBST([CUDA_STDCXX])
+])
+
+# with_cuda_arch of the GPUs here, where none was given.
+AC_DEFUN([PSR_CUDA_HERE], [
+    psr_arch_given=no
+    AS_IF([test $with_cuda_arch != here], [psr_arch_given=yes], [
+        with_cuda_arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+            sed -n 's/^ *\([[0-9]][[0-9]]*\)\.\([[0-9]]\) *$/sm_\1\2/p' | sort -u | paste -sd, -)
+        AS_IF([test -z "$with_cuda_arch"], [AS_CASE([$with_cuda],
+            [guess], [with_cuda_arch=none
+                psr_cuda_why="no GPU is seen here (--with-cuda-arch=all adds CUDA for every GPU, =sm_90 for one kind)"],
+            [with_cuda_arch=all])])])
 ])
 
 # Tries NVCC and psr_cuda_dir.  Sets psr_cuda=yes and the variables, or psr_cuda_why.
@@ -73,7 +90,7 @@ AC_DEFUN([PSR_CUDA_TRY], [
             [psr_cuda_why=],
         [test "$with_cuda_arch" != all],
             [psr_cuda_why="$NVCC does not compile for $with_cuda_arch; it knows $(echo $psr_known)"
-             AS_IF([test "$with_cuda" = guess], [with_cuda=yes])],
+             AS_IF([test "$with_cuda" = guess && test $psr_arch_given = yes], [with_cuda=yes])],
         [psr_cuda_why="$NVCC does not compile a kernel; see config.log"])
     rm -f conftest.cu conftest.cu.o
     AS_IF([test -n "$psr_cuda_why"], [AC_MSG_RESULT([no])], [

@@ -308,6 +308,7 @@ CLI_TESTS = \
 	tests/tools/chi2sig.bats \
 	tests/tools/clean.bats \
 	tests/tools/compat.bats \
+	tests/tools/configure.bats \
 	tests/tools/dada_ring.bats \
 	tests/tools/ddplan.bats \
 	tests/tools/demo.bats \

@@ -91,8 +91,8 @@ static void add_barycentring(struct cli_table *list, struct gpudedisp_options *o
 {
     const struct cli_option options[] = {
         {"Barycentring", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"nobary", CLI_FLAG, &o->run.nobary, NULL, "Do not barycentre: keep topocentric times.", 0,
-         0},
+        {"nobary, topo", CLI_FLAG, &o->run.nobary, NULL,
+         "Do not barycentre: keep topocentric times.", 0, 0},
         {"position", CLI_TEXT, &o->run.position, "RA,DEC",
          "J2000 position instead of the header's, as 05:34:31.97,+22:00:52.1 or in degrees.", 0, 0},
         {"site", CLI_TEXT, &o->run.site, "LON,LAT,H",

@@ -86,7 +86,7 @@ static void add_fold(struct cli_table *list, struct gpufold_options *o)
          1 << 20},
         {"npart", CLI_INT, &o->run.npart, "N", "Parts of the observation (default 64).", 1,
          PSR_PFD_NPART_MAX},
-        {"topo", CLI_FLAG, &o->run.topo, NULL,
+        {"topo, nobary", CLI_FLAG, &o->run.topo, NULL,
          "The candidate's values are those at the telescope: do not barycentre.", 0, 0},
         {"position", CLI_TEXT, &o->run.position, "RA,DEC",
          "Position of the source, J2000 (default: from the header).", 0, 0},

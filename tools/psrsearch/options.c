@@ -32,7 +32,8 @@ static void add_input(struct cli_table *list, struct psrsearch_options *o)
                                                        .no_offsets = &o->no_offsets,
                                                        .invert = &o->invert});
     const struct cli_option more[] = {
-        {"nobary", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: keep topocentric times.", 0, 0},
+        {"nobary, topo", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: keep topocentric times.",
+         0, 0},
         {"position", CLI_TEXT, &o->position, "RA,DEC",
          "Position of the source, J2000 (default: from the header).", 0, 0},
         {"site", CLI_TEXT, &o->site, "LON,LAT,H",
