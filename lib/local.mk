@@ -566,6 +566,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/pulses/pulse_views.h \
 	lib/run/dedisperse/pulses/sink_live.c \
 	lib/run/dedisperse/pulses/sink_pulses.c \
+	lib/run/edit/edit.c \
+	lib/run/edit/edit_channels.c \
+	lib/run/edit/edit_channels.h \
+	lib/run/edit/edit_layout.c \
+	lib/run/edit/edit_state.h \
+	lib/run/edit/edit_times.c \
 	lib/run/fold/fold_clock.c \
 	lib/run/fold/fold_clock.h \
 	lib/run/fold/fold_digest.c \
@@ -864,6 +870,7 @@ EXTRA_DIST += \
 	lib/run/dedisperse/consumers/README.md \
 	lib/run/dedisperse/lines/README.md \
 	lib/run/dedisperse/pulses/README.md \
+	lib/run/edit/README.md \
 	lib/run/fold/README.md \
 	lib/run/fourier/README.md \
 	lib/run/rfifind/README.md \

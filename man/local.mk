@@ -7,6 +7,7 @@ TOOL_PAGES = \
 	man/chi2sig.1 \
 	man/ddplan.1 \
 	man/fakebin.1 \
+	man/fbedit.1 \
 	man/frbbeam.1 \
 	man/gpuaccel-pulscan.1 \
 	man/gpudedisp.1 \

@@ -80,6 +80,7 @@ UNIT_TESTS = \
 	tests/search/dedisp/t_dedisp_multi \
 	tests/search/dedisp/t_dedisp_tree \
 	tests/search/pulscan/t_fundamental \
+	tests/run/edit/t_edit \
 	tests/run/t_filterbank \
 	tests/run/t_filterbank_latency \
 	tests/search/fold/t_fold \
@@ -313,6 +314,7 @@ CLI_TESTS = \
 	tests/tools/ddplan.bats \
 	tests/tools/demo.bats \
 	tests/tools/fakebin.bats \
+	tests/tools/fbedit.bats \
 	tests/tools/floors.bats \
 	tests/tools/fourier.bats \
 	tests/tools/frbbeam.bats \

@@ -60,6 +60,7 @@ bin_PROGRAMS += \
 	bin/chi2sig \
 	bin/ddplan \
 	bin/fakebin \
+	bin/fbedit \
 	bin/frbbeam \
 	bin/gpuaccel-pulscan \
 	bin/gpudedisp \
@@ -131,6 +132,16 @@ bin_fakebin_SOURCES = \
 	tools/fakebin/table.c \
 	tools/fakebin/vdif.c \
 	tools/fakebin/volt.c
+
+bin_fbedit_CPPFLAGS = $(tools_cppflags)
+bin_fbedit_LDADD = $(tools_ldadd)
+bin_fbedit_LDFLAGS = $(tools_ldflags)
+bin_fbedit_SOURCES = \
+	tools/fbedit/main.c \
+	tools/fbedit/options.c \
+	tools/fbedit/options.h \
+	tools/fbedit/report.c \
+	tools/fbedit/report.h
 
 bin_frbbeam_CPPFLAGS = $(tools_cppflags)
 bin_frbbeam_LDADD = $(tools_ldadd)

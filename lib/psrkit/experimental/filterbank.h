@@ -1,4 +1,4 @@
-/* filterbank.h: turns voltages of one telescope into a filterbank file, in one pass.
+/* filterbank.h: makes filterbanks, in one pass: of the voltages of one telescope, and of other observations.
  *
  *   voltage files -> channels -> detected -> summed -> rescaled -> 1 to 16 bits or floats -> SIGPROC
  *
@@ -17,9 +17,12 @@
 #ifndef PSRKIT_FILTERBANK_H
 #define PSRKIT_FILTERBANK_H
 
+#include <psrkit/experimental/source.h>
 #include <psrkit/obs.h>
 
 PSR_API_BEGIN
+
+/* --- of voltages -------------------------------------------------------------------------------- */
 
 typedef struct psr_filterbank psr_filterbank;
 
@@ -126,6 +129,95 @@ void psr_filterbank_describe_sized(const psr_filterbank *p, struct psr_filterban
                                    size_t size);
 #define psr_filterbank_describe(p, report)                                                         \
     psr_filterbank_describe_sized((p), (report), sizeof *(report))
+
+/* --- observations of observations -------------------------------------------------------------- */
+
+/* Makes observations from observations: cuts, reorders and converts them, in one pass.
+ *
+ *   files or a stream -> time range -> channels -> order of channels -> SIGPROC
+ *
+ * fbedit is a thin wrapper around this module.  To use it in a program:
+ *
+ *   struct psr_edit_desc d;
+ *   psr_edit_defaults(&d);
+ *   d.source = &source, d.output = "cut.fil", d.start = "10", d.end = "20";
+ *   st = psr_edit_create(&p, &d, &err);    opens the input; checks all that can be checked beforehand
+ *   st = psr_edit_run(p, &err);            until the range or the input ends
+ *   st = psr_edit_finish(p, &err);         gives the file its name
+ *   psr_edit_destroy(p);
+ *
+ * Destroying an unfinished edit leaves no file.  Samples that no operation changes keep their bits.  Results are
+ * the same with any number of threads, from files and from pipes.  Not thread-safe: use each edit from one thread. */
+
+typedef struct psr_edit psr_edit;
+
+/* Order of the channels that are written. */
+enum psr_edit_order {
+    PSR_EDIT_AS_IS,
+    PSR_EDIT_UP,   /* the first channel is the lowest in frequency */
+    PSR_EDIT_DOWN, /* the highest */
+};
+
+/* Call psr_edit_defaults first, then set fields.  Pointers are borrowed and must stay valid as long as the edit. */
+struct psr_edit_desc {
+    size_t size; /* sizeof of this struct in the caller; new fields are added at the end */
+
+    const struct psr_source_desc *source; /* input and its options; skip 0 */
+    const char *output;                   /* "-" is standard output, dada://KEY a ring of psrdada */
+
+    /* Spectra [start, end), each rounded to the nearest spectrum: seconds from the first spectrum ("12.5"), a date
+     * ("60000.5mjd", of the highest frequency, like tstart), or spectra ("2000smp"); NULL: all. */
+    const char *start, *end;
+
+    /* Channels: at most one of these ranges, and their order. */
+    int64_t first_chan, end_chan; /* [first, end) in file order; end 0: to the last */
+    double low_mhz, high_mhz;     /* those whose centres are within; high 0: all */
+    enum psr_edit_order order;
+
+    /* Running. */
+    int64_t nthread;                            /* threads; 0: all cores */
+    bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
+    void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
+    void *ctx;                                  /* passed to both */
+};
+
+/* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
+void psr_edit_set_defaults(struct psr_edit_desc *desc, size_t size);
+#define psr_edit_defaults(desc) psr_edit_set_defaults((desc), sizeof *(desc))
+
+/* Opens the input and creates the output under a temporary name.
+ * Status: PSR_EINVAL naming field, value and limit; those of psr_source_open and psr_outfile_create;
+ *         PSR_EUNSUPPORTED for what the output cannot hold.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_edit_create(psr_edit **out, const struct psr_edit_desc *desc,
+                                          psr_err *err);
+
+/* Processes the range.
+ * Status: PSR_ESTOPPED if should_stop returned true; PSR_EINVAL if a stream ends before the range does; those of
+ *         reading and writing.  After an error the edit can only be described and destroyed. */
+PSR_MUST_CHECK psr_status psr_edit_run(psr_edit *p, psr_err *err);
+
+/* Completes the file and gives it its final name.
+ * Status: those of psr_outfile_commit */
+PSR_MUST_CHECK psr_status psr_edit_finish(psr_edit *p, psr_err *err);
+
+/* Frees the edit; NULL is allowed. */
+void psr_edit_destroy(psr_edit *p);
+
+/* What is done, and how much of it has been. */
+struct psr_edit_report {
+    size_t size;       /* sizeof the struct */
+    const char *input; /* name of the first file */
+    const struct psr_obs *in,
+        *out; /* the input from its first spectrum on, and what is written; out->nsamp -1 where
+                                       it is not known yet */
+    int64_t start, count;     /* spectra of the input: first used, and how many; -1: to the end */
+    size_t first_chan, nchan; /* channels of the input used */
+    bool reversed;            /* their order */
+    int64_t nread, nwritten;  /* spectra so far */
+    double read_s, edit_s, write_s; /* seconds so far */
+};
+void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size);
+#define psr_edit_describe(p, report) psr_edit_describe_sized((p), (report), sizeof *(report))
 
 PSR_API_END
 #endif

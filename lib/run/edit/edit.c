@@ -1,0 +1,247 @@
+/* Makes an observation from observations: prepares and runs the parts. */
+#include "edit_state.h"
+
+#include "base/clock.h"
+#include "base/copy_desc.h"
+#include "base/path.h"
+#include "base/threads/threads.h"
+#include "formats/spectra/unpack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a block: it stays in a core's cache between reading and writing. */
+enum { BLOCK_BYTES = 1 << 19 };
+
+void psr_edit_set_defaults(struct psr_edit_desc *desc, size_t size)
+{
+    const struct psr_edit_desc all = {.order = PSR_EDIT_AS_IS};
+    psr_give_desc(desc, size, &all, sizeof all);
+}
+
+/* --- preparing -------------------------------------------------------------------------------- */
+
+static psr_status check(const struct psr_edit_desc *d, psr_err *err)
+{
+    if (!d->source || d->source->npath < 1)
+        return psr_fail_field(err, PSR_EINVAL, "source", "edit: no input");
+    if (d->source->skip)
+        return psr_fail_field(err, PSR_EINVAL, "source", "edit: skip %lld of the source, must be 0",
+                              (long long)d->source->skip);
+    if (!d->output)
+        return psr_fail_field(err, PSR_EINVAL, "output", "edit: no output");
+    if (d->nthread < 0 || d->nthread > 4096)
+        return psr_fail_field(err, PSR_EINVAL, "nthread", "edit: nthread %lld, must be 0 to 4096",
+                              (long long)d->nthread);
+    if (d->low_mhz < 0 || d->high_mhz < d->low_mhz)
+        return psr_fail_field(err, PSR_EINVAL, "band",
+                              "edit: band %.10g:%.10g MHz, must be the lower one first", d->low_mhz,
+                              d->high_mhz);
+    return PSR_OK;
+}
+
+/* Before an input is waited for, which may be the output. */
+static psr_status check_names(const psr_edit *p, psr_err *err)
+{
+    struct psr_overwrite_check c = {0};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < p->d.source->npath && !st; i++)
+        st = psr_overwrite_check_input(&c, p->d.source->path[i], err);
+    if (!st)
+        st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
+    psr_overwrite_check_clear(&c);
+    return st;
+}
+
+/* A range of a file is known in spectra only once it has been opened.  A stream's are read and forgotten. */
+static psr_status open_at_start(psr_edit *p, psr_err *err)
+{
+    struct psr_source_desc again = *p->d.source;
+    if (p->start == 0)
+        return PSR_OK;
+    if (p->in.nsamp < 0) {
+        p->discard = p->start;
+        return PSR_OK;
+    }
+    again.skip = p->start;
+    again.notes.note = NULL;
+    psr_source_close(p->source);
+    p->source = NULL;
+    return psr_source_open(&p->source, &again, err);
+}
+
+static psr_status open_input(psr_edit *p, psr_err *err)
+{
+    p->input = psr_path_called(p->d.source->path[0]);
+    psr_status st = psr_source_open(&p->source, p->d.source, err);
+    if (!st)
+        st = psr_obs_copy(&p->in, psr_source_obs(p->source), err);
+    if (!st)
+        st = psr_edit_find_range(p, err);
+    if (!st)
+        st = psr_edit_lay_out(p, err);
+    return st ? st : open_at_start(p, err);
+}
+
+static psr_status make_room(psr_edit *p, psr_err *err)
+{
+    const struct psr_edit_channels *c = &p->channels;
+    const size_t row_bytes = psr_source_block_bytes(p->source, 1),
+                 out_bytes = psr_row_bytes(c->nchan, c->nbit);
+    p->block = BLOCK_BYTES / row_bytes + 1;
+    p->read = malloc(p->block * row_bytes);
+    if (!p->read)
+        return psr_fail_nomem(err, "spectra", (double)p->block * (double)row_bytes);
+    if (c->nchan == c->nchan_in && !c->reverse)
+        return PSR_OK;
+    p->selected = malloc(p->block * out_bytes);
+    return p->selected ? PSR_OK
+                       : psr_fail_nomem(err, "spectra", (double)p->block * (double)out_bytes);
+}
+
+static psr_status set_up(psr_edit *p, psr_err *err)
+{
+    psr_status st = check(&p->d, err);
+    if (!st)
+        st = check_names(p, err);
+    if (!st)
+        st = open_input(p, err);
+    if (!st)
+        st = make_room(p, err);
+    if (!st)
+        st = psr_outfile_create(&p->file, p->d.output, err);
+    return st ? st : psr_spectra_write_header(p->file, p->d.output, &p->out, err);
+}
+
+psr_status psr_edit_create(psr_edit **out, const struct psr_edit_desc *desc, psr_err *err)
+{
+    *out = NULL;
+    psr_edit *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "edit", sizeof *p);
+    psr_obs_init(&p->in);
+    psr_obs_init(&p->out);
+    psr_status st = psr_copy_desc(&p->d, sizeof p->d, desc, "edit", err);
+    if (!st)
+        p->nthread = psr_count_threads((int)p->d.nthread);
+    if (!st)
+        st = set_up(p, err);
+    if (st)
+        psr_edit_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static psr_status read_block(psr_edit *p, int64_t left, size_t *n, psr_err *err)
+{
+    const double since_s = psr_seconds();
+    const size_t wanted = left >= 0 && left < (int64_t)p->block ? (size_t)left : p->block;
+    if (p->d.should_stop && p->d.should_stop(p->d.ctx))
+        return psr_fail(err, PSR_ESTOPPED, "stopped");
+    psr_status st = psr_source_read(p->source, wanted, p->read, n, err);
+    p->read_s += psr_seconds() - since_s;
+    return st;
+}
+
+/* Spectra before the range, of an input that cannot seek. */
+static psr_status discard(psr_edit *p, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    int64_t left = p->discard;
+    while (!st && left > 0) {
+        size_t n = 0;
+        st = read_block(p, left, &n, err);
+        if (!st && n == 0)
+            st = psr_fail_field(err, PSR_EINVAL, "start",
+                                "edit: start %s is spectrum %lld, the input has %lld", p->d.start,
+                                (long long)p->start, (long long)(p->start - left));
+        left -= (int64_t)n;
+    }
+    return st;
+}
+
+static psr_status write_block(psr_edit *p, size_t n, psr_err *err)
+{
+    const double began_s = psr_seconds();
+    const struct psr_edit_channels *c = &p->channels;
+    const uint8_t *rows = p->selected ? p->selected : p->read;
+    if (p->selected)
+        psr_edit_channels_copy(c, p->selected, p->read, n);
+    const double edited_s = psr_seconds();
+    psr_status st = psr_outfile_write(p->file, rows, n * psr_row_bytes(c->nchan, c->nbit), err);
+    p->edit_s += edited_s - began_s;
+    p->write_s += psr_seconds() - edited_s;
+    p->nwritten += (int64_t)n;
+    return st;
+}
+
+static psr_status fail_short(const psr_edit *p, psr_err *err)
+{
+    if (p->count < 0)
+        return psr_fail_field(err, PSR_EINVAL, "start",
+                              "edit: start %s is spectrum %lld, the input has no more",
+                              p->d.start ? p->d.start : "0", (long long)p->start);
+    return psr_fail_field(err, PSR_EINVAL, "end",
+                          "edit: end %s is spectrum %lld, the input has %lld",
+                          p->d.end ? p->d.end : "of the input", (long long)(p->start + p->count),
+                          (long long)(p->start + p->nread));
+}
+
+psr_status psr_edit_run(psr_edit *p, psr_err *err)
+{
+    psr_status st = discard(p, err);
+    size_t n = 1;
+    while (!st && n > 0 && (p->count < 0 || p->nread < p->count)) {
+        st = read_block(p, p->count < 0 ? -1 : p->count - p->nread, &n, err);
+        if (!st && n > 0)
+            st = write_block(p, n, err);
+        p->nread += (int64_t)n;
+        if (p->d.progress)
+            p->d.progress(p->d.ctx, p->nread);
+    }
+    if (!st && (p->nread == 0 || p->nread < p->count))
+        st = fail_short(p, err);
+    return st;
+}
+
+psr_status psr_edit_finish(psr_edit *p, psr_err *err)
+{
+    psr_outfile *file = p->file;
+    p->file = NULL;
+    return psr_outfile_commit(file, err);
+}
+
+void psr_edit_destroy(psr_edit *p)
+{
+    if (!p)
+        return;
+    psr_source_close(p->source);
+    psr_outfile_abort(p->file);
+    psr_obs_clear(&p->in);
+    psr_obs_clear(&p->out);
+    free(p->read);
+    free(p->selected);
+    free(p);
+}
+
+void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size)
+{
+    const struct psr_edit_report all = {.size = sizeof all,
+                                        .input = p->input,
+                                        .in = &p->in,
+                                        .out = &p->out,
+                                        .start = p->start,
+                                        .count = p->count,
+                                        .first_chan = p->channels.first,
+                                        .nchan = p->channels.nchan,
+                                        .reversed = p->channels.reverse,
+                                        .nread = p->nread,
+                                        .nwritten = p->nwritten,
+                                        .read_s = p->read_s,
+                                        .edit_s = p->edit_s,
+                                        .write_s = p->write_s};
+    psr_give_desc(report, size, &all, sizeof all);
+}

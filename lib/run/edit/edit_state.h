@@ -1,0 +1,46 @@
+/* edit_state.h: state of a run from observations to an observation, for its files (private). */
+#ifndef PSR_RUN_EDIT_EDIT_STATE_H
+#define PSR_RUN_EDIT_EDIT_STATE_H
+
+#include "edit_channels.h"
+#include <psrkit/experimental/filterbank.h>
+#include <psrkit/experimental/outfile.h>
+
+struct psr_edit {
+    struct psr_edit_desc d;
+    psr_source *source;
+    const char *input;
+    struct psr_obs in, out; /* the input from its first spectrum on, and what is written */
+    int64_t start, count;   /* spectra of the input; count -1: to its end */
+    int64_t discard;        /* spectra to read and forget: of an input that cannot seek */
+    struct psr_edit_channels channels;
+    size_t block;      /* spectra at a time */
+    uint8_t *read;     /* [block] as they are read */
+    uint8_t *selected; /* [block] of the channels that are written; NULL: all, as they are */
+    psr_outfile *file;
+    int nthread;
+    int64_t nread, nwritten;
+    double read_s, edit_s, write_s;
+};
+
+/* --- time ranges (edit_times.c) --- */
+
+/* The spectrum nearest to a time, as for psr_edit_desc.
+ * Given:    what   "start" or "end", for messages
+ *           obs   from the first spectrum on
+ * Returned: *spectrum, 0 or more
+ * Status:   PSR_EINVAL */
+PSR_MUST_CHECK psr_status psr_edit_time(const char *what, const char *text,
+                                        const struct psr_obs *obs, int64_t *spectrum, psr_err *err);
+
+/* Finds start and count.
+ * Status: PSR_EINVAL for a range that is empty, or beyond the end of an input of known length */
+PSR_MUST_CHECK psr_status psr_edit_find_range(psr_edit *p, psr_err *err);
+
+/* --- what is written (edit_layout.c) --- */
+
+/* Finds channels and out from in, start and count.
+ * Status: PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_edit_lay_out(psr_edit *p, psr_err *err);
+
+#endif

@@ -1,0 +1,263 @@
+/* Edits of random observations against a naive reference: ranges of times and channels, order of the band. */
+#include "base/obs_internal.h"
+#include "formats/spectra/unpack.h"
+#include "tests/support/scratch.h"
+#include "tests/support/tap.h"
+#include <psrkit/experimental/filterbank.h>
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t state;
+
+/* An observation in memory: samples as numbers. */
+struct made {
+    struct psr_obs obs;
+    double *x; /* [nsamp][nchan] */
+};
+
+static const struct {
+    int nbit;
+    enum psr_kind kind;
+} types[] = {{1, PSR_UINT}, {2, PSR_UINT},  {4, PSR_UINT},  {8, PSR_UINT},
+             {8, PSR_INT},  {16, PSR_UINT}, {32, PSR_FLOAT}};
+enum { NTYPE = sizeof types / sizeof *types };
+
+static void make(struct made *m, size_t type, size_t nchan, int64_t nsamp)
+{
+    const int nbit = types[type].nbit;
+    const int64_t span = nbit < 32 ? (int64_t)1 << nbit : 1000;
+    psr_obs_init(&m->obs);
+    m->obs.nchan = nchan;
+    m->obs.nif = 1;
+    m->obs.nbit = nbit;
+    m->obs.kind = types[type].kind;
+    m->obs.fch1_mhz = 1500;
+    m->obs.foff_mhz = tap_between(&state, 0, 1) ? -0.5 : 0.25;
+    m->obs.tsamp_s = 64e-6;
+    m->obs.nsamp = nsamp;
+    m->obs.tstart = (struct psr_mjd){60000, 0.5};
+    strcpy(m->obs.source, "J0000+00");
+    m->x = tap_take((size_t)nsamp * nchan, sizeof *m->x);
+    for (size_t i = 0; i < (size_t)nsamp * nchan; i++)
+        m->x[i] = (double)tap_between(&state, 0, span - 1) -
+                  (types[type].kind == PSR_INT ? 128 : 0) + (nbit == 32 ? 0.25 : 0);
+}
+
+static void store(const struct made *m, const char *path)
+{
+    psr_err err;
+    psr_outfile *f;
+    const size_t bytes = psr_row_bytes(m->obs.nchan, m->obs.nbit);
+    uint8_t *row = tap_take(bytes, 1);
+    psr_status st = psr_outfile_create(&f, path, &err);
+    st = st ? st : psr_sigproc_write(f, &m->obs, PSR_SIGPROC_FILTERBANK, &err);
+    for (int64_t t = 0; t < m->obs.nsamp && !st; t++) {
+        psr_row_pack(row, m->x + (size_t)t * m->obs.nchan, m->obs.nchan, m->obs.nbit, m->obs.kind);
+        st = psr_outfile_write(f, row, bytes, &err);
+    }
+    st = st ? st : psr_outfile_commit(f, &err);
+    free(row);
+    if (st) {
+        printf("Bail out! %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+}
+
+/* Returned: false, with a remark, if it cannot be read */
+static bool load(struct made *m, const char *path)
+{
+    psr_err err = {.msg = ""};
+    psr_source *s;
+    size_t n = 0;
+    const struct psr_source_desc d = {.size = sizeof d, .path = &path, .npath = 1, .if_choice = -1};
+    *m = (struct made){.x = NULL};
+    psr_obs_init(&m->obs);
+    psr_status st = psr_source_open(&s, &d, &err);
+    if (st) {
+        diag("%s", err.msg);
+        return false;
+    }
+    st = psr_obs_copy(&m->obs, psr_source_obs(s), &err);
+    const size_t nchan = m->obs.nchan, nsamp = (size_t)m->obs.nsamp;
+    uint8_t *block = tap_take(psr_source_block_bytes(s, nsamp), 1);
+    m->x = tap_take(nsamp * nchan, sizeof *m->x);
+    st = st ? st : psr_source_read(s, nsamp, block, &n, &err);
+    for (size_t t = 0; t < n && !st; t++)
+        psr_row_unpack(m->x + t * nchan, block + t * psr_row_bytes(nchan, m->obs.nbit), nchan,
+                       m->obs.nbit, m->obs.kind);
+    free(block);
+    psr_source_close(s);
+    return !st && n == nsamp;
+}
+
+static void drop(struct made *m)
+{
+    psr_obs_clear(&m->obs);
+    free(m->x);
+}
+
+static psr_status edit(const struct psr_edit_desc *d, psr_err *err)
+{
+    psr_edit *p;
+    psr_status st = psr_edit_create(&p, d, err);
+    if (!st)
+        st = psr_edit_run(p, err);
+    if (!st)
+        st = psr_edit_finish(p, err);
+    psr_edit_destroy(p);
+    return st;
+}
+
+/* --- cuts ------------------------------------------------------------------------------------- */
+
+static bool same_band(const struct psr_obs *got, const struct psr_obs *in, size_t first,
+                      bool turned)
+{
+    bool good = true;
+    for (size_t c = 0; c < got->nchan; c++) {
+        const size_t from = turned ? first + got->nchan - 1 - c : first + c;
+        good &= fabs(psr_obs_freq_mhz(got, c) - psr_obs_freq_mhz(in, from)) < 1e-9;
+    }
+    return good;
+}
+
+static bool same_cut(const struct made *got, const struct made *in, int64_t start, int64_t count,
+                     size_t first, size_t nchan, bool turned)
+{
+    if (got->obs.nsamp != count || got->obs.nchan != nchan || got->obs.nbit != in->obs.nbit ||
+        got->obs.kind != in->obs.kind || got->obs.tsamp_s != in->obs.tsamp_s)
+        return false;
+    const double offset_s = psr_mjd_diff_s(in->obs.tstart, got->obs.tstart);
+    bool good = same_band(&got->obs, &in->obs, first, turned) &&
+                fabs(offset_s - (double)start * in->obs.tsamp_s) < 1e-6;
+    for (size_t t = 0; t < (size_t)count; t++)
+        for (size_t c = 0; c < nchan; c++)
+            good &= got->x[t * nchan + c] == in->x[((size_t)start + t) * in->obs.nchan +
+                                                   (turned ? first + nchan - 1 - c : first + c)];
+    return good;
+}
+
+/* One random cut of one random observation, by channels or by frequencies. */
+static bool cut(size_t type)
+{
+    const int step = types[type].nbit < 8 ? 8 / types[type].nbit : 1;
+    const size_t nchan = (size_t)(tap_between(&state, 1, 12) * step);
+    const int64_t nsamp = tap_between(&state, 1, 400), start = tap_between(&state, 0, nsamp - 1),
+                  end = tap_between(&state, start + 1, nsamp);
+    const size_t kept = (size_t)(tap_between(&state, 1, (int64_t)nchan / step) * step),
+                 first = (size_t)tap_between(&state, 0, (int64_t)(nchan - kept));
+    const char *path = scratch("in.fil");
+    char start_text[32], end_text[32];
+    struct made in, out;
+    psr_err err = {.msg = ""};
+    make(&in, type, nchan, nsamp);
+    store(&in, path);
+    const struct psr_source_desc source = {
+        .size = sizeof source, .path = &path, .npath = 1, .if_choice = -1};
+    struct psr_edit_desc d;
+    psr_edit_defaults(&d);
+    snprintf(start_text, sizeof start_text, "%.9g", (double)start * in.obs.tsamp_s);
+    snprintf(end_text, sizeof end_text, "%lldsmp", (long long)end);
+    d.source = &source;
+    d.output = scratch("out.fil");
+    d.start = start_text;
+    d.end = end_text;
+    if (tap_between(&state, 0, 1)) {
+        d.first_chan = (int64_t)first;
+        d.end_chan = (int64_t)(first + kept);
+    } else {
+        const double a = psr_obs_freq_mhz(&in.obs, first),
+                     b = psr_obs_freq_mhz(&in.obs, first + kept - 1);
+        d.low_mhz = fmin(a, b) - 0.1;
+        d.high_mhz = fmax(a, b) + 0.1;
+    }
+    d.order = (enum psr_edit_order)tap_between(&state, PSR_EDIT_AS_IS, PSR_EDIT_DOWN);
+    const bool rising = nchan > 1 ? in.obs.foff_mhz > 0 : psr_obs_band(&in.obs).rising,
+               turned = (d.order == PSR_EDIT_UP && !rising) || (d.order == PSR_EDIT_DOWN && rising);
+    psr_status st = edit(&d, &err);
+    bool good = !st && load(&out, d.output);
+    good = good && same_cut(&out, &in, start, end - start, first, kept, turned);
+    if (!good)
+        diag("type %zu, %zu channels, %lld spectra, cut %lld..%lld, %zu+%zu, order %d: %s", type,
+             nchan, (long long)nsamp, (long long)start, (long long)end, first, kept, d.order,
+             err.msg);
+    if (!st)
+        drop(&out);
+    drop(&in);
+    return good;
+}
+
+static void check_cuts(void)
+{
+    for (size_t type = 0; type < NTYPE; type++) {
+        bool good = true;
+        for (int k = 0; k < 60 && good; k++)
+            good = cut(type);
+        ok(good, "random cuts of %d bits, kind %d, keep their bits", types[type].nbit,
+           types[type].kind);
+    }
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+static void refuses(const char *field, psr_status want, const struct psr_edit_desc *d,
+                    const char *what)
+{
+    psr_err err = {.msg = ""};
+    const psr_status st = edit(d, &err);
+    if (!ok(st == want && !strcmp(err.field, field), "refused: %s", what))
+        diag("status %d, field '%s': %s", st, err.field, err.msg);
+}
+
+static void check_refusals(void)
+{
+    struct made in;
+    const char *path = scratch("r.fil"), *none = scratch("none.fil");
+    make(&in, 2, 16, 100);
+    store(&in, path);
+    struct psr_source_desc source = {
+        .size = sizeof source, .path = &path, .npath = 1, .if_choice = -1};
+    struct psr_edit_desc good, d;
+    psr_edit_defaults(&good);
+    good.source = &source;
+    good.output = scratch("refused.fil");
+#define REFUSED(FIELD, STATUS, ...)                                                                \
+    do {                                                                                           \
+        d = good;                                                                                  \
+        __VA_ARGS__;                                                                               \
+        refuses(FIELD, STATUS, &d, #__VA_ARGS__);                                                  \
+    } while (0)
+    REFUSED("source", PSR_EINVAL, d.source = NULL);
+    REFUSED("output", PSR_EINVAL, d.output = NULL);
+    REFUSED("nthread", PSR_EINVAL, d.nthread = -1);
+    REFUSED("band", PSR_EINVAL, d.low_mhz = 1500; d.high_mhz = 1400);
+    REFUSED("band", PSR_EINVAL, d.low_mhz = 1; d.high_mhz = 2);
+    REFUSED("band", PSR_EINVAL, d.low_mhz = 1; d.high_mhz = 2000; d.end_chan = 2);
+    REFUSED("chans", PSR_EINVAL, d.end_chan = 17);
+    REFUSED("chans", PSR_EINVAL, d.first_chan = 16);
+    REFUSED("chans", PSR_EINVAL, d.first_chan = 1; d.end_chan = 2);
+    REFUSED("start", PSR_EINVAL, d.start = "100smp");
+    REFUSED("start", PSR_EINVAL, d.start = "1e9");
+    REFUSED("start", PSR_EINVAL, d.start = "59999.5mjd");
+    REFUSED("end", PSR_EINVAL, d.end = "101smp");
+    REFUSED("end", PSR_EINVAL, d.start = "50smp"; d.end = "50smp");
+    REFUSED("end", PSR_EINVAL, d.end = "1e30");
+    REFUSED("start", PSR_EINVAL, d.start = "soon");
+    REFUSED("start", PSR_EINVAL, d.start = "x.5mjd");
+    REFUSED("start", PSR_EINVAL, d.start = "1.5smp");
+    REFUSED("", PSR_EIO, d.output = path);
+    source.path = &none;
+    REFUSED("", PSR_EIO, d.output = path);
+    ok(!scratch_count("refused"), "refusals leave no file");
+    drop(&in);
+}
+
+int main(void)
+{
+    state = tap_seed();
+    scratch_make();
+    check_cuts();
+    check_refusals();
+    return done_testing();
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# fbedit from the command line: ranges, formats, files and pipes, and what is refused.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# refused CODE PATTERN ARGS...: fbedit must exit with CODE, say one line that matches, and leave nothing.
+refused() {
+    refuses "$1" "$2" fbedit -q -o x.fil "${@:3}"
+    leaves_no 'x[_.]*'
+}
+
+# data FILE: the bytes that follow the header.
+data() {
+    tail -c +$(($(grep -obUa HEADER_END "$1" | head -n 1 | cut -d: -f1) + 11)) "$1"
+}
+
+# value FILE KEY TYPE: what od reads of the header behind KEY.
+value() {
+    local at
+    at=$(grep -obUa "$2" "$1" | head -n 1 | cut -d: -f1)
+    od -An -t "$3" -j $((at + ${#2})) -N "${3:1}" "$1" | tr -d ' '
+}
+
+@test "--help and --version go to standard output and exit 0" {
+    run -0 --separate-stderr fbedit --help
+    [[ $output == Usage:* && -z $stderr ]]
+    run -0 --separate-stderr fbedit --version
+    [[ $output == "fbedit (psrkit) "* ]]
+}
+
+@test "a cut in time is a copy of the bytes, with its own start" {
+    fbedit -q -start 1000smp -end 3000smp -o a.fil "$g8"
+    cmp <(data a.fil) <(data "$g8" | tail -c +$((1000 * 32 + 1)) | head -c $((2000 * 32)))
+    [ "$(value a.fil tstart f8)" = "$(value "$g8" tstart f8 | awk '{ printf "%.9f", $1 }' | sed 's/0*$//; s/\.$//')" ] ||
+        awk -v a="$(value a.fil tstart f8)" -v b="$(value "$g8" tstart f8)" 'BEGIN { exit !((d = (a - b) * 86400 - 0.256) < 1e-3 && d > -1e-3) }'
+    fbedit -q -start 0.256 -end 0.768 -o b.fil "$g8"
+    cmp a.fil b.fil
+    fbedit -q -start 0.2561 -end 50000.00000888889mjd -o c.fil "$g8" # the nearest spectrum
+    cmp a.fil c.fil
+    fbedit -q -o d.fil "$g8"
+    cmp <(data d.fil) <(data "$g8")
+}
+
+@test "channels and their order: those of the file, or of a band" {
+    fbedit -q -chans 3:8 -o a.fil "$g8" # 1500 MHz and down by 4
+    [ "$(value a.fil nchans d4)" = 5 ]
+    [ "$(value a.fil fch1 f8)" = 1488 ]
+    fbedit -q -band 1472:1488 -o b.fil "$g8"
+    cmp a.fil b.fil
+    fbedit -q -band 1488:1472 -order down -o b.fil "$g8"
+    cmp a.fil b.fil
+    fbedit -q -band 1488:1472 -order up -o up.fil "$g8"
+    [ "$(value up.fil fch1 f8)" = 1472 ]
+    [ "$(value up.fil foff f8)" = 4 ]
+    fails cmp -s up.fil a.fil
+    fbedit -q -order down -o b.fil up.fil # twice is not at all
+    cmp a.fil b.fil
+    fbedit -q -chans :5 -o a.fil "$g8"
+    fbedit -q -chans 0:5 -o b.fil "$g8"
+    cmp a.fil b.fil
+    fbedit -q -chans 30: -o a.fil "$g8"
+    [ "$(value a.fil nchans d4)" = 2 ]
+}
+
+@test "pipes are files: in, out, and from within" {
+    fbedit -q -start 1 -end 2 -chans 4:20 -order up -o a.fil "$g8"
+    fbedit -q -start 1 -end 2 -chans 4:20 -order up -o - - <"$g8" >b.fil
+    cmp a.fil b.fil
+    cat "$g8" | fbedit -q -start 1 -end 2 -chans 4:20 -order up -o c.fil -
+    cmp a.fil c.fil
+    fbedit -q -ncpus 1 -start 1 -end 2 -chans 4:20 -order up -o c.fil "$g8"
+    cmp a.fil c.fil
+}
+
+@test "gpudedisp makes of a cut what it makes of the whole from there on" {
+    fbedit -q -start 2000smp -end 12000smp -o a.fil "$g8"
+    gpudedisp -q -nobary -noclip -lodm 0 -numdms 2 -nopad -o a a.fil
+    gpudedisp -q -nobary -noclip -lodm 0 -numdms 2 -nopad -offset 2000 -numout 10000 -o b "$g8"
+    cmp a_DM0.00.dat b_DM0.00.dat
+}
+
+@test "PSRFITS, DADA and several files come out as SIGPROC" {
+    fakebin -q -nbits 8 -nchans 16 -tsamp 256 -tobs 1 -seed 3 -o a.fil
+    fakebin -q -nbits 8 -nchans 16 -tsamp 256 -tobs 1 -seed 3 -psrfits -o a.fits
+    fbedit -q -o b.fil a.fits
+    cmp <(data a.fil) <(data b.fil)
+    fbedit -q -end 1000smp -o one.fil a.fil
+    fbedit -q -start 1000smp -o two.fil a.fil
+    fbedit -q -o joined.fil two.fil one.fil
+    cmp <(data a.fil) <(data joined.fil)
+}
+
+@test "-v says what is done, in its order" {
+    run -0 --separate-stderr fbedit -v -start 1 -end 2 -chans 4:20 -order up -o a.fil "$g8"
+    [[ $stderr == *"spectra 3906 to 7811"*"channels 4 to 19"*"reverse order"*"out: 16 channels"*"3906 spectra in, 3906 out"* ]]
+    [ -z "$output" ]
+}
+
+@test "bad ranges and options are one line each" {
+    refused 1 'start 100 is spectrum 390625, the input has 29696' -start 100 "$g8"
+    refused 1 'end 29697smp is spectrum 29697, the input has 29696' -end 29697smp "$g8"
+    refused 1 'must be after the start, 4000' -start 4000smp -end 1 "$g8"
+    refused 1 'before the first spectrum' -start 49999.5mjd "$g8"
+    refused 1 "start: 'soon' is not a number" -start soon "$g8"
+    refused 1 'chans 4:33, must be a range within 0:32' -chans 4:33 "$g8"
+    refused 1 'holds no channel of 1376 to 1500 MHz' -band 1:2 "$g8"
+    refused 2 "-chans: '4' is no range" -chans 4 "$g8"
+    refused 2 "-chans: '4:4' is empty" -chans 4:4 "$g8"
+    refused 2 "-band: '1:x'|'x' is not a number" -band 1:x "$g8"
+    refused 2 'must be one of both' -chans 1:2 -band 1:2 "$g8"
+    refused 2 "'sideways' is neither up nor down" -order sideways "$g8"
+    refused 2 'no input'
+    refuses 2 '-o FILE is needed' fbedit "$g8"
+    refused 1 'the input has 29696' -start 100 - <"$g8" # a pipe
+    refused 1 'the input has 29696' -end 100 - < <(cat "$g8")
+    refused 1 'the input has 29696' -start 100 - < <(cat "$g8")
+    cp "$g8" y.fil
+    refuses 1 'would be written over' fbedit -q -o y.fil y.fil
+    cmp y.fil "$g8"
+    refused 3 'HEADER_START' "$srcdir/README.md"
+    [ ! -e /dev/full ] || refuses 1 'No space left' fbedit -q -o /dev/full "$g8"
+}
+
+@test "a run that is stopped or killed leaves no file" {
+    (cat "$g8"; sleep 20) | fbedit -q -o x.fil - &
+    pid=$!
+    for ((i = 0; i < 100; i++)); do
+        [ -z "$(find . -name 'x.fil.part*')" ] || break
+        sleep 0.05
+    done
+    kill -TERM $pid
+    wait $pid || true
+    leaves_no 'x[_.]*'
+}

@@ -1,0 +1,60 @@
+/* fbedit: makes an observation from observations: cuts and converts them. */
+#include "options.h"
+#include "report.h"
+
+#include "tools/common/run.h"
+#include <stdlib.h>
+
+struct run {
+    struct fbedit_options opt;
+    struct cli tool;
+    struct run_progress progress;
+    psr_err err;
+};
+
+static psr_status process(struct run *r, psr_edit *p)
+{
+    struct psr_edit_report report;
+    psr_edit_describe(p, &report);
+    if (r->opt.verbose)
+        fbedit_print_plan(&r->tool, p);
+    run_progress_start(&r->progress, !r->opt.quiet, report.count, "spectra", 1);
+    psr_status st = psr_edit_run(p, &r->err);
+    run_progress_end(&r->progress);
+    if (!st)
+        st = psr_edit_finish(p, &r->err);
+    if (!st && r->opt.verbose)
+        fbedit_print_account(&r->tool, p);
+    return st;
+}
+
+static psr_status run(struct run *r)
+{
+    struct psr_edit_desc *d = &r->opt.run;
+    psr_edit *p = NULL;
+    if (!r->opt.quiet)
+        r->opt.source.notes = (struct psr_notes){cli_note, &r->tool};
+    r->opt.source.should_stop = run_should_stop;
+    r->opt.source.stop_ctx = &r->progress;
+    d->source = &r->opt.source;
+    d->should_stop = run_should_stop;
+    d->progress = run_show_progress;
+    d->ctx = &r->progress;
+    psr_status st = psr_edit_create(&p, d, &r->err);
+    if (!st)
+        st = process(r, p);
+    psr_edit_destroy(p);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {0};
+    size_t npath = (size_t)fbedit_options_parse(&r.opt, &r.tool, argc, argv);
+    r.opt.source.path = (const char *const *)(argv + 1);
+    r.opt.source.npath = npath;
+    run_catch_signals();
+    run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
+    psr_status st = run(&r);
+    return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
+}

@@ -1,0 +1,159 @@
+/* Converts fbedit's command line to the description of an edit. */
+#include "options.h"
+
+#include "base/tool.h"
+#include <stdio.h>
+#include <string.h>
+
+/* What the description has in another form. */
+struct words {
+    bool filterbank, psrfits;
+    int64_t if_choice;
+    const char *state;
+    const char *chans, *band, *order;
+};
+
+static void add_input(struct cli_table *list, struct psr_source_desc *d, struct words *w)
+{
+    cli_add_heading(list, "Input");
+    cli_add_observation(list, (struct cli_observation){.filterbank = &w->filterbank,
+                                                       .psrfits = &w->psrfits,
+                                                       .if_choice = &w->if_choice,
+                                                       .no_weights = &d->no_weights,
+                                                       .no_scales = &d->no_scales,
+                                                       .no_offsets = &d->no_offsets,
+                                                       .invert = &d->invert,
+                                                       .state = &w->state});
+}
+
+static void add_ranges(struct cli_table *list, struct psr_edit_desc *d, struct words *w)
+{
+    const struct cli_option options[] = {
+        {"Ranges", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"start", CLI_TEXT, &d->start, "TIME",
+         "First spectrum: seconds from the start of the input (12.5), a date (60000.5mjd), or "
+         "spectra (2000smp); the nearest is taken.",
+         0, 0},
+        {"end", CLI_TEXT, &d->end, "TIME",
+         "The first spectrum that is left out, in the same forms.", 0, 0},
+        {"chans", CLI_TEXT, &w->chans, "A:B",
+         "Channels A to B in the order of the file, from 0, B not included; A: and :B are open.", 0,
+         0},
+        {"band", CLI_TEXT, &w->band, "MHZ:MHZ", "Channels whose centres lie within, both included.",
+         0, 0},
+        {"order", CLI_TEXT, &w->order, "HOW",
+         "Order of the channels in frequency: up, or down, the highest first (default: as they "
+         "are).",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_output(struct cli_table *list, struct psr_edit_desc *d)
+{
+    const struct cli_option options[] = {
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &d->output, "FILE",
+         "Write the observation to FILE, as SIGPROC filterbank; - is standard output, dada://KEY a "
+         "ring of psrdada.",
+         0, 0},
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"ncpus, threads", CLI_INT, &d->nthread, "N", "Threads (default: all cores).", 1, 4096},
+    };
+    CLI_ADD(list, options);
+}
+
+/* "A:B", cut at its colon.
+ * Returned: false if it has none, or more than fits */
+static bool split_range(const char *text, char first[64], char second[64])
+{
+    const char *colon = strchr(text, ':');
+    if (!colon || colon - text >= 64 || strlen(colon + 1) >= 64)
+        return false;
+    snprintf(first, 64, "%.*s", (int)(colon - text), text);
+    snprintf(second, 64, "%s", colon + 1);
+    return true;
+}
+
+static void take_chans(struct psr_edit_desc *d, const char *text, const struct cli *tool)
+{
+    const int64_t nchan_max = 1 << 20;
+    char first[64], end[64];
+    psr_err why;
+    if (!split_range(text, first, end) || (!*first && !*end))
+        cli_usage_error(tool, "-chans: '%s' is no range A:B of channels", text);
+    if ((*first && psr_parse_int("-chans", first, 0, nchan_max, &d->first_chan, &why)) ||
+        (*end && psr_parse_int("-chans", end, 1, nchan_max, &d->end_chan, &why)))
+        cli_usage_error(tool, "%s", why.msg);
+    if (*end && d->first_chan >= d->end_chan)
+        cli_usage_error(tool, "-chans: '%s' is empty: B is not included", text);
+}
+
+static void take_band(struct psr_edit_desc *d, const char *text, const struct cli *tool)
+{
+    const double mhz_max = 1e9;
+    char low[64], high[64];
+    psr_err why;
+    if (!split_range(text, low, high))
+        cli_usage_error(tool, "-band: '%s' is no range MHZ:MHZ", text);
+    if (psr_parse_double("-band", low, 0, mhz_max, &d->low_mhz, &why) ||
+        psr_parse_double("-band", high, 1e-6, mhz_max, &d->high_mhz, &why))
+        cli_usage_error(tool, "%s", why.msg);
+    if (d->low_mhz > d->high_mhz) {
+        const double other = d->low_mhz;
+        d->low_mhz = d->high_mhz;
+        d->high_mhz = other;
+    }
+}
+
+static void take_words(struct fbedit_options *o, const struct words *w, const struct cli *tool)
+{
+    if (w->filterbank && w->psrfits)
+        cli_usage_error(tool, "-filterbank and -psrfits, must be one of both");
+    if (w->chans && w->band)
+        cli_usage_error(tool, "-chans and -band, must be one of both");
+    o->source.input = w->psrfits      ? PSR_INPUT_PSRFITS
+                      : w->filterbank ? PSR_INPUT_SIGPROC
+                                      : PSR_INPUT_AUTO;
+    o->source.if_choice = (int)w->if_choice;
+    o->source.pols = cli_parse_state(tool, w->state);
+    if (w->chans)
+        take_chans(&o->run, w->chans, tool);
+    if (w->band)
+        take_band(&o->run, w->band, tool);
+    if (w->order && strcmp(w->order, "up") != 0 && strcmp(w->order, "down") != 0)
+        cli_usage_error(tool, "-order: '%s' is neither up nor down", w->order);
+    o->run.order = !w->order                 ? PSR_EDIT_AS_IS
+                   : !strcmp(w->order, "up") ? PSR_EDIT_UP
+                                             : PSR_EDIT_DOWN;
+    if (!o->run.output)
+        cli_usage_error(tool, "-o FILE is needed; - is standard output");
+}
+
+int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, char **argv)
+{
+    struct words w = {.if_choice = -1};
+    struct cli_table table = {.n = 0};
+    *o = (struct fbedit_options){.quiet = false};
+    psr_edit_defaults(&o->run);
+    o->source = (struct psr_source_desc){.size = sizeof o->source, .if_choice = -1};
+    add_input(&table, &o->source, &w);
+    add_ranges(&table, &o->run, &w);
+    add_output(&table, &o->run);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
+    *tool = (struct cli){
+        .name = "fbedit",
+        .operands = "[OPTION]... -o FILE INPUT... | -",
+        .examples = "fbedit -start 60 -end 120 -o minute.fil obs.fil\n"
+                    "fbedit -band 1300:1400 -order down -o - obs.fits | gpudedisp -o obs -\n",
+        .summary = "Make a filterbank from observations in any format that psrkit reads: cut times "
+                   "and channels, reverse the band. What is not changed keeps its bits.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    int n = cli_parse(tool, argc, argv);
+    if (n == 0)
+        cli_usage_error(tool, "no input; - reads standard input");
+    take_words(o, &w, tool);
+    return n;
+}

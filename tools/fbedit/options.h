@@ -1,0 +1,18 @@
+/* options.h: fbedit's command line. */
+#ifndef PSR_TOOLS_FBEDIT_OPTIONS_H
+#define PSR_TOOLS_FBEDIT_OPTIONS_H
+
+#include "tools/common/cli.h"
+#include <psrkit/experimental/filterbank.h>
+
+struct fbedit_options {
+    struct psr_edit_desc run; /* source is below */
+    struct psr_source_desc source;
+    bool quiet, verbose;
+};
+
+/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
+ * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
+int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, char **argv);
+
+#endif

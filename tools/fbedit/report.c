@@ -1,0 +1,45 @@
+/* Prints the output of -v. */
+#include "report.h"
+
+#include <stdio.h>
+
+static void print_obs(const struct cli *tool, const char *what, const struct psr_obs *obs)
+{
+    const char *kind = obs->kind == PSR_FLOAT ? "floats" : obs->kind == PSR_INT ? "signed" : "bits";
+    fprintf(stderr, "%s: %s: %zu channels from %.6f MHz by %g, %.9g us, %d %s, MJD %ld%.10s",
+            tool->name, what, obs->nchan, obs->fch1_mhz, obs->foff_mhz, obs->tsamp_s * 1e6,
+            obs->nbit, kind, obs->tstart.day, "");
+    fprintf(stderr, " + %.12f d", obs->tstart.frac);
+    if (obs->nsamp >= 0)
+        fprintf(stderr, ", %lld spectra", (long long)obs->nsamp);
+    fprintf(stderr, "\n");
+}
+
+void fbedit_print_plan(const struct cli *tool, const psr_edit *p)
+{
+    struct psr_edit_report r;
+    psr_edit_describe(p, &r);
+    print_obs(tool, r.input, r.in);
+    if (r.start > 0 || (r.count >= 0 && r.count != r.in->nsamp)) {
+        fprintf(stderr, "%s: spectra %lld to ", tool->name, (long long)r.start);
+        if (r.count < 0)
+            fprintf(stderr, "the end\n");
+        else
+            fprintf(stderr, "%lld\n", (long long)(r.start + r.count - 1));
+    }
+    if (r.nchan != r.in->nchan)
+        fprintf(stderr, "%s: channels %zu to %zu\n", tool->name, r.first_chan,
+                r.first_chan + r.nchan - 1);
+    if (r.reversed)
+        fprintf(stderr, "%s: channels in reverse order\n", tool->name);
+    print_obs(tool, "out", r.out);
+}
+
+void fbedit_print_account(const struct cli *tool, const psr_edit *p)
+{
+    struct psr_edit_report r;
+    psr_edit_describe(p, &r);
+    fprintf(stderr,
+            "%s: %lld spectra in, %lld out; reading %.3f s, editing %.3f s, writing %.3f s\n",
+            tool->name, (long long)r.nread, (long long)r.nwritten, r.read_s, r.edit_s, r.write_s);
+}
