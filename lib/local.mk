@@ -36,6 +36,7 @@ psrexperimental_HEADERS = \
 	lib/psrkit/experimental/clean_auto.h \
 	lib/psrkit/experimental/dada.h \
 	lib/psrkit/experimental/dedisp.h \
+	lib/psrkit/experimental/ffa.h \
 	lib/psrkit/experimental/filterbank.h \
 	lib/psrkit/experimental/fold.h \
 	lib/psrkit/experimental/fourier.h \
@@ -646,6 +647,19 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/mask/mask_device.c \
 	lib/search/dedisp/mask/mask_device.h \
 	lib/search/dedisp/mask/mask_edges.c \
+	lib/search/ffa/ffa.c \
+	lib/search/ffa/ffa_backend.h \
+	lib/search/ffa/ffa_check.c \
+	lib/search/ffa/ffa_internal.h \
+	lib/search/ffa/ffa_ladder.c \
+	lib/search/ffa/ffa_peaks.c \
+	lib/search/ffa/ffa_peaks.h \
+	lib/search/ffa/ffa_threshold.c \
+	lib/search/ffa/cpu/ffa_cpu.c \
+	lib/search/ffa/cpu/ffa_cpu.h \
+	lib/search/ffa/cpu/ffa_cpu_fold.c \
+	lib/search/ffa/cpu/ffa_cpu_load.c \
+	lib/search/ffa/cpu/ffa_cpu_sample.c \
 	lib/search/fold/fold.c \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \
@@ -876,6 +890,7 @@ EXTRA_DIST += \
 	lib/run/rfifind/README.md \
 	lib/search/README.md \
 	lib/search/dedisp/README.md \
+	lib/search/ffa/README.md \
 	lib/search/fold/README.md \
 	lib/search/matched/README.md \
 	lib/search/pulscan/README.md \

@@ -81,6 +81,7 @@ UNIT_TESTS = \
 	tests/search/dedisp/t_dedisp_tree \
 	tests/search/pulscan/t_fundamental \
 	tests/run/edit/t_edit \
+	tests/search/ffa/t_ffa \
 	tests/run/t_filterbank \
 	tests/run/t_filterbank_latency \
 	tests/search/fold/t_fold \
@@ -203,6 +204,7 @@ dist_noinst_DATA += \
 	tests/example.py \
 	tests/support/fake_made.h \
 	tests/support/dedisp_shape.h \
+	tests/support/ffa_truth.h \
 	tests/support/fil.h \
 	tests/support/failing_heap.h \
 	tests/support/fits_check.h \

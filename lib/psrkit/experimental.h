@@ -13,6 +13,7 @@
 #include <psrkit/experimental/clean_auto.h>
 #include <psrkit/experimental/dada.h>
 #include <psrkit/experimental/dedisp.h>
+#include <psrkit/experimental/ffa.h>
 #include <psrkit/experimental/filterbank.h>
 #include <psrkit/experimental/fold.h>
 #include <psrkit/experimental/fourier.h>

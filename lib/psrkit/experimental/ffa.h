@@ -1,0 +1,161 @@
+/* ffa.h: searches time series for slow pulsars with the fast folding algorithm (Staelin 1969; Morello
+ * et al. 2020, MNRAS 497, 4654).
+ *
+ * A range of periods has profiles of bmin .. bmax bins.  Its trials lie on a ladder that depends only
+ * on the series and on bmin and bmax: step k has samples of
+ *
+ *   t_k = tsamp f_k,   f_k = ((bmax + 1) / bmin)^k,   k = 0, 1, 2 ..       (sampling of the step)
+ *
+ * each the sum of the samples of the series between the boundaries j f_k and (j + 1) f_k, rounded to
+ * samples, or for f_k >= 16 to 2, 4, 8 .. samples, at most f_k / 8.  The n_k samples of a step are
+ * folded with every b = bmin .. bmax as m = floor(n_k / b) rows of b bins, at least 3, with the shifts
+ *
+ *   s = 0 .. m - 1,   p(s) = t_k b^2 / (b - s / (m - 1)),   p(s) < t_k (b + 1)      (eq. 8)
+ *
+ * by the recursion of section 2.2: rows of the sum of m rows are sums of a row of the first
+ * floor(m / 2) rows and a row of the rest, each with the shift s (rows - 1) / (m - 1), rounded, of its
+ * own.  A trial is searched if pmin <= p(s) < pmax.  Its S/N is therefore the same to the last bit for
+ * every pmin and pmax that hold it.
+ *
+ * S/N.  For profile x of b bins, the largest over all widths w and phases i of
+ *
+ *   z = ((h + g) sum_{i <= j < i + w} x_j - g sum_j x_j) / (sigma sqrt(f_k m))
+ *   h = sqrt((b - w) / (b w)),   g = h w / (b - w)
+ *
+ * a boxcar of zero mean and unit square; w = 1, 2, 3, 4, 6, 9, 13, 19, 28, 41, 60 .. (each is the sum of
+ * the one before it and of the third before it, a factor of at most 1.5 from 2 on), up to ducymax bmin.
+ * sigma is the noise of one sample of the series: the median over blocks of 1024 samples of the variance
+ * about the mean of each block (corrected for the median of chi^2), from blocks without gaps.  A slow
+ * pulsar and a burst change few blocks, and red noise slower than a block none; so z is that of
+ * white noise.  For f_k below 17 it is lower than riptide's, whose noise is that of one interpolated
+ * bin, sigma sqrt(f_k - 1/3), for a boxcar of any width.
+ *
+ * Baseline.  From the samples of a step their running median is subtracted: of the means of about 25
+ * parts of a window of two periods, the longest of the step, with straight lines between the parts.
+ *
+ * Transforms are of saturating 16-bit integers with u = 8 units per sigma of a sample of the step, or
+ * fewer, u = 32767 / (52.5 sqrt(m)), for more than 6086 rows; from 18400 rows on, where rounding would
+ * cost 0.2 % of S/N, of floats.  A profile saturates at an S/N above 50 only, and its S/N is then at
+ * least 50.
+ *
+ * Gaps are not folded as zeros: each bin counts its samples; with n_j of them, N those of the boxcar
+ * and M all, z = (sum x - N / (M - N) sum_outside x) / (sigma sqrt(f_k N M / (M - N))).
+ *
+ * Not thread-safe: use each plan from one thread; plans are independent of each other.  Results do not
+ * depend on the number of threads or the batch, and are the same to the bit on every backend. */
+#ifndef PSRKIT_FFA_H
+#define PSRKIT_FFA_H
+
+#include <psrkit/obs.h>
+
+PSR_API_BEGIN
+
+typedef struct psr_ffa psr_ffa;
+
+enum {
+    PSR_FFA_MAX_RANGE = 16,
+    PSR_FFA_MAX_BINS = 4096,
+    PSR_FFA_MIN_ROWS = 3, /* periods of which fewer fit into the series are not searched */
+};
+
+/* Trial periods of one range. */
+struct psr_ffa_range {
+    double pmin_s, pmax_s; /* pmin_s <= p < pmax_s; pmin_s is at least bmin samples */
+    int bmin, bmax;        /* bins of a profile, 8 or more; 0, 0: 240, 260 */
+    double ducymax;        /* widest boxcar, of bmin bins; 0: 0.3; at most 0.5 */
+};
+
+struct psr_ffa_desc {
+    size_t size;  /* sizeof the struct */
+    size_t nsamp; /* of every series, 4096 or more */
+    double tsamp_s;
+    const struct psr_ffa_range *range; /* [nrange] ascending; they may touch, not overlap; copied */
+    size_t nrange;                     /* 0: those of psr_ffa_default_ranges */
+    double rmed_s;              /* window of the running median; 0: two periods; < 0: no median
+                                          is subtracted, so that a baseline may saturate integers */
+    double sigma;               /* threshold of peaks; 0: one false alarm in ten series of
+                                          noise, of this length and these ranges */
+    const struct psr_span *gap; /* [ngap] samples without data in every series, in any order;
+                                          copied */
+    size_t ngap;
+    bool floats;  /* transforms in floats throughout */
+    size_t batch; /* largest number of series per execute; 0: 1 */
+
+    int nthread;         /* 0: all cores */
+    int64_t mem_bytes;   /* limit on the plan's memory; 0: a quarter of the machine's */
+    const char *backend; /* "auto" "cpu"; NULL is "auto" */
+    int device;
+
+    bool (*should_stop)(void *ctx); /* polled by any thread, often, on the CPU; NULL: never */
+    void *ctx;
+};
+
+/* Trials above the threshold of which each is within half a turn over the series of the next in
+ * frequency, |df| <= 0.5 / (nsamp tsamp). */
+struct psr_ffa_peak {
+    double period_s, freq_hz, snr; /* of the best trial */
+    double width_s, duty;          /* of its best boxcar, in seconds and of a period */
+    int nbin, range, step;         /* its bins, range, and step k of the ladder */
+    double lo_hz, hi_hz;           /* lowest and highest frequency of the trials */
+    size_t ntrial;                 /* their number */
+    size_t trial;                  /* the best one, an index as in psr_ffa_trials */
+};
+
+/* Results of an execute for one series, owned by the plan and valid until the next execute. */
+struct psr_ffa_result {
+    const struct psr_ffa_peak *peak; /* [npeak] strongest first */
+    size_t npeak;
+    int64_t
+        bad; /* the lowest sample, outside gaps, that is not finite: such a series is not searched;
+                    -1: none */
+    double rms; /* noise of a sample, sigma above; 0: the series is constant, and not searched */
+};
+
+/* Ranges for a series: 0.2 to 0.5 s with 240 to 260 bins, 0.5 to 2 s with 480 to 520, 2 to 120 s with
+ * 960 to 1040, cut to periods that the series holds.
+ * Returned: number of ranges; 0: too short or too coarse for any */
+size_t psr_ffa_default_ranges(size_t nsamp, double tsamp_s,
+                              struct psr_ffa_range range[PSR_FFA_MAX_RANGE]);
+
+/* Status: PSR_EINVAL naming field, value and limit, also if no trial period lies in any range;
+ *         PSR_ENOMEM; PSR_EDEVICE if the requested backend is not available */
+PSR_MUST_CHECK psr_status psr_ffa_create(psr_ffa **out, const struct psr_ffa_desc *desc,
+                                         psr_err *err);
+
+/* Given:    in [nseries], each [nsamp]; nseries <= batch; what is in gaps is not read as data
+ * Returned: result [nseries]
+ * Status:   PSR_EINVAL (nseries), PSR_ENOMEM, PSR_EDEVICE, PSR_ESTOPPED if should_stop returned
+ *           true */
+PSR_MUST_CHECK psr_status psr_ffa_execute(psr_ffa *p, size_t nseries, const float *const *in,
+                                          struct psr_ffa_result *result, psr_err *err);
+
+struct psr_ffa_info {
+    size_t size;         /* sizeof the struct */
+    const char *backend; /* static storage */
+    size_t ntrial;       /* of a series */
+    size_t nstep;        /* of the ladders of all ranges */
+    size_t nwidth_max;   /* most boxcar widths of a range */
+    double sigma;        /* threshold */
+    double ntrial_eff;   /* number of independent trials that the default threshold is for */
+    int64_t bytes;       /* allocated by the plan */
+};
+void psr_ffa_describe_sized(const psr_ffa *p, struct psr_ffa_info *info, size_t size);
+#define psr_ffa_describe(p, info) psr_ffa_describe_sized((p), (info), sizeof *(info))
+
+/* Trial periods, the same for every series of the plan, in order of range, step, bins, shift: period
+ * rises within a range, but for the last trials of a number of bins.
+ * Returned: period_s [ntrial] */
+void psr_ffa_trials(const psr_ffa *p, double *period_s);
+
+/* Computes S/N of all trials of series s of the last execute, whose input must still be valid.
+ * Returned: snr [ntrial], the best over widths; width [ntrial] in bins, or NULL.  All 0 for a series
+ *           that was not searched
+ * Status:   PSR_EINVAL (s), PSR_ENOMEM, PSR_EDEVICE, PSR_ESTOPPED */
+PSR_MUST_CHECK psr_status psr_ffa_periodogram(psr_ffa *p, size_t s, float *snr, int *width,
+                                              psr_err *err);
+
+/* Frees the plan; NULL is allowed. */
+void psr_ffa_destroy(psr_ffa *p);
+
+PSR_API_END
+#endif
