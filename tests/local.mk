@@ -201,7 +201,6 @@ dist_noinst_DATA += \
 	tests/support/clean_pair.h \
 	tests/support/clean_stream.h \
 	tests/example.c \
-	tests/example.py \
 	tests/support/fake_made.h \
 	tests/support/dedisp_shape.h \
 	tests/support/ffa_truth.h \
@@ -333,6 +332,7 @@ CLI_TESTS = \
 	tests/tools/plots.bats \
 	tests/tools/psrreport.bats \
 	tests/tools/psrsearch.bats \
+	tests/tools/python.bats \
 	tests/tools/resume.bats \
 	tests/tools/scripts.bats \
 	tests/tools/seeds.bats \

@@ -202,12 +202,6 @@ saw_pulse='^DM  50: 256 at sample 1000 of '
     LD_LIBRARY_PATH=$builddir/lib/.libs "$BATS_TEST_TMPDIR/example" | grep -q "$saw_pulse"
 }
 
-@test "Python loads the shared library and dedisperses an array" {
-    need_plain_objects
-    command -v python3 >/dev/null || skip "there is no python3"
-    python3 "$srcdir/tests/example.py" "$shared" | grep -q "$saw_pulse"
-}
-
 @test "doc/library.md shows tests/example.c as it is" {
     diff "$srcdir/tests/example.c" <(sed -n '/^```c$/,/^```$/{/^```/d;p}' "$srcdir/doc/library.md")
 }

@@ -1,0 +1,272 @@
+"""Dedispersion plans, and dedispersion."""
+import numpy as np
+
+from . import _constants
+from ._arrays import SAMPLES, address, as_doubles, as_samples, struct_dtype, copy_struct_array
+from ._declarations import ffi
+from ._library import Progress, check, fail, lib, new_error, path_bytes
+from ._observation import Observation, as_observation, channel_mhz
+from ._table import Table
+
+ALGORITHMS = {"direct": 0, "tree": 2}
+DM_UNIT = "pc cm-3"
+SIGPROC_BLOCKLEN = 2400
+
+# Additions of a call of the library: about a tenth of a second of a core, so that Ctrl-C does not wait long.
+CALL_ADDS = 3e8
+
+
+class Plan:
+    """A dedispersion plan: lines of trial DMs, each with its sampling.
+
+    Attributes
+    ----------
+    lines : Table
+        lodm, hidm, dmstep (pc cm^-3), ndm, downsamp, bw_ms (smearing from half a step) and more; a row a line.
+    dms : array
+        All trial DMs, pc cm^-3.
+    """
+
+    def __init__(self, c, desc):
+        self._c, self._desc = c, desc
+        kind = struct_dtype("struct psr_ddplan_line")
+        units = {"lodm": DM_UNIT, "hidm": DM_UNIT, "dmstep": DM_UNIT, "dsubdm": DM_UNIT, "bw_ms": "ms", "sub_ms": "ms"}
+        self.lines = Table(copy_struct_array(c.line, c.nline, kind), units)
+        self.dms = np.concatenate([line["lodm"] + line["dmstep"] * np.arange(line["ndm"]) for line in self.lines])
+
+    def __len__(self):
+        return len(self.dms)
+
+    def smearing(self, dm):
+        """Smearing at a DM of the plan.
+
+        Returns
+        -------
+        dict
+            total, optimal, sample, chan, bw and sub, ms.
+        """
+        i = int(np.searchsorted(self.lines["hidm"], dm, side="right"))
+        found = lib.psr_ddplan_smearing(self._c, min(i, self._c.nline - 1), dm)
+        return {name: getattr(found, name) for name, _ in ffi.typeof(found).fields}
+
+    def write(self, path):
+        """Writes the plan as gpudedisp -plan reads it."""
+        file, out, err = ffi.new("struct psr_planfile *"), ffi.new("psr_outfile **"), new_error()
+        check(lib.psr_planfile_from_ddplan(file, self._c, err), err)
+        try:
+            check(lib.psr_outfile_create(out, path_bytes(path), err), err)
+            status = lib.psr_planfile_write(out[0], file, ffi.NULL, err)
+            if status:
+                lib.psr_outfile_abort(out[0])
+                check(status, err)
+            check(lib.psr_outfile_commit(out[0], err), err)
+        finally:
+            lib.psr_planfile_clear(file)
+
+    def __repr__(self):
+        return "<Plan: %d DMs in %d lines, %g to %g>" % (len(self), len(self.lines), self.dms[0], self.dms[-1])
+
+
+def plan(obs=None, dm_max=1000.0, dm_min=0.0, *, fctr_mhz=None, bw_mhz=None, nchan=None, tsamp_s=None, resolution_ms=0.0,
+         coherent_dm=0.0, blocklen=None):
+    """Plans trial DMs: steps and sampling that lose little beside the smearing within a channel.
+
+    Parameters
+    ----------
+    obs : Observation, optional
+        Has the band; or give the next four.
+    dm_max, dm_min : float
+        Range of DMs, pc cm^-3.
+    fctr_mhz, bw_mhz, nchan, tsamp_s
+        Centre and width of the band, MHz; channels; sampling time, s.
+    resolution_ms : float
+        Acceptable time resolution; 0: the best possible.
+    coherent_dm : float
+        DM of coherent dedispersion within channels.
+    blocklen : int, optional
+        Its divisors below 260 are the numbers of samples that are summed; default as ddplan: of PSRFITS spectra of a
+        row, else 2400.
+
+    Returns
+    -------
+    Plan
+    """
+    desc, c, err = ffi.new("struct psr_ddplan_desc *"), ffi.new("struct psr_ddplan *"), new_error()
+    desc.size = ffi.sizeof(desc[0])
+    if obs is not None:
+        band = lib.psr_obs_band(obs._c)
+        fctr_mhz = (band.highest_mhz + band.lowest_mhz) / 2 if fctr_mhz is None else fctr_mhz
+        bw_mhz = band.spacing_mhz * obs.nchan if bw_mhz is None else bw_mhz
+        nchan, tsamp_s = nchan or obs.nchan, tsamp_s or obs.tsamp_s
+        coherent_dm, blocklen = coherent_dm or obs.chan_dm, blocklen or obs._c.block_nsamp
+    for name, value in (("fctr_mhz", fctr_mhz), ("bw_mhz", bw_mhz), ("nchan", nchan), ("tsamp_s", tsamp_s)):
+        if value is None:
+            fail(name, None, "given, or obs")
+        setattr(desc.band, name, value)
+    desc.lodm, desc.hidm, desc.cohdm = dm_min, dm_max, coherent_dm
+    desc.blocklen, desc.nproc, desc.res_ms = blocklen or SIGPROC_BLOCKLEN, 1, resolution_ms
+    check(lib.psr_ddplan_make_sized(c, ffi.sizeof(c[0]), desc, err), err, desc)
+    return Plan(c, desc)
+
+
+class Dedisperser:
+    """A stream of spectra that is dedispersed: the library's plan, with what it borrows."""
+
+    def __init__(self, nbit, kind, freq_mhz, tsamp_s, dms, algorithm="direct", downsamp=1, keep=None, dmconst=None, backend="auto",
+                 device=0, nthread=0, mem_bytes=0, smear=0.0):
+        if algorithm not in ALGORITHMS:
+            fail("algorithm", repr(algorithm), "direct or tree")
+        desc = ffi.new("struct psr_dedisp_desc *")
+        desc.size = ffi.sizeof(desc[0])
+        desc.nchan, desc.freq_mhz, desc.tsamp_s = len(freq_mhz), address(freq_mhz, "double *"), tsamp_s
+        desc.nbit, desc.kind, desc.downsamp = nbit, kind, downsamp
+        desc.dmconst = _constants.DMCONST_PRESTO if dmconst is None else dmconst
+        desc.ndm, desc.dm, desc.algo, desc.smear = len(dms), address(dms, "double *"), ALGORITHMS[algorithm], smear
+        name = ffi.new("char[]", backend.encode())
+        desc.backend, desc.device, desc.nthread, desc.mem_bytes = name, device, nthread, mem_bytes
+        if keep is not None:
+            keep = np.ascontiguousarray(keep, dtype=np.bool_)
+            if keep.shape != (len(freq_mhz),):
+                fail("keep", "of shape %s" % (keep.shape,), "a flag for each of %d channels" % len(freq_mhz))
+            desc.keep = address(keep, "unsigned char *")
+        out, self.err = ffi.new("psr_dedisp **"), new_error()
+        check(lib.psr_dedisp_create(out, desc, self.err), self.err, desc)
+        self.plan, self.ndm, self.downsamp, self.nout = out[0], len(dms), downsamp, ffi.new("size_t *")
+        self.maxshift = lib.psr_dedisp_maxshift(self.plan)
+        self.step = self.choose_step(len(freq_mhz))
+
+    def choose_step(self, nchan):
+        """Spectra of a call."""
+        step = max(CALL_ADDS / max(1, nchan * self.ndm), self.maxshift * self.downsamp, 4096)
+        return max(1, min(int(step), lib.psr_dedisp_block(self.plan)))
+
+    def length(self, nsamp):
+        return max(0, nsamp // self.downsamp - self.maxshift)
+
+    def execute(self, spectra, nsamp, out, at):
+        """Appends what nsamp spectra complete to out[:, at:]; returns its length."""
+        to = ffi.cast("float *", out.__array_interface__["data"][0] + 4 * at)
+        status = lib.psr_dedisp_execute(self.plan, address(spectra), nsamp, to, out.shape[1], self.nout, self.err)
+        check(status, self.err)
+        return self.nout[0]
+
+    def close(self):
+        lib.psr_dedisp_destroy(self.plan)
+
+
+def run_blocks(dedisperser, blocks, nsamp, progress):
+    """Dedisperses (array, spectra) of blocks, nsamp in all, or -1."""
+    parts, at, done = [], 0, 0
+    out = np.empty((dedisperser.ndm, dedisperser.length(nsamp)), np.float32) if nsamp >= 0 else None
+    bar = Progress(progress, nsamp if nsamp >= 0 else None) if progress else None
+    for block, n in blocks:
+        if out is None:
+            part = np.empty((dedisperser.ndm, n // dedisperser.downsamp + 1), np.float32)
+            parts.append(part[:, :dedisperser.execute(block, n, part, 0)])
+        else:
+            at += dedisperser.execute(block, n, out, at)
+        done += n
+        if bar:
+            bar.update(done)
+    if bar:
+        bar.close()
+    if out is None:
+        return np.concatenate(parts, axis=1) if parts else np.empty((dedisperser.ndm, 0), np.float32)
+    return out if at == out.shape[1] else out[:, :at].copy()
+
+
+def dedisperse(x, dms, fch1_mhz=None, foff_mhz=None, tsamp_s=None, *, freq_mhz=None, algorithm="direct", downsamp=1, keep=None,
+               dmconst=None, backend="auto", device=0, nthread=0, mem_bytes=0, smear=0.0, progress=None):
+    """Dedisperses spectra at trial DMs.
+
+    out[i, t] is the sum over channels c of x[t + d(i, c), c], where d(i, c) is the delay of channel c relative
+    to the highest channel at DM i, rounded to samples.  Sums of integers are exact.
+
+    Parameters
+    ----------
+    x : Observation or array [time, channel]
+        An array of a type that from_array names is not copied if its rows are contiguous.
+    dms : float or array [dm]
+        Trial DMs, pc cm^-3.
+    fch1_mhz, foff_mhz, tsamp_s : float
+        Of an array: centre of the first channel and channel spacing, MHz; sampling time, s.
+    freq_mhz : array [channel], optional
+        Centres of channels that are not evenly spaced, instead of fch1_mhz and foff_mhz.
+    algorithm : {"direct", "tree"}
+        Exact delays; or a tree of sums, with far fewer additions and delays within smear.
+    downsamp : int
+        Samples summed first; the result is divided by it.
+    keep : array [channel] of bool, optional
+        False leaves a channel out.
+    dmconst : float, optional
+        Dispersion constant, MHz^2 s; default PRESTO's, 1 / 2.41e-4.
+    backend : {"auto", "cpu", "cuda"}
+    device : int
+        Of the backend.
+    nthread : int
+        Threads; 0: all cores.
+    mem_bytes : int
+        Limit of memory; 0: a quarter of the machine's.
+    smear : float
+        Of the tree: largest smearing, as a multiple of the unavoidable one; 0: 1.07.
+    progress : callable or True, optional
+        Is called as progress(done, total), in spectra; True is a bar of tqdm.
+
+    Returns
+    -------
+    array [dm, time] of float32
+        All rows as long as the shortest trial: samples less the largest delay.
+
+    Notes
+    -----
+    The global interpreter lock is released.  Barsdell et al. 2012; tree: Taylor 1974, Zackay & Ofek 2017.
+    """
+    dms = as_doubles(dms, "dms")
+    options = dict(algorithm=algorithm, downsamp=downsamp, keep=keep, dmconst=dmconst, backend=backend, device=device,
+                   nthread=nthread, mem_bytes=mem_bytes, smear=smear)
+    if freq_mhz is None:
+        if isinstance(x, Observation) or not hasattr(x, "__len__") or isinstance(x, (str, bytes)):
+            x = as_observation(x)
+            band, tsamp_s = np.ascontiguousarray(x.freq_mhz), x.tsamp_s
+        else:
+            as_band(fch1_mhz, foff_mhz)
+            x = as_samples(x)
+            band = channel_mhz(x.shape[1], fch1_mhz, foff_mhz)
+    else:
+        x = as_samples(x)
+        band = as_doubles(freq_mhz, "freq_mhz")
+        if len(band) != x.shape[1]:
+            fail("freq_mhz", "of %d channels" % len(band), "one for each of %d channels" % x.shape[1])
+    if tsamp_s is None:
+        fail("tsamp_s", None, "given with an array")
+    nbit, kind = (x.nbit, x._c.kind) if isinstance(x, Observation) else SAMPLES[x.dtype]
+    dedisperser = Dedisperser(nbit, kind, band, tsamp_s, dms, **options)
+    try:
+        if isinstance(x, Observation):
+            return run_blocks(dedisperser, x._packed_blocks(dedisperser.step), x.nsamp, progress)
+        step = dedisperser.step
+        blocks = ((x[at:at + step], min(step, len(x) - at)) for at in range(0, len(x), step))
+        return run_blocks(dedisperser, blocks, len(x), progress)
+    finally:
+        dedisperser.close()
+
+
+def as_band(fch1_mhz, foff_mhz):
+    for name, value in (("fch1_mhz", fch1_mhz), ("foff_mhz", foff_mhz)):
+        if value is None:
+            fail(name, None, "given with an array")
+
+
+def delay_s(dm, freq_mhz, dmconst=_constants.DMCONST_PRESTO):
+    """Dispersion delay relative to infinite frequency, s.
+
+    Parameters
+    ----------
+    dm : float or array
+        pc cm^-3.
+    freq_mhz : float or array
+        MHz.
+    dmconst : float
+        MHz^2 s.
+    """
+    return dmconst * np.asarray(dm, np.float64) / np.asarray(freq_mhz, np.float64)**2
