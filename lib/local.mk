@@ -232,6 +232,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/stats/presto_sigma.h \
 	lib/compat/presto/presto_view.c \
 	lib/compat/presto/presto_view.h \
+	lib/compat/presto/presto_zap.c \
 	lib/dsp/block_sums.c \
 	lib/dsp/block_sums.h \
 	lib/dsp/delays.c \

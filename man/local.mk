@@ -14,6 +14,7 @@ TOOL_PAGES = \
 	man/gpudigifil.1 \
 	man/gpufold.1 \
 	man/gpurfifind.1 \
+	man/psrpresto.1 \
 	man/psrreport.1 \
 	man/psrsearch.1 \
 	man/spcoincidence.1

@@ -119,6 +119,7 @@ UNIT_TESTS = \
 	tests/formats/spectra/t_psrfits \
 	tests/formats/spectra/t_psrfits_rows \
 	tests/compat/t_presto_list \
+	tests/compat/t_presto_zap \
 	tests/search/pulscan/t_pulscan \
 	tests/search/pulscan/t_pulscan_beside \
 	tests/search/pulscan/t_pulscan_lines \
@@ -330,6 +331,7 @@ CLI_TESTS = \
 	tests/tools/overwrite.bats \
 	tests/tools/plan.bats \
 	tests/tools/plots.bats \
+	tests/tools/psrpresto.bats \
 	tests/tools/psrreport.bats \
 	tests/tools/psrsearch.bats \
 	tests/tools/python.bats \

@@ -67,6 +67,7 @@ bin_PROGRAMS += \
 	bin/gpudigifil \
 	bin/gpufold \
 	bin/gpurfifind \
+	bin/psrpresto \
 	bin/psrreport \
 	bin/psrsearch \
 	bin/spcoincidence
@@ -239,6 +240,17 @@ bin_gpurfifind_SOURCES += $(rfi_pictures_no)
 endif
 EXTRA_DIST += $(rfi_pictures_yes) $(rfi_pictures_no)
 
+bin_psrpresto_CPPFLAGS = $(tools_cppflags)
+bin_psrpresto_LDADD = $(tools_ldadd)
+bin_psrpresto_LDFLAGS = $(tools_ldflags)
+bin_psrpresto_SOURCES = \
+	tools/psrpresto/common.c \
+	tools/psrpresto/header.c \
+	tools/psrpresto/main.c \
+	tools/psrpresto/psrpresto.h \
+	tools/psrpresto/readfile.c \
+	tools/psrpresto/realfft.c
+
 bin_psrreport_CPPFLAGS = $(tools_cppflags)
 bin_psrreport_LDADD = $(tools_ldadd) $(ERFA_LIBS)
 bin_psrreport_LDFLAGS = $(tools_ldflags)
@@ -306,7 +318,11 @@ endif
 tool_aliases = \
 	accelsearch:gpuaccel-pulscan \
 	digifil:gpudigifil \
+	prepfold:gpufold \
 	prepsubband:gpudedisp \
+	readfile:psrpresto \
+	realfft:psrpresto \
+	rednoise:psrpresto \
 	rfifind:gpurfifind
 
 install-aliases:

@@ -47,13 +47,20 @@ size_t psr_redden_blocks(const struct psr_redden *how, int64_t nbin, struct psr_
     return n;
 }
 
-static void measure_block(struct block *b, const float *x, float *power)
+/* PRESTO keeps medians, levels and slopes in single precision. */
+static double round_level(double x, bool presto)
+{
+    return presto ? (double)(float)x : x;
+}
+
+static void measure_block(struct block *b, const float *x, float *power, bool presto)
 {
     for (int64_t i = 0; i < b->n; i++) {
         const float *bin = x + 2 * (b->first + i);
         power[i] = bin[0] * bin[0] + bin[1] * bin[1];
     }
-    b->level = psr_quantile_median(power, (size_t)b->n) / M_LN2;
+    const double median = round_level(psr_quantile_median(power, (size_t)b->n), presto);
+    b->level = round_level(median / M_LN2, presto);
 }
 
 /* Levels on a line through level at bin from; presto: in single precision. */
@@ -99,13 +106,13 @@ static void scale_blocks(float *x, int64_t nbin, const struct psr_redden *how, f
 {
     struct block old = {.first = 1, .n = psr_redden_length(how, 1, nbin)};
     double slope = 0;
-    measure_block(&old, x, power);
+    measure_block(&old, x, power, how->presto);
     int64_t middle = old.first + old.n / 2;
     scale_bins(x, old.first, middle, (struct line){old.level, 0, how->presto});
     for (int64_t k = old.first + old.n; k < nbin; k += old.n) {
         struct block next = {.first = k, .n = psr_redden_length(how, k, nbin)};
-        measure_block(&next, x, power);
-        slope = (next.level - old.level) / (0.5 * (double)(old.n + next.n));
+        measure_block(&next, x, power, how->presto);
+        slope = round_level(next.level - old.level, how->presto) / (0.5 * (double)(old.n + next.n));
         scale_bins(x, middle, next.first + next.n / 2,
                    (struct line){old.level, slope, how->presto});
         middle = next.first + next.n / 2;

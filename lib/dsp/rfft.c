@@ -60,3 +60,33 @@ void psr_rfft_destroy(psr_rfft *p)
     fftwf_destroy_plan(p->plan);
     free(p);
 }
+
+/* The last two floats are the Nyquist bin, which stands beside bin 0. */
+static psr_status transform_back(float *x, int64_t n, psr_err *err)
+{
+    fftwf_iodim64 dim = {.n = (ptrdiff_t)n, .is = 1, .os = 1};
+    fftwf_make_planner_thread_safe();
+    fftwf_plan plan =
+        fftwf_plan_guru64_dft_c2r(1, &dim, 0, NULL, (fftwf_complex *)x, x, FFTW_ESTIMATE);
+    if (!plan)
+        return psr_fail_nomem(err, "a transform", (double)n * sizeof *x);
+    x[n] = x[1];
+    x[1] = x[n + 1] = 0;
+    fftwf_execute(plan);
+    fftwf_destroy_plan(plan);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)(x[i] / (double)n);
+    return PSR_OK;
+}
+
+psr_status psr_spectrum_transform(float *x, int64_t n, bool back, psr_err *err)
+{
+    psr_rfft *p;
+    psr_status st = psr_rfft_create(&p, n, err);
+    if (st == PSR_OK && back)
+        st = transform_back(x, n, err);
+    else if (st == PSR_OK)
+        psr_rfft_execute(p, x, x);
+    psr_rfft_destroy(p);
+    return st;
+}

@@ -21,6 +21,10 @@ run_make() {
     cmp <(tail -n +2 a_DM47.00.inf) <(tail -n +2 b_DM47.00.inf)
     run -2 to/bin/prepsubband -nosuch x.fil
     [[ $output == gpudedisp:* ]]
+    # All of them lead to a tool.
+    for alias in to/bin/*; do
+        [ ! -h "$alias" ] || [[ " $tools " == *" $(readlink "$alias") "* ]]
+    done
     # Again is fine, and uninstall takes it away.
     run_make install-aliases
     run_make uninstall-local

@@ -2,7 +2,7 @@
 #ifndef PSR_FORMATS_SERIES_SERIES_INTERNAL_H
 #define PSR_FORMATS_SERIES_SERIES_INTERNAL_H
 
-#include <psrkit/series.h>
+#include <psrkit/experimental/fourier.h>
 
 /* Sets the name of the data file, without its folder if PRESTO could not read so long a line.
  * Given:  stem   the name as given, without suffix
@@ -62,14 +62,6 @@ void psr_series_detrend_ends(float *x, int64_t n);
 
 /* The same for the spectrum X [nbin][2] of such a series; bin 0 is ignored. */
 void psr_spectrum_detrend_ends(float *x, int64_t nbin);
-
-/* Divides X by the square root of the local mean power, which is the blocks' median over ln 2 at
- * their middles and linear between; bin 0 becomes 1.
- * Given:    X [nbin][2]
- * Status:   PSR_EINVAL naming field, value and limit; PSR_ENOMEM
- * Notes:    PRESTO's numbers to about 0.2 %, or, with presto, to rounding.  Bins where the mean power is 0 or less become 0. */
-PSR_MUST_CHECK psr_status psr_spectrum_deredden(float *x, int64_t nbin,
-                                                const struct psr_redden *how, psr_err *err);
 
 /* As psr_zaplist_read, from text of n bytes; name is for messages. */
 PSR_MUST_CHECK psr_status psr_zaplist_parse(struct psr_zaplist *list, const char *text, size_t n,

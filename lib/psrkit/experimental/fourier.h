@@ -198,5 +198,38 @@ PSR_MUST_CHECK psr_status psr_fourier_write(const struct psr_fourier_desc *d,
                                             const struct psr_fourier_origin *origin,
                                             const struct psr_fourier_result *result, psr_err *err);
 
+/* --- spectra in memory --------------------------------------------------------------------------- */
+
+/* Transforms a series into its spectrum or, with back, a spectrum into its series, in place.
+ * Given:  x   [n] in room for n + 2, as malloc aligns it; the last two are overwritten
+ * Status: PSR_EINVAL (n odd, below 2 or above 2^32), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_spectrum_transform(float *x, int64_t n, bool back, psr_err *err);
+
+/* Divides X by the square root of the local mean power, which is the blocks' median over ln 2 at
+ * their middles and linear between; bin 0 becomes 1.
+ * Given:    X [nbin][2]
+ * Status:   PSR_EINVAL naming field, value and limit; PSR_ENOMEM
+ * Notes:    PRESTO's numbers to about 0.2 %, or, with presto, to rounding.  Bins where the mean power is 0 or less become 0. */
+PSR_MUST_CHECK psr_status psr_spectrum_deredden(float *x, int64_t nbin,
+                                                const struct psr_redden *how, psr_err *err);
+
+/* What replaces known interference. */
+struct psr_zap {
+    const struct psr_zaplist *list;
+    double tobs_s;
+    double baryv; /* mean velocity of the telescope towards the source over c, for topocentric lines
+                      in a spectrum of a barycentred series */
+    bool constant; /* the root of the mean power, as zapbirds did before August 2026; else noise of
+                      that mean: the same for the same lines */
+};
+
+/* Replaces the bins of each line, at least one, by frequency; the first and the last bin stay.  The
+ * mean power is that of 200 bins on each side, 100 from the line, where they exist.
+ * Given:    X [nbin][2]
+ * Returned: *nleft, lines without bins on either side, which stay
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_spectrum_zap(float *x, int64_t nbin, const struct psr_zap *how,
+                                           size_t *nleft, psr_err *err);
+
 PSR_API_END
 #endif

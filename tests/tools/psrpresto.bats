@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# psrpresto: PRESTO's small programs.
+
+load helper
+
+# dat ROOT N: a series of the numbers 0 to N - 1, with its .inf of 1 ms.
+dat() {
+    awk -v n="$2" 'BEGIN { for (i = 0; i < n; i++) print i }' | od_floats >"$1.dat"
+    sed "s/^\( Number of bins .*= \).*/\1 $2/; s/^\( Width of each .*= \).*/\1 0.001/; /On\/Off/d; s/^\( Any breaks .*= \).*/\1 0/" \
+        "$golden/acc3.inf" >"$1.inf"
+}
+
+# Whole numbers below 2^24, one a line, as floats.
+od_floats() {
+    awk '{ x = $1; if (x == 0) { print "0 0 0 0"; next }
+        e = 0; while (2 ^ (e + 1) <= x) e++
+        m = (x / 2 ^ e - 1) * 2 ^ 23; b = (e + 127) * 2 ^ 23 + m
+        print b % 256, int(b / 256) % 256, int(b / 65536) % 256, int(b / 16777216) }' |
+        while read -r a b c d; do
+            printf "\\x$(printf %x "$a")\\x$(printf %x "$b")\\x$(printf %x "$c")\\x$(printf %x "$d")"
+        done
+}
+
+setup() { cd "$BATS_TEST_TMPDIR"; }
+
+@test "it is the program that its name or its first operand says" {
+    dat x 8
+    ln -s "$(command -v psrpresto)" readfile
+    diff <(./readfile x.dat) <(psrpresto readfile x.dat)
+    refuses 2 'psrpresto: no program named' psrpresto
+    refuses 2 'psrpresto: there is no program readfiles' psrpresto readfiles x.dat
+    refuses 2 'realfft: unknown option .-nosuch' psrpresto realfft -nosuch x.dat
+    psrpresto rednoise -help | grep -q endwidth
+}
+
+@test "readfile prints what the suffix says, or an option" {
+    dat x 8
+    diff <(psrpresto readfile x.dat) - <<'END'
+Assuming the data is floating point.
+
+        0:            0
+        1:            1
+        2:            2
+        3:            3
+        4:            4
+        5:            5
+        6:            6
+        7:            7
+
+End of file.
+
+END
+    diff <(psrpresto readfile -fc -index 1 3 x.dat) - <<'END'
+        1:            2 +           3 i
+        2:            4 +           5 i
+END
+    diff <(psrpresto readfile -i -index 6 x.dat) - <<'END'
+        6:  1086324736
+        7:  1088421888
+
+End of file.
+
+END
+    [ "$(psrpresto readfile -byte x.dat | grep -c :)" = 32 ]
+    refuses 2 'readfile: ./x: its name does not say' psrpresto readfile ./x
+    refuses 1 'gone.dat: No such file' psrpresto readfile -f gone.dat
+    refuses 2 'the end is below the first' psrpresto readfile -index 5 3 x.dat
+    psrpresto readfile "$g8" >out
+    grep -qxF '                  Telescope = Parkes' out
+    grep -qxE ' +Central freq \(MHz\) = 1438 +' out
+    grep -qxF '         Number of channels = 32' out
+    grep -qxF '           Spectra per file = 29696' out
+    grep -qxF '       bytes in file header = 243' out
+}
+
+@test "realfft transforms, and back" {
+    dat x 16
+    psrpresto realfft x.dat
+    # The sum of 0 to 15, of their differences, and all bins' real parts are -8.
+    [ "$(psrpresto readfile x.fft | awk '/i$/ { print $2, ($1 == "0:" ? $4 : "") }' | sort -u | tr '\n' ' ')" = "-8  120 -8 " ]
+    cp x.dat was
+    psrpresto realfft x.fft
+    [ "$(psrpresto readfile x.dat | awk '/:/ { d = $2 - ($1 + 0); if (d * d > 1e-10) print }' | wc -l)" = 0 ]
+    mkdir out
+    psrpresto realfft -outdir out -del x.dat
+    [ -f out/x.fft ]
+    [ ! -e x.dat ]
+    # Many, some to each side; no .inf is needed.
+    cp was y.dat
+    cp was z.dat
+    psrpresto realfft y.dat z.dat
+    cmp y.fft z.fft
+    head -c 20 was >odd.dat
+    refuses 3 'odd.dat: 20 bytes' psrpresto realfft odd.dat
+    [ ! -e odd.fft ]
+    refuses 1 'gone.dat' psrpresto realfft gone.dat
+    refuses 2 '-rednoise is of a spectrum' psrpresto realfft -rednoise y.fft
+}
+
+@test "rednoise and realfft -rednoise are one" {
+    dat x 2048
+    psrpresto realfft x.dat
+    psrpresto rednoise x.fft
+    psrpresto realfft -rednoise -outdir . x.dat
+    cp x_red.fft first
+    psrpresto rednoise -inplace x.fft
+    cmp first x_red.fft
+    [ ! -e x.fft ]
+    grep -q 'without suffix  *=  x_red$' x_red.inf
+    psrpresto realfft x_red.fft
+    [ "$(wc -c <x_red.dat)" = 8192 ]
+    refuses 2 'x.dat: must end in .fft' psrpresto rednoise x.dat
+}
