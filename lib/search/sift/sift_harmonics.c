@@ -69,7 +69,7 @@ static bool take(void *ctx, size_t id)
     const struct removing *m = ctx;
     struct psr_sift_entry *b = &m->s->all.entry[id];
     if (m->rank[id] < m->rank[m->fund] || !is_near(m, &m->s->all.entry[m->fund], b) ||
-        !psr_sift_may_explain(m->s, &m->s->all.entry[m->fund], b))
+        !psr_sift_may_explain(m->s, &m->s->all.entry[m->fund], b, m->ratio->numer, m->ratio->denom))
         return false;
     b->reason = PSR_SIFT_HARMONIC;
     b->of = m->fund;
@@ -98,7 +98,7 @@ static bool take_lines(void *ctx, size_t id)
     struct psr_sift_entry *b = &m->s->all.entry[id];
     if (m->rank[id] < m->rank[m->fund] || (m->denom > 1 && !(b->on_lines >> m->denom & 1)) ||
         !(fabs(m->numer * a->f - m->denom * b->f) < find_error(m, a, b)) ||
-        !psr_sift_may_explain(m->s, a, b))
+        !psr_sift_may_explain(m->s, a, b, m->numer, m->denom))
         return false;
     b->reason = PSR_SIFT_HARMONIC;
     b->of = m->fund;

@@ -105,9 +105,10 @@ static inline double psr_sift_unseen(const struct psr_sift *s)
                                                                         : s->d.sigma_threshold;
 }
 
-/* Whether a better candidate may explain another one: not as interference that which DM 0 does not fit. */
+/* Whether a better candidate, a, may explain another one, at numer/denom of its frequency: not as interference that
+ * which DM 0 does not fit, and not by a high harmonic what is stronger than all of a at that DM. */
 bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry *a,
-                          const struct psr_sift_entry *b);
+                          const struct psr_sift_entry *b, int numer, int denom);
 
 /* Compares its hits with the curves of a dispersed and of an undispersed signal; s->dm_key is sorted. */
 void psr_sift_compare_dms(struct psr_sift *s, size_t id);

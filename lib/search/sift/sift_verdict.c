@@ -104,8 +104,30 @@ int64_t psr_sift_expect_dms(const struct psr_sift *s, const struct psr_sift_entr
     return n;
 }
 
-bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry *a,
+/* Whether the DM of b, in whose list a is not stronger than b or it would stand there, fits a far worse than a's own. */
+static bool rejects_dm_of(const struct psr_sift *s, const struct psr_sift_entry *a,
                           const struct psr_sift_entry *b)
 {
-    return s->d.presto || a->verdict != PSR_SIFT_UNDISPERSED || !psr_sift_is_off_dm0(b);
+    double power = psr_sift_power_of(b->sigma, a->nharm);
+    for (const struct psr_sift_entry *h = a;; h = &s->all.entry[h->next]) {
+        if (s->list[h->list].dm_key == s->list[b->list].dm_key)
+            power = fmax(power, psr_sift_power_as(h, a->nharm));
+        if (h->next == PSR_SIFT_NONE)
+            break;
+    }
+    return 2 * (a->power - power) > limit_of(a->power);
+}
+
+/* Lines of interference have power at other DMs each, and ratios of small numbers; others agree by chance, too. */
+enum { SIMPLE_RATIO = 7 };
+
+bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry *a,
+                          const struct psr_sift_entry *b, int numer, int denom)
+{
+    if (s->d.presto)
+        return true;
+    if (a->verdict == PSR_SIFT_UNDISPERSED && psr_sift_is_off_dm0(b))
+        return false;
+    return numer + denom <= SIMPLE_RATIO || a->verdict != PSR_SIFT_DISPERSED ||
+           b->verdict != PSR_SIFT_DISPERSED || !rejects_dm_of(s, a, b);
 }

@@ -6,6 +6,8 @@
 
 #include <psrkit/signif.h>
 
+#include <limits.h>
+
 /* --- made lists ------------------------------------------------------------------------------- */
 
 /* Families of harmonics, chance candidates and equals, over a few DMs and lengths. */
@@ -56,7 +58,7 @@ struct naive {
     double f, sigma;
     int nhit, ndm;
     double best_dm;                           /* of the hit of highest sigma */
-    bool taken, gone, out, at_dm0;            /* out: rejected */
+    bool taken, gone, out, at_dm0, dispersed; /* out: rejected */
     double dm[MOST_ALL], hit_sigma[MOST_ALL]; /* [nhit] */
 };
 
@@ -113,16 +115,19 @@ static double tolerance(const struct psr_sift_desc *d, const struct naive *a, co
     return d->r_err / (ta < tb ? ta : tb);
 }
 
-static bool is_harmonic(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b)
+/* most: of numerator and denominator together. */
+static bool is_harmonic(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b,
+                        int most)
 {
     static const int other[][2] = {{3, 2}, {5, 2}, {2, 3}, {4, 3}, {5, 3},
                                    {3, 4}, {5, 4}, {2, 5}, {3, 5}, {4, 5}};
     const double error = tolerance(d, a, b);
-    for (double k = 1; k <= 16; k++)
+    for (double k = 1; k <= 16 && k + 1 <= most; k++)
         if (fabs(a->f - b->f * k) < error || fabs(k * a->f - b->f) < error)
             return true;
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (fabs(other[i][1] * a->f - other[i][0] * b->f) < error)
+        if (other[i][0] + other[i][1] <= most &&
+            fabs(other[i][1] * a->f - other[i][0] * b->f) < error)
             return true;
     return false;
 }
@@ -143,10 +148,11 @@ static double share_of(const struct psr_sift_desc *d, const struct naive *a, int
 }
 
 /* Whether b consists of lines of a. */
-static bool is_of_lines(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b)
+static bool is_of_lines(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b,
+                        int most)
 {
     for (int n = 17; n <= 64 && 2 * d->r_err <= 0.01 * a->f * a->list->rows.tobs_s; n++)
-        if (fabs(n * a->f - b->f) < tolerance(d, a, b))
+        if (n < most && fabs(n * a->f - b->f) < tolerance(d, a, b))
             return true;
     for (int q = 2; q <= 16 && q <= b->row->nharm && share_of(d, a, q) <= 0.05; q++) {
         double rest = 0;
@@ -158,7 +164,8 @@ static bool is_of_lines(const struct psr_sift_desc *d, const struct naive *a, co
         if (!(psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * n)) < 2))
             continue;
         for (int p = 1; p < 16 * q; p++)
-            if (divisor(p, q) == 1 && 16 * p > q && fabs(p * a->f - q * b->f) < tolerance(d, a, b))
+            if (p + q <= most && divisor(p, q) == 1 && 16 * p > q &&
+                fabs(p * a->f - q * b->f) < tolerance(d, a, b))
                 return true;
     }
     return false;
@@ -237,7 +244,22 @@ static void judge_naively(struct naive *c, const struct psr_sift_desc *d, const 
                  high = best_power(c, d->low_dm_cutoff + 1e-6, INFINITY, s->faintest, &seen);
     const bool fits = 2 * (sum - fmin(first, sum)) <= limit,
                both = s->lowest <= d->low_dm_cutoff && s->highest > d->low_dm_cutoff;
+    c->dispersed = 2 * (sum - fmin(first, sum)) > limit;
     c->at_dm0 = fits && both && 2 * (low - high) > limit;
+}
+
+/* Whether a is a harmonic's fundamental by ratios of small numbers only: both are dispersed, and a is so much weaker
+ * than at its own DM where b is best that it is not listed there, or listed as such. */
+static bool only_simple(const struct naive *a, const struct naive *b, const struct searched *s)
+{
+    double sum = 0;
+    bool seen;
+    for (int h = 0; h < a->row->nharm; h++)
+        sum += a->row->harm_power[h];
+    const double there = best_power(a, b->list->dm - 1e-10, b->list->dm, s->faintest, &seen),
+                 of_b = psr_chi2_threshold(psr_gauss_logp(b->sigma), 2.0 * a->row->nharm) / 2;
+    return a->dispersed && b->dispersed &&
+           2 * (sum - fmax(of_b, seen ? there : 0)) > 16 + 0.04 * sum;
 }
 
 /* Whether harmonics that are no multiples of n have what noise has not. */
@@ -310,8 +332,10 @@ static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_des
                      has_gaps(c[i], m, nlist);
     }
     for (size_t i = 0; i < n; i++)
-        for (size_t k = i + 1; k < n && !c[i]->gone; k++)
-            c[k]->gone |= is_harmonic(d, c[i], c[k]) || is_of_lines(d, c[i], c[k]);
+        for (size_t k = i + 1; k < n && !c[i]->gone; k++) {
+            const int most = only_simple(c[i], c[k], &s) ? 7 : INT_MAX;
+            c[k]->gone |= is_harmonic(d, c[i], c[k], most) || is_of_lines(d, c[i], c[k], most);
+        }
     for (size_t i = 0; i < n; i++)
         c[i]->out = c[i]->gone;
     return order_naively(c, n, d);
