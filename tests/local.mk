@@ -695,6 +695,7 @@ BENCHES = \
 	tests/bench/bench_dedisp \
 	tests/bench/bench_dedisp_beams \
 	tests/bench/bench_fake \
+	tests/bench/bench_ffa \
 	tests/bench/bench_pulscan \
 	tests/bench/bench_signif
 GPU_BENCHES = \

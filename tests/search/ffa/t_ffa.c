@@ -134,6 +134,7 @@ static void take_room(struct psr_ffa_room *room, struct psr_ffa_series *series, 
 static void compare_steps(psr_ffa *plan, const float *x, uint64_t *seed, struct worst *worst)
 {
     const struct psr_ffa_search *s = psr_ffa_resolved(plan);
+    const struct psr_ffa_loops *loops = psr_ffa_loops_choose(psr_isa_find());
     struct psr_ffa_room room;
     struct psr_ffa_series series;
     psr_err err;
@@ -142,11 +143,11 @@ static void compare_steps(psr_ffa *plan, const float *x, uint64_t *seed, struct 
     if (psr_ffa_periodogram(plan, 0, snr, NULL, &err))
         ok(false, "%s", err.msg);
     take_room(&room, &series, s->nsamp);
-    psr_ffa_cpu_load(s, x, &series);
+    psr_ffa_cpu_load(s, loops, x, &series);
     for (size_t i = 0; i < s->nstep; i++) {
         const struct psr_ffa_step *k = &s->step[i];
         truth_samples(k, x, s->nsamp, y);
-        psr_ffa_cpu_sample(s, k, series.prefix, &room);
+        psr_ffa_cpu_sample(k, loops, series.prefix, &room);
         for (size_t j = 0; j < k->n; j++)
             q[j] =
                 k->floats ? (double)((float *)(void *)room.q)[j] : ((int16_t *)(void *)room.q)[j];

@@ -4,10 +4,12 @@
 #include "base/threads/threads.h"
 #include "base/tool.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct state {
     const struct psr_ffa_search *search;
+    const struct psr_ffa_loops *loops;
     struct psr_ffa_room *room;     /* [nthread] */
     struct psr_ffa_series *series; /* [nthread] */
     int64_t bytes;
@@ -16,6 +18,7 @@ struct state {
 /* One series, searched or with every trial kept. */
 struct job {
     const struct psr_ffa_search *search;
+    const struct psr_ffa_loops *loops;
     const struct psr_ffa_series *series;
     uint32_t number;
     struct psr_ffa_found *found; /* or NULL: */
@@ -34,17 +37,23 @@ static void *take(struct state *st, size_t n, size_t size)
 }
 
 struct sizes {
-    size_t n, part, row;
+    size_t n, part, row, rows; /* rows: bytes of sums of rows */
 };
 
 static struct sizes find_sizes(const struct psr_ffa_search *s)
 {
-    struct sizes z = {0, 0, 0};
+    struct sizes z = {0, 0, 0, 0};
     for (size_t i = 0; i < s->nstep; i++) {
         const struct psr_ffa_step *k = &s->step[i];
         const size_t part = 2 * k->nparts + 2 * k->half + 2;
         z.n = k->n > z.n ? k->n : z.n;
         z.part = part > z.part ? part : z.part;
+    }
+    for (size_t i = 0; i < s->nfold; i++) {
+        const struct psr_ffa_step *k = &s->step[s->fold[i].step];
+        const size_t rows = s->fold[i].nrow * psr_ffa_stride(k, s->fold[i].nbin) *
+                            (k->floats ? sizeof(float) : sizeof(int16_t));
+        z.rows = rows > z.rows ? rows : z.rows;
     }
     for (size_t r = 0; r < s->nrange; r++)
         z.row = (size_t)s->range[r].bmax > z.row ? (size_t)s->range[r].bmax : z.row;
@@ -53,16 +62,14 @@ static struct sizes find_sizes(const struct psr_ffa_search *s)
 
 static bool take_room(struct state *st, struct psr_ffa_room *room, const struct sizes *z)
 {
-    /* Rows of sums are padded to vectors: by less than 32 bins of at least 8. */
-    const size_t padded = 4 * z->n + PSR_FFA_PAD;
     room->sums = take(st, z->n + PSR_FFA_PAD, sizeof *room->sums);
-    room->part = take(st, z->part, sizeof *room->part);
+    room->part = take(st, z->part + PSR_FFA_PAD, sizeof *room->part);
     room->q = take(st, z->n + PSR_FFA_PAD, sizeof(float));
-    room->rows[0] = take(st, padded, sizeof(float));
-    room->rows[1] = take(st, padded, sizeof(float));
-    room->row = take(st, z->row + PSR_FFA_PAD, sizeof(float));
+    room->rows[0] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
+    room->rows[1] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
+    room->chunk = take(st, PSR_FFA_CHUNK * (z->row + PSR_FFA_PAD), sizeof(float));
     room->total = take(st, 2 * z->row + PSR_FFA_PAD, sizeof *room->total);
-    return room->sums && room->part && room->q && room->rows[0] && room->rows[1] && room->row &&
+    return room->sums && room->part && room->q && room->rows[0] && room->rows[1] && room->chunk &&
            room->total;
 }
 
@@ -85,7 +92,7 @@ static void destroy(void *state)
             free(room->q);
             free(room->rows[0]);
             free(room->rows[1]);
-            free(room->row);
+            free(room->chunk);
             free(room->total);
         }
         if (st->series) {
@@ -111,6 +118,7 @@ static psr_status create(void **state, const struct psr_ffa_search *s, psr_err *
     if (!st)
         return psr_fail_nomem(err, "a search", sizeof *st);
     st->search = s;
+    st->loops = psr_ffa_loops_choose(psr_isa_find());
     st->room = calloc((size_t)s->nthread, sizeof *st->room);
     st->series = calloc((size_t)s->nthread, sizeof *st->series);
     bool done = st->room && st->series;
@@ -171,13 +179,14 @@ static psr_status search_step(const struct job *job, size_t step, struct psr_ffa
     const struct psr_ffa_search *s = job->search;
     const struct psr_ffa_step *k = &s->step[step];
     struct collector c = {.job = job, .err = err};
-    psr_ffa_cpu_sample(s, k, job->series->prefix, room);
+    psr_ffa_cpu_sample(k, job->loops, job->series->prefix, room);
     for (size_t i = 0; i < k->nfold && !c.status; i++) {
         if (psr_is_stopped(&s->stop))
             return psr_fail(err, PSR_ESTOPPED, "search: stopped");
         c.fold = (uint32_t)(k->fold0 + i);
         c.trial0 = s->fold[c.fold].trial0;
-        psr_ffa_cpu_fold(s, &s->fold[c.fold], room, job->found ? keep_hit : keep_score, &c);
+        psr_ffa_cpu_fold(s, job->loops, &s->fold[c.fold], job->found ? (float)s->sigma : -INFINITY,
+                         room, job->found ? keep_hit : keep_score, &c);
     }
     return c.status;
 }
@@ -209,12 +218,12 @@ static psr_status search_series(struct state *st, const float *x, size_t number,
     struct psr_ffa_series *series = &st->series[slot];
     struct psr_ffa_room *room = &st->room[slot];
     psr_status status = PSR_OK;
-    psr_ffa_cpu_load(st->search, x, series);
+    psr_ffa_cpu_load(st->search, st->loops, x, series);
     found->bad[number] = series->bad;
     found->rms[number] = series->rms;
     if (series->bad >= 0 || !(series->rms > 0))
         return PSR_OK;
-    const struct job job = {st->search, series, (uint32_t)number, found, NULL, NULL};
+    const struct job job = {st->search, st->loops, series, (uint32_t)number, found, NULL, NULL};
     if (nthread > 1)
         return search_steps(st, &job, nthread, err);
     for (size_t i = 0; i < st->search->nstep && !status; i++)
@@ -253,8 +262,8 @@ static psr_status execute(void *state, size_t nseries, const float *const *in,
 static psr_status periodogram(void *state, const float *in, float *snr, int *width, psr_err *err)
 {
     struct state *st = state;
-    psr_ffa_cpu_load(st->search, in, &st->series[0]);
-    const struct job job = {st->search, &st->series[0], 0, NULL, snr, width};
+    psr_ffa_cpu_load(st->search, st->loops, in, &st->series[0]);
+    const struct job job = {st->search, st->loops, &st->series[0], 0, NULL, snr, width};
     return search_steps(st, &job, st->search->nthread, err);
 }
 

@@ -2,10 +2,11 @@
 #ifndef PSR_SEARCH_FFA_CPU_H
 #define PSR_SEARCH_FFA_CPU_H
 
+#include "ffa_cpu_kernel.h"
 #include "search/ffa/ffa_backend.h"
 
-/* Elements behind each buffer that vectors may read and write. */
-enum { PSR_FFA_PAD = 64 };
+/* Profiles that are made at a time. */
+enum { PSR_FFA_CHUNK = 16 };
 
 /* A series as integers. */
 struct psr_ffa_series {
@@ -15,22 +16,28 @@ struct psr_ffa_series {
     int64_t bad;
 };
 
-/* Memory of one thread; sizes are the largest of all steps. */
+/* Memory of one thread; sizes are the largest of all steps, and PSR_FFA_PAD more. */
 struct psr_ffa_room {
     int32_t *sums; /* [n] samples of a step */
     float *part;   /* [3][nparts] */
-    char *q;       /* [n] elements of a step */
-    char *rows[2]; /* sums of rows */
-    char *row;     /* one profile */
-    double *total; /* prefix sums of a profile, int32 or double */
+    void *q;       /* [n] elements of a step */
+    void *rows[2]; /* sums of rows */
+    void *chunk;   /* [PSR_FFA_CHUNK] profiles */
+    double *total; /* prefix sums of a profile, int32 or double; sums of its boxes */
 };
 
+/* Elements from one row of sums to the next. */
+static inline size_t psr_ffa_stride(const struct psr_ffa_step *k, int nbin)
+{
+    return k->floats ? (size_t)nbin : ((size_t)nbin + 15) / 16 * 16;
+}
+
 /* Fills series->rms and bad, and prefix if it can be searched. */
-void psr_ffa_cpu_load(const struct psr_ffa_search *s, const float *x,
-                      struct psr_ffa_series *series);
+void psr_ffa_cpu_load(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
+                      const float *x, struct psr_ffa_series *series);
 
 /* Samples of a step, room->q. */
-void psr_ffa_cpu_sample(const struct psr_ffa_search *s, const struct psr_ffa_step *k,
+void psr_ffa_cpu_sample(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
                         const uint32_t *prefix, struct psr_ffa_room *room);
 
 struct psr_ffa_score {
@@ -38,10 +45,11 @@ struct psr_ffa_score {
     int width; /* index */
 };
 
-/* S/N of all trials of a fold of room->q.
- * Given: use(ctx, i, score)   gets trial trial0 + i */
-void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_fold *fold,
-                      struct psr_ffa_room *room,
+/* S/N of the trials of a fold of room->q.
+ * Given: floor                below which trials may be left out
+ *        use(ctx, i, score)   gets trial trial0 + i */
+void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
+                      const struct psr_ffa_fold *fold, float floor, struct psr_ffa_room *room,
                       void (*use)(void *ctx, size_t i, struct psr_ffa_score score), void *ctx);
 
 #endif

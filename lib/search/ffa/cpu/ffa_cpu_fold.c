@@ -1,82 +1,84 @@
 /* Transforms of a fold, and S/N of its trials. */
 #include "ffa_cpu.h"
 
-#include "base/threads/isa.h"
-
-/* Rows of b bins, stride elements apart. */
+/* Rows of bins, stride elements apart. */
 struct rows {
-    const char *data;
-    size_t stride; /* bytes */
+    char *data;
+    size_t stride;
 };
 
-struct shape {
-    size_t nbin, stride, element; /* bins, bytes of a row of sums, bytes of a bin */
+struct transform {
+    size_t nbin, stride, element; /* bins; elements of a row of sums; bytes of an element */
+    void (*merge)(const struct psr_ffa_merge *merge);
+};
+
+/* A fold and what its rows are rated with. */
+struct rating {
+    const struct psr_ffa_loops *loops;
+    const struct psr_ffa_widths *widths;
+    struct psr_ffa_bounds bounds; /* gain and loss are those of every rating */
     bool floats;
+    size_t nbin;
+    double *total;
 };
 
-static int16_t add_saturated(int a, int b)
+static void merge_rows(const struct transform *t, const struct rows half[2], size_t nrow,
+                       size_t first, size_t end, struct rows out)
 {
-    const int c = a + b;
-    return (int16_t)(c > 32767 ? 32767 : c < -32768 ? -32768 : c);
+    const struct psr_ffa_merge merge = {
+        .head = half[0].data,
+        .tail = half[1].data,
+        .out = out.data,
+        .head_stride = half[0].stride,
+        .tail_stride = half[1].stride,
+        .out_stride = out.stride,
+        .nbin = t->nbin,
+        .nrow = nrow,
+        .first = first,
+        .end = end,
+    };
+    t->merge(&merge);
 }
 
-static void add_words(int16_t *out, const int16_t *a, const int16_t *c, size_t n)
+static struct rows skip_rows(const struct transform *t, struct rows r, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = add_saturated(a[i], c[i]);
+    return (struct rows){r.data + n * r.stride * t->element, r.stride};
 }
 
-static void add_floats(float *out, const float *a, const float *c, size_t n)
+static struct rows transform(const struct transform *t, struct rows in, size_t nrow,
+                             struct rows out, struct rows spare);
+
+/* Sums of both halves of nrow rows, in out or, if there is nothing to sum, in itself. */
+static void transform_halves(const struct transform *t, struct rows in, size_t nrow,
+                             struct rows out, struct rows spare, struct rows half[2])
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = a[i] + c[i];
+    const size_t nh = nrow / 2;
+    half[0] = transform(t, in, nh, out, spare);
+    half[1] = transform(t, skip_rows(t, in, nh), nrow - nh, skip_rows(t, out, nh),
+                        skip_rows(t, spare, nh));
 }
 
-static void add(const struct shape *shape, char *out, const char *a, const char *c, size_t n)
+static struct rows transform(const struct transform *t, struct rows in, size_t nrow,
+                             struct rows out, struct rows spare)
 {
-    if (shape->floats)
-        add_floats((float *)(void *)out, (const float *)(const void *)a,
-                   (const float *)(const void *)c, n);
-    else
-        add_words((int16_t *)(void *)out, (const int16_t *)(const void *)a,
-                  (const int16_t *)(const void *)c, n);
-}
-
-/* Row s of the sum of m rows. */
-static void merge_row(const struct shape *shape, struct rows head, struct rows tail, size_t m,
-                      size_t s, char *out)
-{
-    const size_t h = psr_ffa_row(s, m / 2, m), t = psr_ffa_row(s, m - m / 2, m);
-    const size_t shift = (s - t) % shape->nbin, rest = shape->nbin - shift, e = shape->element;
-    const char *a = head.data + h * head.stride, *c = tail.data + t * tail.stride;
-    add(shape, out, a, c + shift * e, rest);
-    add(shape, out + rest * e, a + rest * e, c, shift);
-}
-
-/* Sums of m rows of in, in out if there is anything to sum; free is as long as out. */
-static struct rows transform(const struct shape *shape, struct rows in, size_t m, char *out,
-                             char *free)
-{
-    const size_t mh = m / 2;
-    if (m == 1)
+    struct rows half[2];
+    if (nrow == 1)
         return in;
-    const struct rows second = {in.data + mh * in.stride, in.stride};
-    const struct rows head = transform(shape, in, mh, free, out);
-    const struct rows tail =
-        transform(shape, second, m - mh, free + mh * shape->stride, out + mh * shape->stride);
-    for (size_t s = 0; s < m; s++)
-        merge_row(shape, head, tail, m, s, out + s * shape->stride);
-    return (struct rows){out, shape->stride};
+    transform_halves(t, in, nrow, spare, out, half);
+    merge_rows(t, half, nrow, 0, nrow, out);
+    return out;
 }
 
 /* --- S/N -------------------------------------------------------------------------------------- */
 
 static float sum_words(const int16_t *x, size_t nbin, size_t most, int32_t *total)
 {
-    total[0] = 0;
-    for (size_t i = 0; i < nbin + most; i++)
-        total[i + 1] = total[i] + x[i < nbin ? i : i - nbin];
-    return (float)total[nbin];
+    int32_t sum = total[0] = 0;
+    for (size_t i = 0; i < nbin; i++)
+        total[i + 1] = sum += x[i];
+    for (size_t i = 0; i < most; i++)
+        total[nbin + i + 1] = sum + total[i + 1];
+    return (float)sum;
 }
 
 static float sum_floats(const float *x, size_t nbin, size_t most, double *total)
@@ -87,14 +89,6 @@ static float sum_floats(const float *x, size_t nbin, size_t most, double *total)
     return (float)total[nbin];
 }
 
-static float largest_of_words(const int32_t *total, size_t nbin, size_t w)
-{
-    int32_t best = total[w] - total[0];
-    for (size_t i = 1; i < nbin; i++)
-        best = total[i + w] - total[i] > best ? total[i + w] - total[i] : best;
-    return (float)best;
-}
-
 static float largest_of_floats(const double *total, size_t nbin, size_t w)
 {
     double best = total[w] - total[0];
@@ -103,44 +97,72 @@ static float largest_of_floats(const double *total, size_t nbin, size_t w)
     return (float)best;
 }
 
-static struct psr_ffa_score rate_row(const struct shape *shape, const char *row,
-                                     const struct psr_ffa_widths *widths, const float *gain,
-                                     const float *loss, double *total)
+static struct psr_ffa_score rate_row(const struct rating *r, const void *row)
 {
-    const size_t nbin = shape->nbin, most = (size_t)widths->width[widths->n - 1];
-    int32_t *words = (int32_t *)(void *)total;
+    const size_t nbin = r->nbin, most = (size_t)r->widths->width[r->widths->n - 1];
+    int32_t *words = (int32_t *)(void *)r->total;
     struct psr_ffa_score best = {-1e30f, 0};
-    const float sum = shape->floats
-                          ? sum_floats((const float *)(const void *)row, nbin, most, total)
-                          : sum_words((const int16_t *)(const void *)row, nbin, most, words);
-    for (size_t i = 0; i < widths->n; i++) {
-        const size_t w = (size_t)widths->width[i];
-        const float d =
-            shape->floats ? largest_of_floats(total, nbin, w) : largest_of_words(words, nbin, w);
-        const float z = gain[i] * d - loss[i] * sum;
+    const float sum =
+        r->floats ? sum_floats(row, nbin, most, r->total) : sum_words(row, nbin, most, words);
+    for (size_t i = 0; i < r->widths->n; i++) {
+        const size_t w = (size_t)r->widths->width[i];
+        const float d = r->floats ? largest_of_floats(r->total, nbin, w)
+                                  : (float)r->loops->largest(words, nbin, w);
+        const float high = r->bounds.gain[i] * d, low = r->bounds.loss[i] * sum, z = high - low;
         if (z > best.snr)
             best = (struct psr_ffa_score){z, (int)i};
     }
     return best;
 }
 
-void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_fold *fold,
-                      struct psr_ffa_room *room,
+/* Digits of the widths to base 3, and a floor that rounding of the bounds does not reach. */
+static void find_bounds(struct psr_ffa_bounds *b, const struct psr_ffa_widths *widths, float floor)
+{
+    const int most = widths->width[widths->n - 1];
+    int box = 1;
+    b->nlevel = 1;
+    b->nwidth = widths->n;
+    b->floor = floor - 1e-5f * (1 + (floor < 0 ? -floor : floor));
+    for (; b->nlevel < PSR_FFA_LEVELS && 3 * box <= most; b->nlevel++)
+        box *= 3;
+    for (size_t w = 0; w < widths->n; w++) {
+        int left = widths->width[w], size = box;
+        for (size_t l = b->nlevel; l-- > 0; size /= 3) {
+            b->digit[l][w] = (float)(left / size);
+            left %= size;
+        }
+    }
+}
+
+/* --- folds ------------------------------------------------------------------------------------ */
+
+void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
+                      const struct psr_ffa_fold *fold, float floor, struct psr_ffa_room *room,
                       void (*use)(void *ctx, size_t i, struct psr_ffa_score score), void *ctx)
 {
     const struct psr_ffa_step *k = &s->step[fold->step];
-    const struct psr_ffa_widths *widths = &s->widths[k->range];
-    const size_t element = k->floats ? sizeof(float) : sizeof(int16_t), nbin = (size_t)fold->nbin;
-    const struct shape shape = {nbin, nbin * element, element, k->floats};
-    const size_t mh = fold->nrow / 2, half = mh * shape.stride;
-    float gain[PSR_FFA_MAX_WIDTH], loss[PSR_FFA_MAX_WIDTH];
-    psr_ffa_gains(k, fold, widths, gain, loss);
-    const struct rows head =
-        transform(&shape, (struct rows){room->q, shape.stride}, mh, room->rows[0], room->rows[1]);
-    const struct rows tail = transform(&shape, (struct rows){room->q + half, shape.stride},
-                                       fold->nrow - mh, room->rows[0] + half, room->rows[1] + half);
-    for (size_t i = fold->s_lo; i < fold->s_hi; i++) {
-        merge_row(&shape, head, tail, fold->nrow, i, room->row);
-        use(ctx, i - fold->s_lo, rate_row(&shape, room->row, widths, gain, loss, room->total));
+    const size_t nbin = (size_t)fold->nbin, stride = psr_ffa_stride(k, fold->nbin);
+    const struct transform t = {nbin, stride, k->floats ? sizeof(float) : sizeof(int16_t),
+                                k->floats ? loops->merge_floats : loops->merge_words};
+    struct rating r = {.loops = loops,
+                       .widths = &s->widths[k->range],
+                       .floats = k->floats,
+                       .nbin = nbin,
+                       .total = room->total};
+    struct rows half[2], chunk = {room->chunk, psr_ffa_stride(k, fold->nbin + 2)};
+    int16_t *scratch = (int16_t *)(void *)room->total;
+    psr_ffa_gains(k, fold, r.widths, r.bounds.gain, r.bounds.loss);
+    find_bounds(&r.bounds, r.widths, floor);
+    transform_halves(&t, (struct rows){room->q, nbin}, fold->nrow,
+                     (struct rows){room->rows[0], stride}, (struct rows){room->rows[1], stride},
+                     half);
+    for (size_t first = fold->s_lo; first < fold->s_hi; first += PSR_FFA_CHUNK) {
+        const size_t end = first + PSR_FFA_CHUNK < fold->s_hi ? first + PSR_FFA_CHUNK : fold->s_hi;
+        merge_rows(&t, half, fold->nrow, first, end, chunk);
+        for (size_t i = first; i < end; i++) {
+            void *row = skip_rows(&t, chunk, i - first).data;
+            if (k->floats || loops->may_exceed(row, nbin, &r.bounds, scratch))
+                use(ctx, i - fold->s_lo, rate_row(&r, row));
+        }
     }
 }

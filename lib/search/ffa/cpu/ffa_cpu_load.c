@@ -1,10 +1,10 @@
 /* Measures the noise of a series and makes integers of it. */
 #include "ffa_cpu.h"
 
-#include "base/threads/isa.h"
 #include "stats/quantile.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { LANES = 16 };
 
@@ -20,43 +20,40 @@ static double add_lanes(double *lane)
     return lane[0];
 }
 
-static struct moments measure_block(const float *x)
+static struct moments measure_block(const struct psr_ffa_loops *loops, const float *x)
 {
-    double sum[LANES] = {0}, square[LANES] = {0};
-    const double first = (double)x[0];
-    for (size_t i = 0; i < PSR_FFA_BLOCK; i += LANES)
-        for (size_t l = 0; l < LANES; l++) {
-            const double y = (double)x[i + l] - first;
-            sum[l] += y;
-            square[l] += y * y;
-        }
+    double sum[LANES], square[LANES];
+    loops->sum_block(x, sum, square);
     const double a = add_lanes(sum), q = add_lanes(square);
-    return (struct moments){(float)(first + a / PSR_FFA_BLOCK),
+    return (struct moments){(float)((double)x[0] + a / PSR_FFA_BLOCK),
                             (float)((q - a * a / PSR_FFA_BLOCK) / (PSR_FFA_BLOCK - 1))};
 }
 
-static int64_t find_bad(const float *x, int64_t from, int64_t end)
+static int64_t find_bad(const struct psr_ffa_loops *loops, const float *x, int64_t from,
+                        int64_t end)
 {
-    for (int64_t i = from; i < end; i++)
-        if (!isfinite(x[i]))
-            return i;
-    return -1;
+    if (from >= end || loops->all_finite(x + from, (size_t)(end - from)))
+        return -1;
+    while (isfinite(x[from]))
+        from++;
+    return from;
 }
 
 /* The lowest sample outside gaps that is not finite; -1. */
-static int64_t find_bad_outside(const struct psr_ffa_search *s, const float *x)
+static int64_t find_bad_outside(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
+                                const float *x)
 {
     int64_t from = 0, bad = -1;
     for (size_t g = 0; g < s->ngap && bad < 0; g++) {
-        bad = find_bad(x, from, s->gap[g].first);
+        bad = find_bad(loops, x, from, s->gap[g].first);
         from = s->gap[g].first + s->gap[g].count;
     }
-    return bad >= 0 ? bad : find_bad(x, from, (int64_t)s->nsamp);
+    return bad >= 0 ? bad : find_bad(loops, x, from, (int64_t)s->nsamp);
 }
 
 /* Returned: number of blocks without gaps; mean, var of each */
-static size_t measure_blocks(const struct psr_ffa_search *s, const float *x, float *mean,
-                             float *var)
+static size_t measure_blocks(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
+                             const float *x, float *mean, float *var)
 {
     size_t n = 0, g = 0;
     for (size_t i = 0; i + PSR_FFA_BLOCK <= s->nsamp; i += PSR_FFA_BLOCK) {
@@ -64,43 +61,57 @@ static size_t measure_blocks(const struct psr_ffa_search *s, const float *x, flo
             g++;
         if (g < s->ngap && s->gap[g].first < (int64_t)(i + PSR_FFA_BLOCK))
             continue;
-        const struct moments m = measure_block(x + i);
+        const struct moments m = measure_block(loops, x + i);
         mean[n] = m.mean;
         var[n++] = m.var;
     }
     return n;
 }
 
-static void sum_samples(const struct psr_ffa_search *s, const float *x, float centre, float scale,
-                        uint32_t *prefix)
+/* Prefix sums of n samples after total. */
+static uint32_t sum_span(const struct psr_ffa_loops *loops, const float *x, size_t n, float centre,
+                         float scale, uint32_t total, uint32_t *prefix)
 {
-    const float magic = 12582912; /* 1.5 2^23: adding it rounds to integers */
+    float some[PSR_FFA_BLOCK];
+    int32_t value[PSR_FFA_BLOCK];
+    for (size_t i = 0; i < n; i += PSR_FFA_BLOCK) {
+        const size_t count = n - i < PSR_FFA_BLOCK ? n - i : PSR_FFA_BLOCK;
+        const float *from = x + i;
+        if (count < PSR_FFA_BLOCK) {
+            memset(some, 0, sizeof some);
+            from = memcpy(some, from, count * sizeof *some);
+        }
+        loops->round_samples(from, PSR_FFA_BLOCK, centre, scale, value);
+        for (size_t k = 0; k < count; k++)
+            prefix[i + k] = total += (uint32_t)value[k];
+    }
+    return total;
+}
+
+static void sum_samples(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
+                        const float *x, float centre, float scale, uint32_t *prefix)
+{
     uint32_t total = 0;
     size_t i = 0;
-    prefix[0] = 0;
+    *prefix++ = 0;
     for (size_t g = 0; g <= s->ngap; g++) {
         const size_t end = g < s->ngap ? (size_t)s->gap[g].first : s->nsamp;
-        for (; i < end; i++) {
-            float y = (x[i] - centre) * scale;
-            y = y > -32767 ? y : -32767;
-            y = y < 32767 ? y : 32767;
-            total += (uint32_t)(int32_t)((y + magic) - magic);
-            prefix[i + 1] = total;
-        }
+        total = sum_span(loops, x + i, end - i, centre, scale, total, prefix + i);
         const size_t after = g < s->ngap ? end + (size_t)s->gap[g].count : end;
-        for (; i < after; i++)
-            prefix[i + 1] = total;
+        for (i = end; i < after; i++)
+            prefix[i] = total;
     }
 }
 
-void psr_ffa_cpu_load(const struct psr_ffa_search *s, const float *x, struct psr_ffa_series *series)
+void psr_ffa_cpu_load(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
+                      const float *x, struct psr_ffa_series *series)
 {
     float *mean = series->level, *var = mean + s->nsamp / PSR_FFA_BLOCK;
     series->rms = 0;
-    series->bad = find_bad_outside(s, x);
+    series->bad = find_bad_outside(s, loops, x);
     if (series->bad >= 0)
         return;
-    const size_t n = measure_blocks(s, x, mean, var);
+    const size_t n = measure_blocks(s, loops, x, mean, var);
     if (!n)
         return;
     const double c = 1 - 2 / (9.0 * (PSR_FFA_BLOCK - 1));
@@ -109,5 +120,5 @@ void psr_ffa_cpu_load(const struct psr_ffa_search *s, const float *x, struct psr
     if (!isnormal(sigma) || !isnormal(scale))
         return;
     series->rms = sigma;
-    sum_samples(s, x, psr_quantile_select(mean, n, (n - 1) / 2), scale, series->prefix);
+    sum_samples(s, loops, x, psr_quantile_select(mean, n, (n - 1) / 2), scale, series->prefix);
 }

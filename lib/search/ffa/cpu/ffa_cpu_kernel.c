@@ -1,0 +1,93 @@
+/* Inner loops of the fast folding search, for each instruction set. */
+#include "ffa_cpu_kernel.h"
+
+#include "search/ffa/ffa_internal.h"
+
+#include <string.h>
+
+#if defined __x86_64__
+#include <immintrin.h>
+#endif
+
+enum { BYTES_base = 16, BYTES_avx2 = 32, BYTES_avx512 = 64 };
+
+#define CHOOSE(a, b, mask) (((a) & (mask)) | ((b) & ~(mask)))
+#define GENERIC_MORE(a, b)                                                                         \
+    __extension__({                                                                                \
+        const __typeof__(a) a_ = (a), b_ = (b), mask_ = (__typeof__(a))(a_ > b_);                  \
+        CHOOSE(a_, b_, mask_);                                                                     \
+    })
+
+/* Saturating sums and larger elements of words, larger elements of integers, products of words with 1
+ * in pairs. */
+#if defined __x86_64__
+#define ADD_WORDS_base(a, b)    (words_base) _mm_adds_epi16((__m128i)(a), (__m128i)(b))
+#define ADD_WORDS_avx2(a, b)    (words_avx2) _mm256_adds_epi16((__m256i)(a), (__m256i)(b))
+#define ADD_WORDS_avx512(a, b)  (words_avx512) _mm512_adds_epi16((__m512i)(a), (__m512i)(b))
+#define MORE_WORDS_base(a, b)   (words_base) _mm_max_epi16((__m128i)(a), (__m128i)(b))
+#define MORE_WORDS_avx2(a, b)   (words_avx2) _mm256_max_epi16((__m256i)(a), (__m256i)(b))
+#define MORE_WORDS_avx512(a, b) (words_avx512) _mm512_max_epi16((__m512i)(a), (__m512i)(b))
+#define MORE_INTS_base(a, b)    GENERIC_MORE(a, b)
+#define MORE_INTS_avx2(a, b)    (ints_avx2) _mm256_max_epi32((__m256i)(a), (__m256i)(b))
+#define MORE_INTS_avx512(a, b)  (ints_avx512) _mm512_max_epi32((__m512i)(a), (__m512i)(b))
+#define PAIRS_base(a)           (ints_base) _mm_madd_epi16((__m128i)(a), _mm_set1_epi16(1))
+#define PAIRS_avx2(a)           (ints_avx2) _mm256_madd_epi16((__m256i)(a), _mm256_set1_epi16(1))
+#define PAIRS_avx512(a)         (ints_avx512) _mm512_madd_epi16((__m512i)(a), _mm512_set1_epi16(1))
+#else
+static inline int16_t add_word(int a, int b)
+{
+    const int c = a + b;
+    return (int16_t)(c > 32767 ? 32767 : c < -32768 ? -32768 : c);
+}
+#define ADD_WORDS_base(a, b)                                                                       \
+    __extension__({                                                                                \
+        const words_base a_ = (a), b_ = (b);                                                       \
+        words_base c_;                                                                             \
+        for (int k_ = 0; k_ < 8; k_++)                                                             \
+            c_[k_] = add_word(a_[k_], b_[k_]);                                                     \
+        c_;                                                                                        \
+    })
+#define MORE_WORDS_base(a, b) GENERIC_MORE(a, b)
+#define MORE_INTS_base(a, b)  GENERIC_MORE(a, b)
+#define PAIRS_base(a)                                                                              \
+    __extension__({                                                                                \
+        const words_base a_ = (a);                                                                 \
+        (ints_base){a_[0] + a_[1], a_[2] + a_[3], a_[4] + a_[5], a_[6] + a_[7]};                   \
+    })
+#endif
+
+/* Steps through the rows that shift s takes of a sum of "rows" of nrow rows, as psr_ffa_row. */
+struct walk {
+    size_t row, rest, step, period;
+};
+
+static inline struct walk begin_walk(size_t s, size_t rows, size_t nrow)
+{
+    const size_t period = 2 * (nrow - 1), at = 2 * s * (rows - 1) + (nrow - 1);
+    return (struct walk){at / period, at % period, 2 * (rows - 1), period};
+}
+
+static inline void step_walk(struct walk *w)
+{
+    w->rest += w->step;
+    if (w->rest >= w->period) {
+        w->rest -= w->period;
+        w->row++;
+    }
+}
+
+#define LOOPS(s)                                                                                   \
+    {                                                                                              \
+        merge_words_##s, merge_floats_##s, may_exceed_##s, largest_##s, round_samples_##s,         \
+            sum_block_##s, all_finite_##s, round_sums_##s, count_below_##s                         \
+    }
+
+#define PSR_LANES "search/ffa/cpu/ffa_cpu_lanes.h"
+#include "base/threads/isa_lanes.h"
+
+static const struct psr_ffa_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
+
+const struct psr_ffa_loops *psr_ffa_loops_choose(enum psr_isa isa)
+{
+    return &loops[isa];
+}

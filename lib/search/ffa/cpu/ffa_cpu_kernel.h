@@ -1,0 +1,61 @@
+/* ffa_cpu_kernel.h: inner loops of the fast folding search, for each instruction set (private).  Loops
+ * over bins may read and write up to PSR_FFA_PAD elements behind a row; those of rows of sums write
+ * rows in ascending order. */
+#ifndef PSR_SEARCH_FFA_CPU_KERNEL_H
+#define PSR_SEARCH_FFA_CPU_KERNEL_H
+
+#include "base/threads/isa.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Elements behind each buffer. */
+enum { PSR_FFA_PAD = 64, PSR_FFA_LEVELS = 6, PSR_FFA_BOUNDED = 32 };
+
+/* Rows first .. end - 1 of the sum of nrow rows, of which head has the first half.  Strides in
+ * elements. */
+struct psr_ffa_merge {
+    const void *head, *tail;
+    void *out;
+    size_t head_stride, tail_stride, out_stride, nbin, nrow, first, end;
+};
+
+/* A test that saves most boxcars.  Sums of 3^l bins of largest value m_l bound those of w bins, w =
+ * sum_l digit_l 3^l, by sum_l digit_l m_l. */
+struct psr_ffa_bounds {
+    size_t nlevel, nwidth;
+    float digit[PSR_FFA_LEVELS][PSR_FFA_BOUNDED]; /* and gain, loss: 0 from nwidth on */
+    float gain[PSR_FFA_BOUNDED], loss[PSR_FFA_BOUNDED];
+    float floor; /* the test is passed if some bound of z is above it */
+};
+
+struct psr_ffa_loops {
+    void (*merge_words)(const struct psr_ffa_merge *merge);
+    void (*merge_floats)(const struct psr_ffa_merge *merge);
+
+    /* Whether the row of nbin bins may have z above bounds->floor.  x has room for two more bins, which
+     * change; scratch for two rows of 3 nbin + PSR_FFA_PAD. */
+    bool (*may_exceed)(int16_t *x, size_t nbin, const struct psr_ffa_bounds *bounds,
+                       int16_t *scratch);
+
+    /* Largest sum of w bins from prefix sums [nbin + w]. */
+    int32_t (*largest)(const int32_t *total, size_t nbin, size_t w);
+
+    /* Integers of n samples, n a multiple of 16: round(min(max((x - centre) scale, -32767), 32767)). */
+    void (*round_samples)(const float *x, size_t n, float centre, float scale, int32_t *out);
+
+    /* Sums of 1024 values less the first of them, and of their squares, in 16 lanes. */
+    void (*sum_block)(const float *x, double sum[16], double square[16]);
+
+    bool (*all_finite)(const float *x, size_t n);
+
+    /* round(min(max((d - (line[0] + line[1] ((first + 2 i) w))) scale, -32767), 32767)) for i < n. */
+    void (*round_sums)(const int32_t *d, size_t n, const float line[2], int first, float w,
+                       float scale, int16_t *out);
+
+    /* Number of n sorted values below x; n + 16 may be read. */
+    size_t (*count_below)(const float *sorted, size_t n, float x);
+};
+
+const struct psr_ffa_loops *psr_ffa_loops_choose(enum psr_isa isa);
+
+#endif

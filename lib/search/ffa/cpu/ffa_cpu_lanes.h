@@ -1,0 +1,267 @@
+/* ffa_cpu_lanes.h: loops of the fast folding search for one instruction set (private; included once for
+ * each). */
+
+#define VECTOR(type, name)                                                                         \
+    typedef type NAME(name) __attribute__((vector_size(NAME(BYTES))));                             \
+    typedef type NAME(loose_##name)                                                                \
+        __attribute__((vector_size(NAME(BYTES)), aligned(sizeof(type)), may_alias))
+VECTOR(int16_t, words);
+VECTOR(int32_t, ints);
+VECTOR(float, floats);
+typedef double NAME(doubles) __attribute__((vector_size(NAME(BYTES))));
+typedef float NAME(half_floats)
+    __attribute__((vector_size(NAME(BYTES) / 2), aligned(4), may_alias));
+
+#define WORDS_AT(p)      ((NAME(words))(*(const NAME(loose_words) *)(p)))
+#define INTS_AT(p)       ((NAME(ints))(*(const NAME(loose_ints) *)(p)))
+#define FLOATS_AT(p)     ((NAME(floats))(*(const NAME(loose_floats) *)(p)))
+#define PUT_WORDS(p, v)  (*(NAME(loose_words) *)(p) = (v))
+#define PUT_INTS(p, v)   (*(NAME(loose_ints) *)(p) = (v))
+#define PUT_FLOATS(p, v) (*(NAME(loose_floats) *)(p) = (v))
+
+enum { NAME(NWORD) = NAME(BYTES) / 2, NAME(NINT) = NAME(BYTES) / 4 };
+
+/* --- sums of rows ----------------------------------------------------------------------------- */
+
+ISA static inline __attribute__((always_inline)) void
+NAME(add_words)(int16_t *out, const int16_t *a, const int16_t *c, size_t n)
+{
+    for (size_t i = 0; i < n; i += NAME(NWORD))
+        PUT_WORDS(out + i, NAME(ADD_WORDS)(WORDS_AT(a + i), WORDS_AT(c + i)));
+}
+
+ISA static inline __attribute__((always_inline)) void NAME(add_floats)(float *out, const float *a,
+                                                                       const float *c, size_t n)
+{
+    for (size_t i = 0; i < n; i += NAME(NINT))
+        PUT_FLOATS(out + i, FLOATS_AT(a + i) + FLOATS_AT(c + i));
+}
+
+#define DEFINE_MERGE(type, add)                                                                    \
+    ISA static void NAME(merge_##add)(const struct psr_ffa_merge *g)                               \
+    {                                                                                              \
+        const size_t nh = g->nrow / 2, nbin = g->nbin;                                             \
+        struct walk h = begin_walk(g->first, nh, g->nrow);                                         \
+        struct walk t = begin_walk(g->first, g->nrow - nh, g->nrow);                               \
+        size_t shift = (g->first - t.row) % nbin, before = t.row;                                  \
+        type *out = g->out;                                                                        \
+        for (size_t s = g->first; s < g->end; s++, out += g->out_stride) {                         \
+            const type *a = (const type *)g->head + h.row * g->head_stride;                        \
+            const type *c = (const type *)g->tail + t.row * g->tail_stride;                        \
+            const size_t rest = nbin - shift;                                                      \
+            NAME(add_##add)(out, a, c + shift, rest);                                              \
+            NAME(add_##add)(out + rest, a + rest, c, shift);                                       \
+            step_walk(&h);                                                                         \
+            step_walk(&t);                                                                         \
+            shift += t.row == before;                                                              \
+            before = t.row;                                                                        \
+            shift = shift < nbin ? shift : 0;                                                      \
+        }                                                                                          \
+    }
+DEFINE_MERGE(int16_t, words)
+DEFINE_MERGE(float, floats)
+#undef DEFINE_MERGE
+
+/* --- boxcars ---------------------------------------------------------------------------------- */
+
+ISA static inline __attribute__((always_inline)) int NAME(most_of_words)(NAME(words) v)
+{
+    int most = v[0];
+    for (int k = 1; k < NAME(NWORD); k++)
+        most = v[k] > most ? v[k] : most;
+    return most;
+}
+
+/* Sum of the row. */
+ISA static inline __attribute__((always_inline)) int NAME(sum_row)(const int16_t *x, size_t n)
+{
+    NAME(ints) total = {0};
+    int sum = 0;
+    size_t i = 0;
+    for (; i + NAME(NWORD) <= n; i += NAME(NWORD))
+        total += NAME(PAIRS)(WORDS_AT(x + i));
+    for (int k = 0; k < NAME(NINT); k++)
+        sum += total[k];
+    for (; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+ISA static inline __attribute__((always_inline)) int NAME(most_of_row)(const int16_t *x, size_t n)
+{
+    NAME(words) most = WORDS_AT(x + n - NAME(NWORD));
+    for (size_t i = 0; i + NAME(NWORD) <= n; i += NAME(NWORD))
+        most = NAME(MORE_WORDS)(most, WORDS_AT(x + i));
+    return NAME(most_of_words)(most);
+}
+
+/* Sums of three boxes of x side by side, each "apart" bins from the next: the largest of n. */
+ISA static inline __attribute__((always_inline)) int NAME(sum_three)(const int16_t *x, size_t apart,
+                                                                     size_t n, int16_t *out)
+{
+    NAME(words) most = {0};
+    most -= 32767;
+    size_t i = 0;
+    for (; i < n; i += NAME(NWORD)) {
+        const size_t at = i + NAME(NWORD) <= n ? i : n - NAME(NWORD);
+        const int16_t *p = x + at;
+        const NAME(words) two = NAME(ADD_WORDS)(WORDS_AT(p), WORDS_AT(p + apart));
+        const NAME(words) three = NAME(ADD_WORDS)(two, WORDS_AT(p + 2 * apart));
+        PUT_WORDS(out + at, three);
+        most = NAME(MORE_WORDS)(most, three);
+    }
+    return NAME(most_of_words)(most);
+}
+
+/* Whether a bound of z is above the floor. */
+ISA static inline __attribute__((always_inline)) bool
+NAME(bound_exceeds)(const struct psr_ffa_bounds *b, const int *most, int sum)
+{
+    NAME(ints) above = {0};
+    for (size_t w = 0; w < b->nwidth; w += NAME(NINT)) {
+        NAME(floats) bound = {0};
+        for (size_t l = 0; l < b->nlevel; l++)
+            bound += FLOATS_AT(b->digit[l] + w) * (float)most[l];
+        const NAME(floats) z = FLOATS_AT(b->gain + w) * bound - FLOATS_AT(b->loss + w) * (float)sum;
+        above |= (NAME(ints))(z > b->floor);
+    }
+    int any = 0;
+    for (int k = 0; k < NAME(NINT); k++)
+        any |= above[k];
+    return any != 0;
+}
+
+ISA static bool NAME(may_exceed)(int16_t *x, size_t nbin, const struct psr_ffa_bounds *b,
+                                 int16_t *scratch)
+{
+    int most[PSR_FFA_LEVELS];
+    int16_t *from = x;
+    if (nbin < (size_t)NAME(NWORD))
+        return true;
+    most[0] = NAME(most_of_row)(x, nbin);
+    const int sum = NAME(sum_row)(x, nbin);
+    for (size_t l = 1, apart = 1; l < b->nlevel; l++, apart *= 3) {
+        int16_t *to = scratch + (l % 2 ? 0 : 3 * nbin + PSR_FFA_PAD);
+        if (2 * most[l - 1] >= INT16_MAX)
+            return true; /* a sum of two boxes may saturate unseen */
+        memcpy(from + nbin, from, 2 * apart * sizeof *from);
+        most[l] = NAME(sum_three)(from, apart, nbin, to);
+        from = to;
+    }
+    if (most[b->nlevel - 1] == INT16_MAX)
+        return true;
+    return NAME(bound_exceeds)(b, most, sum);
+}
+
+ISA static int32_t NAME(largest)(const int32_t *total, size_t nbin, size_t w)
+{
+    int32_t best = total[w] - total[0];
+    size_t i = 0;
+    if (nbin >= (size_t)NAME(NINT)) {
+        NAME(ints) most = INTS_AT(total + w) - INTS_AT(total);
+        for (; i < nbin; i += NAME(NINT)) {
+            const size_t at = i + NAME(NINT) <= nbin ? i : nbin - NAME(NINT);
+            most = NAME(MORE_INTS)(most, INTS_AT(total + at + w) - INTS_AT(total + at));
+        }
+        for (int k = 0; k < NAME(NINT); k++)
+            best = most[k] > best ? most[k] : best;
+    }
+    for (; i < nbin; i++)
+        best = total[i + w] - total[i] > best ? total[i + w] - total[i] : best;
+    return best;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* y within -32767 .. 32767, rounded by adding 1.5 2^23. */
+ISA static inline __attribute__((always_inline)) NAME(ints) NAME(round_within)(NAME(floats) y)
+{
+    const NAME(floats) magic = (NAME(floats)){0} + 12582912.0f;
+    const NAME(ints) low = (NAME(ints))(y < -32767), high = (NAME(ints))(y > 32767);
+    const NAME(ints) inside = (NAME(ints))(y + magic) - (NAME(ints))magic;
+    const NAME(ints) limit = (NAME(ints)){0} + 32767;
+    return (inside & ~(low | high)) | (-limit & low) | (limit & high);
+}
+
+ISA static void NAME(round_samples)(const float *x, size_t n, float centre, float scale,
+                                    int32_t *out)
+{
+    for (size_t i = 0; i < n; i += NAME(NINT))
+        PUT_INTS(out + i, NAME(round_within)((FLOATS_AT(x + i) - centre) * scale));
+}
+
+ISA static void NAME(sum_block)(const float *x, double sum[16], double square[16])
+{
+    enum { N = NAME(BYTES) / 8, M = 16 / N };
+    NAME(doubles) a[M], q[M];
+    const double first = (double)x[0];
+    for (int k = 0; k < M; k++)
+        a[k] = q[k] = (NAME(doubles)){0};
+    for (size_t i = 0; i < PSR_FFA_BLOCK; i += 16)
+        for (int k = 0; k < M; k++) {
+            const NAME(doubles) y =
+                __builtin_convertvector(*(const NAME(half_floats) *)(x + i + N * k),
+                                        NAME(doubles)) -
+                first;
+            a[k] += y;
+            q[k] += y * y;
+        }
+    memcpy(sum, a, sizeof a);
+    memcpy(square, q, sizeof q);
+}
+
+ISA static bool NAME(all_finite)(const float *x, size_t n)
+{
+    NAME(ints) bad = {0};
+    int any = 0;
+    size_t i = 0;
+    for (; i + NAME(NINT) <= n; i += NAME(NINT))
+        bad |= (NAME(ints))((INTS_AT(x + i) & 0x7f800000) == 0x7f800000);
+    for (int k = 0; k < NAME(NINT); k++)
+        any |= bad[k];
+    for (; i < n; i++)
+        any |= !__builtin_isfinite(x[i]);
+    return !any;
+}
+
+/* Words of integers within their range. */
+ISA static inline __attribute__((always_inline)) void NAME(put_narrow)(int16_t *out, NAME(ints) v)
+{
+    typedef int16_t half __attribute__((vector_size(NAME(BYTES) / 2), aligned(2), may_alias));
+    *(half *)out = (half) __builtin_convertvector(v, half);
+}
+
+ISA static void NAME(round_sums)(const int32_t *d, size_t n, const float line[2], int first,
+                                 float w, float scale, int16_t *out)
+{
+    NAME(ints) at;
+    for (int k = 0; k < NAME(NINT); k++)
+        at[k] = first + 2 * k;
+    for (size_t i = 0; i < n; i += NAME(NINT), at += 2 * NAME(NINT)) {
+        const NAME(floats) t = __builtin_convertvector(at, NAME(floats)) * w;
+        const NAME(floats) y =
+            __builtin_convertvector(INTS_AT(d + i), NAME(floats)) - (line[0] + line[1] * t);
+        NAME(put_narrow)(out + i, NAME(round_within)(y * scale));
+    }
+}
+
+ISA static size_t NAME(count_below)(const float *sorted, size_t n, float x)
+{
+    NAME(ints) count = {0}, at;
+    int total = 0;
+    for (int k = 0; k < NAME(NINT); k++)
+        at[k] = k;
+    for (size_t i = 0; i < n; i += NAME(NINT), at += NAME(NINT))
+        count += (NAME(ints))(FLOATS_AT(sorted + i) < x) & (at < (int)n);
+    for (int k = 0; k < NAME(NINT); k++)
+        total -= count[k];
+    return (size_t)total;
+}
+
+#undef VECTOR
+#undef WORDS_AT
+#undef INTS_AT
+#undef FLOATS_AT
+#undef PUT_WORDS
+#undef PUT_INTS
+#undef PUT_FLOATS
