@@ -123,6 +123,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/astro/barycentre.c \
 	lib/astro/barycentre.h \
 	lib/astro/ephemeris.c \
+	lib/astro/inf_velocity.c \
 	lib/astro/orbit.c \
 	lib/astro/orbit_internal.h \
 	lib/astro/par.c \

@@ -249,7 +249,8 @@ bin_psrpresto_SOURCES = \
 	tools/psrpresto/main.c \
 	tools/psrpresto/psrpresto.h \
 	tools/psrpresto/readfile.c \
-	tools/psrpresto/realfft.c
+	tools/psrpresto/realfft.c \
+	tools/psrpresto/zap.c
 
 bin_psrreport_CPPFLAGS = $(tools_cppflags)
 bin_psrreport_LDADD = $(tools_ldadd) $(ERFA_LIBS)
@@ -318,12 +319,16 @@ endif
 tool_aliases = \
 	accelsearch:gpuaccel-pulscan \
 	digifil:gpudigifil \
+	makezaplist.py:psrpresto \
 	prepfold:gpufold \
 	prepsubband:gpudedisp \
 	readfile:psrpresto \
 	realfft:psrpresto \
 	rednoise:psrpresto \
-	rfifind:gpurfifind
+	rfifind:gpurfifind \
+	simple_zapbirds:psrpresto \
+	simple_zapbirds.py:psrpresto \
+	zapbirds:psrpresto
 
 install-aliases:
 	@$(MKDIR_P) '$(DESTDIR)$(bindir)'

@@ -111,3 +111,82 @@ END
     [ "$(wc -c <x_red.dat)" = 8192 ]
     refuses 2 'x.dat: must end in .fft' psrpresto rednoise x.dat
 }
+
+@test "makezaplist.py lists harmonics by frequency" {
+    printf '%s\n' '# Freq Width' '60 0.05 2 1' '50.5 0.2 2 0 1' '7 0.1' >x.birds
+    psrpresto makezaplist.py x.birds
+    diff <(grep -v '^#' x.zaplist) - <<'END'
+                     7                   0.1
+B                 50.5                   0.2
+                    60                  0.05
+B                  101                   0.2
+                   120                   0.1
+END
+    refuses 2 'x.zaplist: must end in .birds' psrpresto makezaplist.py x.zaplist
+    echo 'PSR J1643-1224 10' >p.birds
+    refuses 3 'p.birds: line 1: .* names a pulsar' psrpresto makezaplist.py p.birds
+    [ ! -e p.zaplist ]
+}
+
+@test "zapbirds puts noise, or a constant, where the list says" {
+    dat x 4096
+    psrpresto realfft x.dat
+    cp x.fft was
+    # Bins 820 to 829 of 4.096 s.
+    echo '201.2 2' >x.zaplist
+    psrpresto zapbirds -zap -zapfile x.zaplist x.fft
+    cp x.fft first
+    changed() { cmp -l was "$1" | awk '{ print int(($1 - 1) / 8) }' | sort -nu | tr '\n' ' '; }
+    [ "$(changed first)" = "820 821 822 823 824 825 826 827 828 " ] || { changed first; false; }
+    cp was x.fft
+    psrpresto zapbirds -zap -zapfile x.zaplist x.fft
+    cmp first x.fft
+    cp was x.fft
+    psrpresto zapbirds -zap -zapfile x.zaplist -constamp x.fft
+    [ "$(psrpresto readfile -fc -index 820 829 x.fft | awk '{ print $2, $4 }' | sort -u | wc -l)" = 1 ]
+    # The telescope's velocity moves lines in a barycentred series: by a bin of 824.
+    cp was x.fft
+    psrpresto zapbirds -zap -zapfile x.zaplist -baryv 0.0012 x.fft
+    [[ "$(changed x.fft)" == "821 "* ]]
+    refuses 2 'gpurfifind finds' psrpresto zapbirds -in a -out b x.fft
+    refuses 2 'needs -zapfile' psrpresto zapbirds -zap x.fft
+    refuses 2 'x.dat: must end in .fft' psrpresto zapbirds -zap -zapfile x.zaplist x.dat
+    ln -s x.fft l.fft
+    ln -s x.inf l.inf
+    refuses 1 'l.fft: is a link' psrpresto zapbirds -zap -zapfile x.zaplist l.fft
+}
+
+@test "simple_zapbirds.py reads the velocity from the .inf" {
+    dat x 4096
+    psrpresto realfft x.dat
+    cp x.fft was
+    echo '201.2 2' >x.birds
+    psrpresto zapbirds -zap -zapfile x.birds x.fft
+    cp x.fft topo
+    cp was x.fft
+    psrpresto simple_zapbirds.py x.birds x.fft
+    cmp topo x.fft
+    sed -i 's/^\( Barycentered.*= \).*/\1 1/; s/^\( Telescope used .*= \).*/\1 nowhere/
+        s/^\( J2000 Right.*= \).*/\1 16:43:38.1/; s/^\( J2000 Decl.*= \).*/\1 -12:24:58.7/' x.inf
+    refuses 3 "where telescope 'nowhere' stands is not known" psrpresto simple_zapbirds.py x.birds x.fft
+    sed -i 's/nowhere/Parkes/' x.inf
+    cp was x.fft
+    psrpresto simple_zapbirds.py x.birds x.fft
+    refuses 2 'needs FILE.birds and spectra' psrpresto simple_zapbirds.py x.birds
+}
+
+@test "accelsearch -compat presto -zaplist fills lines with noise, as accelsearch does" {
+    need_data gbt_lband/Lband_topo_DM0.00.dat
+    ln -s "$PSRKIT_TEST_DATA"/gbt_lband/Lband_topo_DM0.00.{dat,inf} .
+    printf '%s\n' '28.76 0.1 3' '60 0.05 2 1' '100 0.2' '500.3 0.3 1 0 1' >L.birds
+    psrpresto makezaplist.py L.birds
+    gpuaccel-pulscan -compat presto -search matched -numharm 4 -zmax 0 -zaplist L.zaplist Lband_topo_DM0.00.dat
+    # Sigma, summed power, harmonics and bin of what PRESTO finds with this list.
+    diff <(awk '$1 ~ /^[1-9]$/ && NF > 9 && !seen[$1]++ { print $2, $3, $5, $8 }' Lband_topo_DM0.00_ACCEL_0) - <<'END'
+8.86 54.81 1 6586.00(50)
+8.15 57.75 4 6524.88(13)
+5.26 36.62 4 6811.38(13)
+3.30 20.14 1 1094.50(50)
+2.29 16.99 1 11446.50(50)
+END
+}

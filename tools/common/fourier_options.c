@@ -61,14 +61,12 @@ static void check_pulscan(const struct fourier_options *o, const struct cli *too
         cli_usage_error(tool, "-numharm: %lld is above Pulscan's 4", (long long)d->numharm);
 }
 
-/* accelsearch zaps what it has transformed itself, by levels of its own, and never goes to lobin. */
+/* accelsearch never goes to lobin. */
 static void check_presto(const struct fourier_options *o, const struct cli *tool)
 {
     const struct psr_fourier_desc *d = &o->search;
-    const struct given incompatible[] = {{"-zaplist", o->zaplist != NULL},
-                                         {"-lobin", d->lobin > 0},
-                                         {"-rednoise", d->rednoise},
-                                         {"-fftout", d->keep_spectra}};
+    const struct given incompatible[] = {
+        {"-lobin", d->lobin > 0}, {"-rednoise", d->rednoise}, {"-fftout", d->keep_spectra}};
     REFUSE(tool, incompatible, "-compat presto: accelsearch's list is made without");
     if (!d->matched || d->boxes)
         cli_usage_error(tool, "-compat presto: accelsearch's list is that of -search matched");

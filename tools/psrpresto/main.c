@@ -9,9 +9,13 @@ static const struct program {
     const char *name;
     int (*run)(int argc, char **argv);
 } programs[] = {
+    {"makezaplist.py", presto_makezaplist},
     {"readfile", presto_readfile},
     {"realfft", presto_realfft},
     {"rednoise", presto_rednoise},
+    {"simple_zapbirds", presto_simple_zapbirds},
+    {"simple_zapbirds.py", presto_simple_zapbirds},
+    {"zapbirds", presto_zapbirds},
 };
 
 static const struct program *find_program(const char *name)
@@ -37,10 +41,10 @@ int main(int argc, char **argv)
         .operands = "PROGRAM [OPTION]... FILE...",
         .examples = "psrpresto readfile obs.fil\n"
                     "psrpresto realfft obs_DM12.00.dat\n"
-                    "psrpresto rednoise obs_DM12.00.fft\n",
-        .summary =
-            "Run a small program of PRESTO: readfile, realfft or rednoise. PROGRAM -help lists its "
-            "options. make install-aliases installs links of these names, which are the same.",
+                    "psrpresto zapbirds -zap -zapfile obs.zaplist obs_DM12.00.fft\n",
+        .summary = "Run a small program of PRESTO: makezaplist.py, readfile, realfft, rednoise, "
+                   "simple_zapbirds.py or zapbirds. PROGRAM -help lists its options. make "
+                   "install-aliases installs links of these names, which are the same.",
         .options = table.option,
         .noptions = table.n,
     };

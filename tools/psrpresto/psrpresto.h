@@ -6,9 +6,12 @@
 #include <psrkit/experimental/fourier.h>
 
 /* Each takes argc and argv as main does. */
+int presto_makezaplist(int argc, char **argv);
 int presto_readfile(int argc, char **argv);
 int presto_realfft(int argc, char **argv);
 int presto_rednoise(int argc, char **argv);
+int presto_simple_zapbirds(int argc, char **argv);
+int presto_zapbirds(int argc, char **argv);
 
 /* Prints the header of an observation as readfile does. */
 psr_status presto_print_header(const struct cli *tool, const char *path, bool fits, psr_err *err);

@@ -231,5 +231,10 @@ struct psr_zap {
 PSR_MUST_CHECK psr_status psr_spectrum_zap(float *x, int64_t nbin, const struct psr_zap *how,
                                            size_t *nleft, psr_err *err);
 
+/* The mean velocity of the telescope towards or, above 0, away from the source over c, during the
+ * series that inf describes; what psr_zap.baryv takes.
+ * Status: PSR_EFORMAT naming the field (telescope, position or epoch that are not known) */
+PSR_MUST_CHECK psr_status psr_inf_velocity(const struct psr_inf *inf, double *voverc, psr_err *err);
+
 PSR_API_END
 #endif

@@ -298,8 +298,8 @@ static psr_status create_plans(struct psr_fourier *f, bool many, psr_err *err)
 {
     static const struct psr_zaplist none;
     const struct psr_fourier_desc *d = &f->d;
-    psr_status st = psr_zaplist_bins(d->zaplist ? d->zaplist : &none, f->shape.tobs_s, d->baryv,
-                                     f->shape.nbin, &f->zap, &f->nzap, err);
+    psr_status st = psr_zaplist_bins(d->zaplist && !d->presto ? d->zaplist : &none, f->shape.tobs_s,
+                                     d->baryv, f->shape.nbin, &f->zap, &f->nzap, err);
     if (!st && d->boxes)
         st = create_boxes(f, many, err);
     if (!st && d->matched)

@@ -62,6 +62,15 @@ psr_status psr_fourier_prepare(const psr_fourier *f, struct psr_fourier_input *i
     return make_spectrum(f, in, err);
 }
 
+/* accelsearch fills lines with noise; bins that count as 0 would give another list. */
+static psr_status zap_as_presto(const struct psr_fourier *f, float *x, psr_err *err)
+{
+    size_t nleft;
+    const struct psr_zap how = {
+        .list = f->d.zaplist, .tobs_s = f->shape.tobs_s, .baryv = f->d.baryv};
+    return psr_spectrum_zap(x, f->shape.nbin, &how, &nleft, err);
+}
+
 psr_status psr_fourier_whiten_spectrum(const struct psr_fourier *f, struct psr_fourier_input *in,
                                        psr_err *err)
 {
@@ -77,7 +86,7 @@ psr_status psr_fourier_whiten_spectrum(const struct psr_fourier *f, struct psr_f
         in->photons = (double)in->x[0];
     if (d->presto && !d->photon)
         in->x[1] = 1;
-    return st;
+    return !st && d->presto && d->zaplist ? zap_as_presto(f, in->x, err) : st;
 }
 
 psr_status psr_fourier_whiten(const psr_fourier *f, struct psr_fourier_input *in, psr_err *err)
