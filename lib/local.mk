@@ -573,8 +573,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/edit/edit_channels.c \
 	lib/run/edit/edit_channels.h \
 	lib/run/edit/edit_layout.c \
+	lib/run/edit/edit_set.c \
 	lib/run/edit/edit_state.h \
+	lib/run/edit/edit_sums.c \
+	lib/run/edit/edit_sums.h \
 	lib/run/edit/edit_times.c \
+	lib/run/edit/edit_values.c \
+	lib/run/edit/edit_values.h \
 	lib/run/fold/fold_clock.c \
 	lib/run/fold/fold_clock.h \
 	lib/run/fold/fold_digest.c \

@@ -141,32 +141,56 @@ void psr_rescale_apply(psr_rescale *r, float *rows, const bool *good, size_t n)
 
 /* As below, of 8 bits. */
 PSR_CLONES static void digitise_bytes(const float *restrict x, size_t n, float gain, float half,
-                                      uint8_t *restrict to)
+                                      float top, uint8_t *restrict to)
 {
     for (size_t i = 0; i < n; i++) {
         const float level = x[i] * gain + half;
-        const float clipped = level > 0 ? level < 255 ? level : 255 : 0;
+        const float clipped = level > 0 ? level < top ? level : top : 0; /* 0 for NaN */
         to[i] = (uint8_t)(int)clipped;
     }
 }
 
+static void digitise_words(const float *x, size_t n, float gain, float half, uint8_t *to)
+{
+    const float top = 65535;
+    for (size_t i = 0; i < n; i++) {
+        const float level = x[i] * gain + half;
+        const unsigned bits = (unsigned)(level > 0 ? level < top ? level : top : 0);
+        *to++ = (uint8_t)bits;
+        *to++ = (uint8_t)(bits >> 8);
+    }
+}
+
+/* Given: level [n]   bytes that hold nbit bits each */
+static void pack_levels(const uint8_t *level, size_t n, int nbit, uint8_t *to)
+{
+    const size_t each = 8 / (size_t)nbit;
+    size_t i = 0;
+    for (; i + each <= n; i += each) {
+        unsigned bits = 0;
+        for (size_t k = 0; k < each; k++)
+            bits |= (unsigned)level[i + k] << k * (size_t)nbit;
+        *to++ = (uint8_t)bits;
+    }
+    unsigned bits = 0;
+    for (size_t k = 0; i + k < n; k++)
+        bits |= (unsigned)level[i + k] << k * (size_t)nbit;
+    if (i < n)
+        *to = (uint8_t)bits;
+}
+
 void psr_rescale_digitise(const float *x, size_t n, int nbit, float gain, float shift, uint8_t *to)
 {
+    enum { CHUNK = 1024 };
     const float top = (float)((1 << nbit) - 1), half = shift + 0.5F;
-    const size_t each = nbit < 8 ? 8 / (size_t)nbit : 1;
-    if (nbit == 8) {
-        digitise_bytes(x, n, gain, half, to);
-        return;
-    }
-    for (size_t i = 0; i < n; i += each) {
-        unsigned bits = 0;
-        for (size_t k = 0; k < each && i + k < n; k++) {
-            const float level = x[i + k] * gain + half;
-            const float clipped = level > 0 ? level < top ? level : top : 0; /* 0 for NaN */
-            bits |= (unsigned)clipped << k * (size_t)nbit;
-        }
-        *to++ = (uint8_t)bits;
-        if (nbit == 16)
-            *to++ = (uint8_t)(bits >> 8);
+    uint8_t level[CHUNK];
+    if (nbit == 8)
+        digitise_bytes(x, n, gain, half, top, to);
+    else if (nbit == 16)
+        digitise_words(x, n, gain, half, to);
+    for (size_t i = 0; nbit < 8 && i < n; i += CHUNK) {
+        const size_t m = n - i < CHUNK ? n - i : CHUNK;
+        digitise_bytes(x + i, m, gain, half, top, level);
+        pack_levels(level, m, nbit, to + i * (size_t)nbit / 8);
     }
 }

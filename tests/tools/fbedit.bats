@@ -94,6 +94,51 @@ value() {
     cmp <(data a.fil) <(data joined.fil)
 }
 
+@test "sums and bits: what fits is kept, and what fills no sum is told" {
+    fbedit -q -tdecimate 4 -nbits 16 -o a.fil "$g8"
+    [ "$(value a.fil nbits d4)" = 16 ]
+    [ "$(value a.fil tsamp f8)" = 0.001024 ]
+    [ "$(data a.fil | head -c 2 | od -An -t u2 | tr -d ' ')" = \
+        "$(data "$g8" | head -c 128 | od -An -v -w32 -t u1 | awk '{ s += $1 } END { print s }')" ]
+    run -0 --separate-stderr fbedit -v -tdecimate 7 -fdecimate 3 -o b.fil "$g8"
+    [[ $stderr == *"7 spectra and 3 channels each, 8 to 8 bits, written as means"* ]]
+    [[ $stderr == *"the last 2 spectra fill no sum"*"the last 2 channels fill no sum"* ]]
+    [ "$(data b.fil | wc -c)" = $((29696 / 7 * 10)) ]
+    [ "$(value b.fil fch1 f8)" = 1496 ] # of 1500, 1496, 1492
+    [ "$(value b.fil foff f8)" = -12 ]
+    fbedit -q -nbits 16 -o c.fil "$g8"
+    fbedit -q -nbits 8 -o d.fil c.fil # levels: 16 bits may hold more
+    [ "$(value d.fil nbits d4)" = 8 ]
+    run -0 --separate-stderr fbedit -v -nbits 2 -o d.fil "$g8"
+    [[ $stderr == *"written as levels: mean 1.5, scatter 1"* ]]
+    cat "$g8" | fbedit -q -nbits 2 -o e.fil -
+    cmp d.fil e.fil
+}
+
+@test "threads change nothing" {
+    fakebin -q -nbits 8 -nchans 2048 -tsamp 1000 -tobs 8 -seed 4 -o a.fil
+    for flags in '-nbits 4' '-nbits 16' '-tdecimate 3 -nbits 16' '-fdecimate 2 -nbits 2'; do
+        fbedit -q -ncpus 1 $flags -o one.fil a.fil
+        fbedit -q -ncpus 3 $flags -o three.fil a.fil
+        cmp one.fil three.fil
+    done
+}
+
+@test "-set corrects the header before all else" {
+    fbedit -q -set source=B1234+56 -set telescope=Parkes -set tstart=60000.25 -set foff=4 -set fch1=1000 \
+        -set position=12:34:56,-1:2:3 -start 60000.25001mjd -band 1000:1010 -o a.fil "$g8"
+    grep -qa 'B1234+56' a.fil
+    [ "$(value a.fil telescope_id d4)" = 4 ]
+    [ "$(value a.fil nchans d4)" = 3 ]
+    [ "$(value a.fil src_raj f8)" = 123456 ]
+    cmp <(data a.fil | head -c 3) <(data "$g8" | tail -c +$((3375 * 32 + 1)) | head -c 3) # 0.864 s
+    refused 1 "set 'colour=red', must be KEY=VALUE" -set colour=red "$g8"
+    refused 1 "set tsamp: 'x' is not a number" -set tsamp=x "$g8"
+    refused 1 'tsum 30000, must be at most the 29696' -tdecimate 30000 "$g8"
+    refused 1 'nbits 3, must be' -nbits 3 "$g8"
+    refused 1 'fsum 33, must be 1 to the number of channels, 32' -fdecimate 33 "$g8"
+}
+
 @test "-v says what is done, in its order" {
     run -0 --separate-stderr fbedit -v -start 1 -end 2 -chans 4:20 -order up -o a.fil "$g8"
     [[ $stderr == *"spectra 3906 to 7811"*"channels 4 to 19"*"reverse order"*"out: 16 channels"*"3906 spectra in, 3906 out"* ]]

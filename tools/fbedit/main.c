@@ -23,6 +23,8 @@ static psr_status process(struct run *r, psr_edit *p)
     run_progress_end(&r->progress);
     if (!st)
         st = psr_edit_finish(p, &r->err);
+    if (!st && !r->opt.quiet)
+        fbedit_note_dropped(&r->tool, p);
     if (!st && r->opt.verbose)
         fbedit_print_account(&r->tool, p);
     return st;

@@ -11,6 +11,7 @@ struct words {
     int64_t if_choice;
     const char *state;
     const char *chans, *band, *order;
+    struct cli_list set;
 };
 
 static void add_input(struct cli_table *list, struct psr_source_desc *d, struct words *w)
@@ -29,6 +30,11 @@ static void add_input(struct cli_table *list, struct psr_source_desc *d, struct 
 static void add_ranges(struct cli_table *list, struct psr_edit_desc *d, struct words *w)
 {
     const struct cli_option options[] = {
+        {"set", CLI_LIST, &w->set, "KEY=VALUE",
+         "Correct the header of the input, before all else, and as often as needed: source, "
+         "telescope, position (RA,DEC), tstart (MJD), tsamp (s), fch1, foff (MHz), beam, nbeams, "
+         "machine.",
+         0, 0},
         {"Ranges", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"start", CLI_TEXT, &d->start, "TIME",
          "First spectrum: seconds from the start of the input (12.5), a date (60000.5mjd), or "
@@ -45,6 +51,22 @@ static void add_ranges(struct cli_table *list, struct psr_edit_desc *d, struct w
          "Order of the channels in frequency: up, or down, the highest first (default: as they "
          "are).",
          0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_samples(struct cli_table *list, struct psr_edit_desc *d)
+{
+    const struct cli_option options[] = {
+        {"Samples", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"tdecimate", CLI_INT, &d->tsum, "N", "Sum N spectra.", 1, 1e12},
+        {"fdecimate", CLI_INT, &d->fsum, "N",
+         "Sum N channels.  Sums are written where all that are possible fit, otherwise means.", 1,
+         1 << 20},
+        {"nbits", CLI_INT, &d->nbits, "N",
+         "Bits per sample: 1, 2, 4, 8, 16, or 32: floats (default: as they are).  Where values do "
+         "not fit, each channel gets the same mean and scatter.",
+         1, 32},
     };
     CLI_ADD(list, options);
 }
@@ -126,6 +148,8 @@ static void take_words(struct fbedit_options *o, const struct words *w, const st
     o->run.order = !w->order                 ? PSR_EDIT_AS_IS
                    : !strcmp(w->order, "up") ? PSR_EDIT_UP
                                              : PSR_EDIT_DOWN;
+    o->run.set = w->set.text;
+    o->run.nset = w->set.n;
     if (!o->run.output)
         cli_usage_error(tool, "-o FILE is needed; - is standard output");
 }
@@ -139,15 +163,19 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
     o->source = (struct psr_source_desc){.size = sizeof o->source, .if_choice = -1};
     add_input(&table, &o->source, &w);
     add_ranges(&table, &o->run, &w);
+    add_samples(&table, &o->run);
     add_output(&table, &o->run);
     cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "fbedit",
         .operands = "[OPTION]... -o FILE INPUT... | -",
         .examples = "fbedit -start 60 -end 120 -o minute.fil obs.fil\n"
+                    "fbedit -tdecimate 8 -fdecimate 4 -nbits 8 -o small.fil obs.fil\n"
                     "fbedit -band 1300:1400 -order down -o - obs.fits | gpudedisp -o obs -\n",
-        .summary = "Make a filterbank from observations in any format that psrkit reads: cut times "
-                   "and channels, reverse the band. What is not changed keeps its bits.",
+        .summary =
+            "Make a filterbank from observations in any format that psrkit reads: cut times "
+            "and channels, reverse the band, sum samples, change their bits, correct headers. "
+            "What is not changed keeps its bits.",
         .options = table.option,
         .noptions = table.n,
     };

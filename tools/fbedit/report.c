@@ -5,13 +5,31 @@
 
 static void print_obs(const struct cli *tool, const char *what, const struct psr_obs *obs)
 {
-    const char *kind = obs->kind == PSR_FLOAT ? "floats" : obs->kind == PSR_INT ? "signed" : "bits";
-    fprintf(stderr, "%s: %s: %zu channels from %.6f MHz by %g, %.9g us, %d %s, MJD %ld%.10s",
+    const char *kind = obs->kind == PSR_FLOAT ? " (floats)"
+                       : obs->kind == PSR_INT ? " (signed)"
+                                              : "";
+    fprintf(stderr,
+            "%s: %s: %zu channels from %.6f MHz by %g, %.9g us, %d bits%s, MJD %ld + %.12f d",
             tool->name, what, obs->nchan, obs->fch1_mhz, obs->foff_mhz, obs->tsamp_s * 1e6,
-            obs->nbit, kind, obs->tstart.day, "");
-    fprintf(stderr, " + %.12f d", obs->tstart.frac);
+            obs->nbit, kind, obs->tstart.day, obs->tstart.frac);
     if (obs->nsamp >= 0)
         fprintf(stderr, ", %lld spectra", (long long)obs->nsamp);
+    fprintf(stderr, "\n");
+}
+
+static void print_values(const struct cli *tool, const struct psr_edit_report *r)
+{
+    static const char *const rules[] = {
+        [PSR_EDIT_SUMS] = "sums", [PSR_EDIT_MEANS] = "means", [PSR_EDIT_LEVELS] = "levels"};
+    const struct psr_obs *in = r->in, *out = r->out;
+    if (r->tsum > 1 || r->fsum > 1 || in->nbit != out->nbit)
+        fprintf(stderr, "%s: %lld spectra and %lld channels each, %d to %d bits, written as %s",
+                tool->name, (long long)r->tsum, (long long)r->fsum, in->nbit, out->nbit,
+                rules[r->rule]);
+    else
+        return;
+    if (r->rule == PSR_EDIT_LEVELS)
+        fprintf(stderr, ": mean %g, scatter %g", r->level_mean, r->level_scatter);
     fprintf(stderr, "\n");
 }
 
@@ -32,7 +50,20 @@ void fbedit_print_plan(const struct cli *tool, const psr_edit *p)
                 r.first_chan + r.nchan - 1);
     if (r.reversed)
         fprintf(stderr, "%s: channels in reverse order\n", tool->name);
+    print_values(tool, &r);
     print_obs(tool, "out", r.out);
+}
+
+void fbedit_note_dropped(const struct cli *tool, const psr_edit *p)
+{
+    struct psr_edit_report r;
+    psr_edit_describe(p, &r);
+    if (r.ndropped)
+        fprintf(stderr, "%s: the last %lld spectra fill no sum and are dropped\n", tool->name,
+                (long long)r.ndropped);
+    if (r.ndropped_chan)
+        fprintf(stderr, "%s: the last %zu channels fill no sum and are dropped\n", tool->name,
+                r.ndropped_chan);
 }
 
 void fbedit_print_account(const struct cli *tool, const psr_edit *p)

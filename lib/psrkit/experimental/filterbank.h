@@ -134,7 +134,7 @@ void psr_filterbank_describe_sized(const psr_filterbank *p, struct psr_filterban
 
 /* Makes observations from observations: cuts, reorders and converts them, in one pass.
  *
- *   files or a stream -> time range -> channels -> order of channels -> SIGPROC
+ *   files or a stream -> corrected header -> time range -> channels and their order -> sums -> bits -> SIGPROC
  *
  * fbedit is a thin wrapper around this module.  To use it in a program:
  *
@@ -158,6 +158,14 @@ enum psr_edit_order {
     PSR_EDIT_DOWN, /* the highest */
 };
 
+/* How samples are written: by the first rule that applies to all of them. */
+enum psr_edit_rule {
+    PSR_EDIT_SUMS, /* all possible sums fit: of integers if they do, 2^24 in floats; of floats in floats */
+    PSR_EDIT_MEANS, /* all possible means fit: of integers, rounded to the nearest, halves up */
+    PSR_EDIT_LEVELS, /* each channel's mean and standard deviation, over the first 64 MiB of floats, become those of
+                        the report, and values are rounded and clipped */
+};
+
 /* Call psr_edit_defaults first, then set fields.  Pointers are borrowed and must stay valid as long as the edit. */
 struct psr_edit_desc {
     size_t size; /* sizeof of this struct in the caller; new fields are added at the end */
@@ -173,6 +181,19 @@ struct psr_edit_desc {
     int64_t first_chan, end_chan; /* [first, end) in file order; end 0: to the last */
     double low_mhz, high_mhz;     /* those whose centres are within; high 0: all */
     enum psr_edit_order order;
+
+    /* Corrections of the input's header, before all else: [nset] "KEY=VALUE" with source, telescope (a name or
+     * SIGPROC's number), position (RA,DEC), tstart (MJD), tsamp (s), fch1, foff (MHz), beam, nbeams, machine,
+     * instrument, observer. */
+    const char *const *set;
+    size_t nset;
+
+    /* Samples. */
+    int64_t tsum,
+        fsum; /* spectra and channels that are summed; default 1.  What fills no sum is dropped. */
+    int64_t
+        nbits; /* 1, 2, 4, 8, 16; 32: floats; 0 (default): as the input, or floats where SIGPROC has
+                           no such type */
 
     /* Running. */
     int64_t nthread;                            /* threads; 0: all cores */
@@ -212,8 +233,14 @@ struct psr_edit_report {
                                        it is not known yet */
     int64_t start, count;     /* spectra of the input: first used, and how many; -1: to the end */
     size_t first_chan, nchan; /* channels of the input used */
-    bool reversed;            /* their order */
-    int64_t nread, nwritten;  /* spectra so far */
+    size_t ndropped_chan;     /* that fill no sum */
+    int64_t ndropped;         /* spectra that fill no sum; known at the end */
+    int64_t tsum, fsum;       /* as asked */
+    enum psr_edit_rule rule;
+    double level_mean,
+        level_scatter;       /* of PSR_EDIT_LEVELS: what a channel's mean and scatter become */
+    bool reversed;           /* their order */
+    int64_t nread, nwritten; /* spectra so far */
     double read_s, edit_s, write_s; /* seconds so far */
 };
 void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size);

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a block: it stays in a core's cache between reading and writing. */
-enum { BLOCK_BYTES = 1 << 19 };
+/* Of a block: it stays in a core's cache between reading and writing; values are worth threads. */
+enum { BLOCK_BYTES = 1 << 19, VALUES_BYTES = 1 << 22 };
 
 void psr_edit_set_defaults(struct psr_edit_desc *desc, size_t size)
 {
-    const struct psr_edit_desc all = {.order = PSR_EDIT_AS_IS};
+    const struct psr_edit_desc all = {.order = PSR_EDIT_AS_IS, .tsum = 1, .fsum = 1};
     psr_give_desc(desc, size, &all, sizeof all);
 }
 
@@ -77,6 +77,8 @@ static psr_status open_input(psr_edit *p, psr_err *err)
     if (!st)
         st = psr_obs_copy(&p->in, psr_source_obs(p->source), err);
     if (!st)
+        st = psr_edit_correct(p, err);
+    if (!st)
         st = psr_edit_find_range(p, err);
     if (!st)
         st = psr_edit_lay_out(p, err);
@@ -88,7 +90,7 @@ static psr_status make_room(psr_edit *p, psr_err *err)
     const struct psr_edit_channels *c = &p->channels;
     const size_t row_bytes = psr_source_block_bytes(p->source, 1),
                  out_bytes = psr_row_bytes(c->nchan, c->nbit);
-    p->block = BLOCK_BYTES / row_bytes + 1;
+    p->block = (p->values ? VALUES_BYTES : BLOCK_BYTES) / row_bytes + 1;
     p->read = malloc(p->block * row_bytes);
     if (!p->read)
         return psr_fail_nomem(err, "spectra", (double)p->block * (double)row_bytes);
@@ -163,18 +165,32 @@ static psr_status discard(psr_edit *p, psr_err *err)
     return st;
 }
 
+/* Edits a block; n = 0 ends the input.
+ * Returned: *rows [*nrow] */
+static psr_status edit_block(psr_edit *p, size_t n, const uint8_t **rows, size_t *nrow,
+                             psr_err *err)
+{
+    *rows = p->read;
+    *nrow = n;
+    if (p->selected) {
+        psr_edit_channels_copy(&p->channels, p->selected, p->read, n);
+        *rows = p->selected;
+    }
+    return p->values ? psr_edit_values_run(p->values, *rows, n, rows, nrow, err) : PSR_OK;
+}
+
 static psr_status write_block(psr_edit *p, size_t n, psr_err *err)
 {
     const double began_s = psr_seconds();
-    const struct psr_edit_channels *c = &p->channels;
-    const uint8_t *rows = p->selected ? p->selected : p->read;
-    if (p->selected)
-        psr_edit_channels_copy(c, p->selected, p->read, n);
+    const uint8_t *rows;
+    size_t nrow;
+    psr_status st = edit_block(p, n, &rows, &nrow, err);
     const double edited_s = psr_seconds();
-    psr_status st = psr_outfile_write(p->file, rows, n * psr_row_bytes(c->nchan, c->nbit), err);
+    if (!st && nrow)
+        st = psr_outfile_write(p->file, rows, nrow * psr_row_bytes(p->out.nchan, p->out.nbit), err);
     p->edit_s += edited_s - began_s;
     p->write_s += psr_seconds() - edited_s;
-    p->nwritten += (int64_t)n;
+    p->nwritten += st ? 0 : (int64_t)nrow;
     return st;
 }
 
@@ -204,6 +220,14 @@ psr_status psr_edit_run(psr_edit *p, psr_err *err)
     }
     if (!st && (p->nread == 0 || p->nread < p->count))
         st = fail_short(p, err);
+    if (!st)
+        st = write_block(p, 0, err);
+    if (!st && p->nwritten == 0)
+        st = psr_fail_field(err, PSR_EINVAL, "tsum",
+                            "edit: tsum %lld, must be at most the %lld spectra of the range",
+                            (long long)p->d.tsum, (long long)p->nread);
+    if (!st)
+        p->out.nsamp = p->nwritten;
     return st;
 }
 
@@ -219,6 +243,7 @@ void psr_edit_destroy(psr_edit *p)
     if (!p)
         return;
     psr_source_close(p->source);
+    psr_edit_values_destroy(p->values);
     psr_outfile_abort(p->file);
     psr_obs_clear(&p->in);
     psr_obs_clear(&p->out);
@@ -229,19 +254,28 @@ void psr_edit_destroy(psr_edit *p)
 
 void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size)
 {
-    const struct psr_edit_report all = {.size = sizeof all,
-                                        .input = p->input,
-                                        .in = &p->in,
-                                        .out = &p->out,
-                                        .start = p->start,
-                                        .count = p->count,
-                                        .first_chan = p->channels.first,
-                                        .nchan = p->channels.nchan,
-                                        .reversed = p->channels.reverse,
-                                        .nread = p->nread,
-                                        .nwritten = p->nwritten,
-                                        .read_s = p->read_s,
-                                        .edit_s = p->edit_s,
-                                        .write_s = p->write_s};
+    const psr_edit_values *v = p->values;
+    struct psr_edit_report all = {.size = sizeof all,
+                                  .input = p->input,
+                                  .in = &p->in,
+                                  .out = &p->out,
+                                  .start = p->start,
+                                  .count = p->count,
+                                  .first_chan = p->channels.first,
+                                  .nchan = p->channels.nchan,
+                                  .reversed = p->channels.reverse,
+                                  .tsum = p->d.tsum,
+                                  .fsum = p->d.fsum,
+                                  .nread = p->nread,
+                                  .nwritten = p->nwritten,
+                                  .read_s = p->read_s,
+                                  .edit_s = p->edit_s,
+                                  .write_s = p->write_s};
+    if (v) {
+        all.ndropped_chan = p->channels.nchan % (size_t)p->d.fsum;
+        all.ndropped = psr_edit_values_left(v);
+        all.rule = psr_edit_values_rule(v);
+        psr_edit_values_levels(v, &all.level_mean, &all.level_scatter);
+    }
     psr_give_desc(report, size, &all, sizeof all);
 }

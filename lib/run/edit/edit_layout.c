@@ -55,13 +55,36 @@ static psr_status choose_channels(psr_edit *p, psr_err *err)
     p->channels.nbit = p->in.nbit;
     p->channels.reverse =
         (p->d.order == PSR_EDIT_UP && !rising) || (p->d.order == PSR_EDIT_DOWN && rising);
-    psr_status st = p->d.high_mhz > 0 ? take_band(p, err) : take_range(p, err);
-    if (!st && p->channels.nchan * (size_t)p->in.nbit % 8)
-        st = psr_fail_field(err, PSR_EINVAL, "chans",
-                            "edit: %zu channels of %d bits end within a byte, must be a multiple "
-                            "of %d",
-                            p->channels.nchan, p->in.nbit, 8 / p->in.nbit);
-    return st;
+    return p->d.high_mhz > 0 ? take_band(p, err) : take_range(p, err);
+}
+
+static psr_status check_bytes(const psr_edit *p, psr_err *err)
+{
+    if (p->channels.nchan * (size_t)p->in.nbit % 8 == 0)
+        return PSR_OK;
+    return psr_fail_field(
+        err, PSR_EINVAL, "chans",
+        "edit: %zu channels of %d bits end within a byte, must be a multiple of %d",
+        p->channels.nchan, p->in.nbit, 8 / p->in.nbit);
+}
+
+/* Samples that are neither summed nor of other bits are not touched. */
+static psr_status make_values(psr_edit *p, psr_err *err)
+{
+    const struct psr_edit_values_desc d = {.nchan = p->channels.nchan,
+                                           .nbit = p->in.nbit,
+                                           .kind = p->in.kind,
+                                           .tsum = p->d.tsum,
+                                           .fsum = p->d.fsum,
+                                           .nbits = p->d.nbits,
+                                           .nthread = p->nthread};
+    psr_status st = psr_edit_values_create(&p->values, &d, err);
+    if (st || d.tsum > 1 || d.fsum > 1 || psr_edit_values_nbit(p->values) != d.nbit ||
+        psr_edit_values_kind(p->values) != d.kind)
+        return st;
+    psr_edit_values_destroy(p->values);
+    p->values = NULL;
+    return PSR_OK;
 }
 
 /* The whole band as it is keeps what its header says, to the last bit. */
@@ -80,6 +103,42 @@ static void set_band(psr_edit *p)
         p->out.fch1_mhz = p->out.freq_mhz[0];
 }
 
+/* Centres of sums are the means of those of their channels. */
+static void sum_band(struct psr_obs *out, size_t fsum)
+{
+    out->fch1_mhz = (psr_obs_freq_mhz(out, 0) + psr_obs_freq_mhz(out, fsum - 1)) / 2;
+    out->foff_mhz = out->foff_mhz * (double)fsum;
+    out->nchan /= fsum;
+    for (size_t k = 0; out->freq_mhz && k < out->nchan; k++) {
+        double sum = 0;
+        for (size_t f = 0; f < fsum; f++)
+            sum += out->freq_mhz[k * fsum + f];
+        out->freq_mhz[k] = sum / (double)fsum;
+    }
+    if (out->freq_mhz)
+        out->fch1_mhz = out->freq_mhz[0];
+}
+
+static psr_status set_samples(psr_edit *p, psr_err *err)
+{
+    p->out.nsamp = p->count;
+    if (!p->values)
+        return PSR_OK;
+    if (p->d.fsum > 1)
+        sum_band(&p->out, (size_t)p->d.fsum);
+    p->out.nbit = psr_edit_values_nbit(p->values);
+    p->out.kind = psr_edit_values_kind(p->values);
+    p->out.tsamp_s *= (double)p->d.tsum;
+    if (p->count < 0)
+        return PSR_OK;
+    p->out.nsamp = p->count / p->d.tsum;
+    if (p->out.nsamp > 0)
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EINVAL, "tsum",
+                          "edit: tsum %lld, must be at most the %lld spectra of the range",
+                          (long long)p->d.tsum, (long long)p->count);
+}
+
 psr_status psr_edit_lay_out(psr_edit *p, psr_err *err)
 {
     psr_status st = choose_channels(p, err);
@@ -88,7 +147,13 @@ psr_status psr_edit_lay_out(psr_edit *p, psr_err *err)
     if (st)
         return st;
     set_band(p);
-    p->out.nsamp = p->count;
+    st = check_bytes(p, err);
+    if (!st)
+        st = make_values(p, err);
+    if (!st)
+        st = set_samples(p, err);
+    if (st)
+        return st;
     if (p->start > 0) {
         p->out.began = p->in.tstart;
         p->out.tstart = psr_mjd_add(p->in.tstart, (double)p->start * p->in.tsamp_s);

@@ -3,6 +3,7 @@
 #define PSR_RUN_EDIT_EDIT_STATE_H
 
 #include "edit_channels.h"
+#include "edit_values.h"
 #include <psrkit/experimental/filterbank.h>
 #include <psrkit/experimental/outfile.h>
 
@@ -14,9 +15,10 @@ struct psr_edit {
     int64_t start, count;   /* spectra of the input; count -1: to its end */
     int64_t discard;        /* spectra to read and forget: of an input that cannot seek */
     struct psr_edit_channels channels;
-    size_t block;      /* spectra at a time */
-    uint8_t *read;     /* [block] as they are read */
-    uint8_t *selected; /* [block] of the channels that are written; NULL: all, as they are */
+    size_t block;            /* spectra at a time */
+    uint8_t *read;           /* [block] as they are read */
+    uint8_t *selected;       /* [block] of the channels that are written; NULL: all, as they are */
+    psr_edit_values *values; /* NULL: samples stay as they are */
     psr_outfile *file;
     int nthread;
     int64_t nread, nwritten;
@@ -33,13 +35,24 @@ struct psr_edit {
 PSR_MUST_CHECK psr_status psr_edit_time(const char *what, const char *text,
                                         const struct psr_obs *obs, int64_t *spectrum, psr_err *err);
 
+/* A date in MJD, its day and its fraction apart.
+ * Status: PSR_EINVAL */
+PSR_MUST_CHECK psr_status psr_edit_date(const char *what, const char *text, struct psr_mjd *date,
+                                        psr_err *err);
+
 /* Finds start and count.
  * Status: PSR_EINVAL for a range that is empty, or beyond the end of an input of known length */
 PSR_MUST_CHECK psr_status psr_edit_find_range(psr_edit *p, psr_err *err);
 
+/* --- header corrections (edit_set.c) --- */
+
+/* Applies them to in.
+ * Status: PSR_EINVAL, PSR_EUNSUPPORTED */
+PSR_MUST_CHECK psr_status psr_edit_correct(psr_edit *p, psr_err *err);
+
 /* --- what is written (edit_layout.c) --- */
 
-/* Finds channels and out from in, start and count.
+/* Finds channels, values and out from in, start and count.
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_edit_lay_out(psr_edit *p, psr_err *err);
 

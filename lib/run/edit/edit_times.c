@@ -23,13 +23,15 @@ static bool cut_suffix(char *number, size_t room, const char *text, const char *
     return true;
 }
 
-/* The day and its fraction apart: together a double holds no more than a microsecond. */
-static psr_status parse_date(const char *what, char *number, struct psr_mjd *date, psr_err *err)
+/* Together a double holds no more than a microsecond. */
+psr_status psr_edit_date(const char *what, const char *text, struct psr_mjd *date, psr_err *err)
 {
+    char number[64];
     double day, frac = 0;
-    char *point = strchr(number, '.');
     psr_status st = PSR_OK;
-    if (point && strspn(point + 1, "0123456789") == strlen(point + 1) && point[1]) {
+    snprintf(number, sizeof number, "%s", text);
+    char *point = strchr(number, '.');
+    if (point && point[1] && strspn(point + 1, "0123456789") == strlen(point + 1)) {
         st = psr_parse_double(what, point, 0, 1, &frac, err);
         *point = '\0';
     }
@@ -37,16 +39,16 @@ static psr_status parse_date(const char *what, char *number, struct psr_mjd *dat
         st = psr_parse_double(what, number, 0, days_max, &day, err);
     if (st)
         return st;
-    *date = psr_mjd_add((struct psr_mjd){.day = (long)floor(day), .frac = 0}, 0);
-    date->frac = day - floor(day) + frac;
+    *date =
+        psr_mjd_add((struct psr_mjd){.day = (long)floor(day), .frac = day - floor(day) + frac}, 0);
     return PSR_OK;
 }
 
-static psr_status find_date(const char *what, const char *text, char *number,
+static psr_status find_date(const char *what, const char *text, const char *number,
                             const struct psr_obs *obs, double *spectra, psr_err *err)
 {
     struct psr_mjd date;
-    psr_status st = parse_date(what, number, &date, err);
+    psr_status st = psr_edit_date(what, number, &date, err);
     if (st)
         return st;
     const double seconds = psr_mjd_diff_s(obs->tstart, date);

@@ -199,6 +199,127 @@ static void check_cuts(void)
     }
 }
 
+/* --- samples ---------------------------------------------------------------------------------- */
+
+struct sums {
+    size_t tsum, fsum, nchan, nsamp; /* of the output */
+    double *x;                       /* [nsamp][nchan] */
+};
+
+static void add_up(struct sums *s, const struct made *in)
+{
+    s->nchan = in->obs.nchan / s->fsum;
+    s->nsamp = (size_t)in->obs.nsamp / s->tsum;
+    s->x = tap_take(s->nsamp * s->nchan, sizeof *s->x);
+    for (size_t t = 0; t < s->nsamp * s->tsum; t++)
+        for (size_t c = 0; c < s->nchan * s->fsum; c++)
+            s->x[t / s->tsum * s->nchan + c / s->fsum] += in->x[t * in->obs.nchan + c];
+}
+
+/* What must be written: sums, means, or levels. */
+static double expect_value(const struct sums *s, const struct made *in, int nbit, size_t t,
+                           size_t c, bool *is_level)
+{
+    const double x = s->x[t * s->nchan + c], count = (double)(s->tsum * s->fsum),
+                 top = in->obs.nbit == 32 ? INFINITY : ldexp(1, in->obs.nbit) - 1,
+                 most = nbit == 32 ? 0x1p24 : ldexp(1, nbit) - 1;
+    *is_level = false;
+    if (in->obs.kind == PSR_FLOAT && nbit == 32)
+        return (float)x;
+    if (in->obs.kind == PSR_INT && nbit == 8)
+        return floor(x / count + 0.5);
+    if (in->obs.kind == PSR_INT && nbit == 32)
+        return x;
+    if (in->obs.kind == PSR_UINT && top * count <= most)
+        return x;
+    if (in->obs.kind == PSR_UINT && top <= most)
+        return nbit == 32 ? x / count : floor(x / count + 0.5);
+    *is_level = true;
+    double sum = 0, squares = 0;
+    for (size_t k = 0; k < s->nsamp; k++)
+        sum += s->x[k * s->nchan + c];
+    for (size_t k = 0; k < s->nsamp; k++)
+        squares += pow(s->x[k * s->nchan + c] - sum / (double)s->nsamp, 2);
+    const double sigma = sqrt(squares / (double)s->nsamp),
+                 z = squares > 0 ? (x - sum / (double)s->nsamp) / sigma : 0,
+                 level = nbit == 1   ? z + 0.5
+                         : nbit == 2 ? z + 1.5
+                         : nbit == 4 ? 2 * z + 6
+                         : nbit == 8 ? 8 * z + 64
+                                     : 2048 * z + 16384;
+    return fmin(fmax(level, 0), most);
+}
+
+static bool same_values(const struct made *got, const struct sums *s, const struct made *in)
+{
+    bool good = got->obs.nsamp == (int64_t)s->nsamp && got->obs.nchan == s->nchan &&
+                fabs(got->obs.tsamp_s - in->obs.tsamp_s * (double)s->tsum) < 1e-12;
+    for (size_t c = 0; c < s->nchan && good; c++) {
+        double sum = 0;
+        for (size_t f = 0; f < s->fsum; f++)
+            sum += psr_obs_freq_mhz(&in->obs, c * s->fsum + f);
+        good = fabs(psr_obs_freq_mhz(&got->obs, c) - sum / (double)s->fsum) < 1e-9;
+    }
+    for (size_t t = 0; t < s->nsamp && good; t++)
+        for (size_t c = 0; c < s->nchan && good; c++) {
+            bool is_level;
+            const double want = expect_value(s, in, got->obs.nbit, t, c, &is_level),
+                         x = got->x[t * s->nchan + c];
+            good = is_level ? fabs(x - want) <= 0.5 + 1e-5 * (want + 8) : x == want;
+            if (!good)
+                diag("spectrum %zu, channel %zu: %.17g, must be %.17g%s", t, c, x, want,
+                     is_level ? ", a level" : "");
+        }
+    return good;
+}
+
+/* One random observation with sums and another number of bits; blocks and threads do not matter. */
+static bool sum(size_t type)
+{
+    static const int bits[] = {0, 1, 2, 4, 8, 16, 32};
+    const char *path = scratch("in.fil");
+    struct sums s = {.tsum = (size_t)tap_between(&state, 1, 9),
+                     .fsum = (size_t)tap_between(&state, 1, 4)};
+    struct made in, out;
+    psr_err err = {.msg = ""};
+    make(&in, type, (size_t)(8 * s.fsum) * (size_t)tap_between(&state, 1, 6),
+         tap_between(&state, 20, 300));
+    store(&in, path);
+    const struct psr_source_desc source = {
+        .size = sizeof source, .path = &path, .npath = 1, .if_choice = -1};
+    struct psr_edit_desc d;
+    psr_edit_defaults(&d);
+    d.source = &source;
+    d.output = scratch("out.fil");
+    d.tsum = (int64_t)s.tsum;
+    d.fsum = (int64_t)s.fsum;
+    d.nbits = bits[tap_between(&state, 0, 6)];
+    add_up(&s, &in);
+    psr_status st = edit(&d, &err);
+    bool good = !st && load(&out, d.output);
+    good = good && out.obs.nbit == (d.nbits ? (int)d.nbits : in.obs.nbit) &&
+           same_values(&out, &s, &in);
+    if (!good)
+        diag("type %zu, %zu channels, %lld spectra, sums of %zu and %zu, %lld bits: %s", type,
+             in.obs.nchan, (long long)in.obs.nsamp, s.tsum, s.fsum, (long long)d.nbits, err.msg);
+    if (!st)
+        drop(&out);
+    free(s.x);
+    drop(&in);
+    return good;
+}
+
+static void check_sums(void)
+{
+    for (size_t type = 0; type < NTYPE; type++) {
+        bool good = true;
+        for (int k = 0; k < 60 && good; k++)
+            good = sum(type);
+        ok(good, "random sums of %d bits, kind %d, are those of the reference", types[type].nbit,
+           types[type].kind);
+    }
+}
+
 /* --- what is refused -------------------------------------------------------------------------- */
 
 static void refuses(const char *field, psr_status want, const struct psr_edit_desc *d,
@@ -247,6 +368,17 @@ static void check_refusals(void)
     REFUSED("start", PSR_EINVAL, d.start = "x.5mjd");
     REFUSED("start", PSR_EINVAL, d.start = "1.5smp");
     REFUSED("", PSR_EIO, d.output = path);
+    REFUSED("tsum", PSR_EINVAL, d.tsum = 0);
+    REFUSED("tsum", PSR_EINVAL, d.tsum = 101);
+    REFUSED("fsum", PSR_EINVAL, d.fsum = 17);
+    REFUSED("nbits", PSR_EINVAL, d.nbits = 3);
+    REFUSED("nbits", PSR_EINVAL, d.nbits = -8);
+    REFUSED("nbits", PSR_EINVAL, d.fsum = 5);
+    const char *const wrong[] = {"colour=red", "source",  "tstart=soon", "tsamp=0",
+                                 "foff=0",     "fch1=-1", "beam=x",      "position=here"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        REFUSED(i == 4 ? "foff" : "set", i == 4 ? PSR_EFORMAT : PSR_EINVAL, d.set = wrong + i;
+                d.nset = 1);
     source.path = &none;
     REFUSED("", PSR_EIO, d.output = path);
     ok(!scratch_count("refused"), "refusals leave no file");
@@ -258,6 +390,7 @@ int main(void)
     state = tap_seed();
     scratch_make();
     check_cuts();
+    check_sums();
     check_refusals();
     return done_testing();
 }

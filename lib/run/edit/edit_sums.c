@@ -1,0 +1,140 @@
+/* Adds rows of packed samples to sums, and makes rows of sums. */
+#include "edit_sums.h"
+
+#include "base/threads/clones.h"
+#include "formats/spectra/unpack.h"
+
+#include <string.h>
+
+/* Function names are unique in the library: see clones.h. */
+#define DEFINE_ADD(NAME, TYPE)                                                                     \
+    PSR_CLONES static void edit_add_##NAME(int32_t *restrict sum, const TYPE *restrict x,          \
+                                           size_t n)                                               \
+    {                                                                                              \
+        for (size_t c = 0; c < n; c++)                                                             \
+            sum[c] += x[c];                                                                        \
+    }                                                                                              \
+    PSR_CLONES static void edit_fold_##NAME(int32_t *restrict sum, const TYPE *restrict x,         \
+                                            size_t n, size_t fsum)                                 \
+    {                                                                                              \
+        for (size_t c = 0; c < n; c++) {                                                           \
+            int32_t s = 0;                                                                         \
+            for (size_t f = 0; f < fsum; f++)                                                      \
+                s += x[c * fsum + f];                                                              \
+            sum[c] += s;                                                                           \
+        }                                                                                          \
+    }                                                                                              \
+    static void edit_take_##NAME(int32_t *sum, const void *x, size_t n, size_t fsum)               \
+    {                                                                                              \
+        if (fsum == 1)                                                                             \
+            edit_add_##NAME(sum, x, n);                                                            \
+        else                                                                                       \
+            edit_fold_##NAME(sum, x, n, fsum);                                                     \
+    }
+DEFINE_ADD(u8, uint8_t)
+DEFINE_ADD(i8, int8_t)
+DEFINE_ADD(u16, uint16_t)
+DEFINE_ADD(i16, int16_t)
+
+#define DEFINE_UNPACK(NBIT)                                                                        \
+    PSR_CLONES static void edit_unpack_##NBIT(uint8_t *restrict out, const uint8_t *restrict in,   \
+                                              size_t n)                                            \
+    {                                                                                              \
+        for (size_t i = 0; i < n * NBIT / 8; i++)                                                  \
+            for (unsigned k = 0; k < 8 / NBIT; k++)                                                \
+                out[i * (8 / NBIT) + k] = (uint8_t)(in[i] >> k * NBIT & ((1u << NBIT) - 1));       \
+    }
+DEFINE_UNPACK(1)
+DEFINE_UNPACK(2)
+DEFINE_UNPACK(4)
+
+void psr_edit_add_whole(int32_t *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
+                        enum psr_kind kind, uint8_t *scratch)
+{
+    const size_t n = s->n * s->fsum;
+    const uint8_t *from = row + s->first * s->fsum * (size_t)nbit / 8;
+    const size_t whole = n - n % 8;
+    switch (nbit) {
+    case 16:
+        (kind == PSR_INT ? edit_take_i16 : edit_take_u16)(sum, from, s->n, s->fsum);
+        return;
+    case 8:
+        (kind == PSR_INT ? edit_take_i8 : edit_take_u8)(sum, from, s->n, s->fsum);
+        return;
+    case 4:
+        edit_unpack_4(scratch, from, whole);
+        break;
+    case 2:
+        edit_unpack_2(scratch, from, whole);
+        break;
+    default:
+        edit_unpack_1(scratch, from, whole);
+    }
+    for (size_t c = whole; c < n; c++)
+        scratch[c] =
+            (uint8_t)(from[c * (size_t)nbit / 8] >> c * (size_t)nbit % 8 & ((1u << nbit) - 1));
+    edit_take_u8(sum, scratch, s->n, s->fsum);
+}
+
+void psr_edit_add_any(double *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
+                      enum psr_kind kind, double *scratch)
+{
+    psr_row_unpack(scratch, row + s->first * s->fsum * (size_t)nbit / 8, s->n * s->fsum, nbit,
+                   kind);
+    for (size_t c = 0; c < s->n; c++)
+        for (size_t f = 0; f < s->fsum; f++)
+            sum[c] += scratch[c * s->fsum + f];
+}
+
+/* A half more than the numerator keeps quotients off whole numbers, where rounding could decide; the bias makes
+ * them positive, where truncation is floor. */
+PSR_CLONES static void edit_divide(int32_t *sum, size_t n, double half, double per, double bias)
+{
+    for (size_t c = 0; c < n; c++)
+        sum[c] = (int32_t)(((double)sum[c] + half) * per + bias) - (int32_t)bias;
+}
+
+void psr_edit_mean_whole(int32_t *sum, size_t n, int64_t count)
+{
+    const double bias = 1 << 16;
+    if (count > 1)
+        edit_divide(sum, n, (double)(count / 2) + 0.5, 1 / (double)count, bias);
+}
+
+#define DEFINE_PACK(NAME, TYPE)                                                                    \
+    PSR_CLONES static void edit_pack_##NAME(TYPE *restrict out, const int32_t *restrict sum,       \
+                                            size_t n)                                              \
+    {                                                                                              \
+        for (size_t c = 0; c < n; c++)                                                             \
+            out[c] = (TYPE)sum[c];                                                                 \
+    }
+DEFINE_PACK(u8, uint8_t)
+DEFINE_PACK(u16, uint16_t)
+DEFINE_PACK(floats, float)
+
+static void pack_bits(uint8_t *out, const int32_t *sum, size_t n, int nbit)
+{
+    memset(out, 0, psr_row_bytes(n, nbit));
+    for (size_t c = 0; c < n; c++)
+        out[c * (size_t)nbit / 8] |= (uint8_t)((unsigned)sum[c] << c * (size_t)nbit % 8);
+}
+
+/* Signed ones are in two's complement: the same bits. */
+void psr_edit_pack_whole(uint8_t *rows, const int32_t *sum, const struct psr_edit_slice *s,
+                         int nbit)
+{
+    uint8_t *to = rows + s->first * (size_t)nbit / 8;
+    if (nbit == 32)
+        edit_pack_floats((float *)to, sum, s->n);
+    else if (nbit == 16)
+        edit_pack_u16((uint16_t *)to, sum, s->n);
+    else if (nbit == 8)
+        edit_pack_u8(to, sum, s->n);
+    else
+        pack_bits(to, sum, s->n, nbit);
+}
+
+void psr_edit_to_floats(float *x, const int32_t *sum, size_t n)
+{
+    edit_pack_floats(x, sum, n);
+}

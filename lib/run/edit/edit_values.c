@@ -1,0 +1,374 @@
+/* Sums spectra and channels, and changes the type of samples. */
+#include "edit_values.h"
+
+#include "dsp/rescale.h"
+#include "edit_sums.h"
+#include "formats/spectra/unpack.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HELD_BYTES = 1 << 26, /* of floats to measure levels on */
+    SLICE = 1024,         /* channels that a thread takes, a multiple of 64 */
+    FLAT_FSUM = 8,
+    DIGITS = 1 << 14,   /* values that a thread digitises, a multiple of 64 */
+    MIN_WORK = 1 << 21, /* samples for which threads are started */
+};
+
+struct psr_edit_values {
+    struct psr_edit_values_desc d;
+    enum psr_edit_rule rule;
+    size_t nchan, nslice; /* of the output */
+    int nbit;
+    enum psr_kind kind;
+    bool whole;     /* sums are of 32 bits; otherwise doubles */
+    int32_t *sum;   /* [nchan] of the spectra that fill no sum yet */
+    double *any;    /* [nchan] */
+    int64_t filled; /* how many these are */
+    void *scratch;  /* [nslice] of the samples that make a slice */
+    size_t scratch_bytes;
+    uint8_t *out;       /* [room] rows */
+    float *x;           /* [room][nchan] values that become levels */
+    bool *good;         /* [room] */
+    size_t room, nheld; /* rows; those of x that wait for the scale */
+    bool measured;
+    psr_rescale *scale;
+    float gain, shift;
+};
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+/* Above the noise there is more room than below it, for pulses; of 1 and 2 bits each level counts. */
+static void choose_levels(psr_edit_values *v)
+{
+    static const struct {
+        int nbit;
+        float mean, scatter;
+    } levels[] = {{1, 0.5F, 1}, {2, 1.5F, 1}, {4, 6, 2}, {8, 64, 8}, {16, 16384, 2048}};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (levels[i].nbit == v->nbit) {
+            v->gain = levels[i].scatter;
+            v->shift = levels[i].mean;
+        }
+}
+
+static void choose_rule(psr_edit_values *v)
+{
+    const struct psr_edit_values_desc *d = &v->d;
+    const bool is_signed = d->kind == PSR_INT;
+    const double span = ldexp(1, d->nbit) - 1, count = (double)(d->tsum * d->fsum),
+                 largest = is_signed ? ldexp(1, d->nbit - 1) : span;
+    const double exact = 0x1p24, most = v->nbit == 32 ? exact : ldexp(1, v->nbit) - 1;
+    if (d->kind == PSR_FLOAT)
+        v->rule = v->nbit == 32 ? PSR_EDIT_SUMS : PSR_EDIT_LEVELS;
+    else if (v->kind == PSR_UINT && is_signed)
+        v->rule = PSR_EDIT_LEVELS;
+    else if (v->kind == PSR_INT)
+        v->rule = count > 1 ? PSR_EDIT_MEANS : PSR_EDIT_SUMS;
+    else if (largest * count <= most)
+        v->rule = PSR_EDIT_SUMS;
+    else
+        v->rule = largest <= most || v->nbit == 32 ? PSR_EDIT_MEANS : PSR_EDIT_LEVELS;
+    v->whole = d->kind != PSR_FLOAT && d->nbit <= 16 && largest * count < 0x1p30;
+}
+
+static void choose_type(psr_edit_values *v)
+{
+    const struct psr_edit_values_desc *d = &v->d;
+    const bool writable = d->kind == PSR_FLOAT || (d->kind == PSR_UINT && d->nbit <= 16) ||
+                          (d->kind == PSR_INT && d->nbit == 8);
+    v->nbit = d->nbits ? (int)d->nbits : writable ? d->nbit : 32;
+    v->kind = v->nbit == 32                              ? PSR_FLOAT
+              : d->kind == PSR_INT && v->nbit == d->nbit ? PSR_INT
+                                                         : PSR_UINT;
+}
+
+static psr_status check(const psr_edit_values *v, psr_err *err)
+{
+    const struct psr_edit_values_desc *d = &v->d;
+    const int64_t nbits = d->nbits, most = INT64_C(1) << 40;
+    if (d->tsum < 1 || d->tsum > most)
+        return psr_fail_field(err, PSR_EINVAL, "tsum", "edit: tsum %lld, must be 1 to %lld",
+                              (long long)d->tsum, (long long)most);
+    if (d->fsum < 1 || d->fsum > (int64_t)d->nchan)
+        return psr_fail_field(err, PSR_EINVAL, "fsum",
+                              "edit: fsum %lld, must be 1 to the number of channels, %zu",
+                              (long long)d->fsum, d->nchan);
+    if (nbits < 0 || nbits > 32 || (nbits & (nbits - 1)))
+        return psr_fail_field(err, PSR_EINVAL, "nbits",
+                              "edit: nbits %lld, must be 1, 2, 4, 8, 16 or 32", (long long)nbits);
+    if (v->nchan * (size_t)v->nbit % 8)
+        return psr_fail_field(err, PSR_EINVAL, "nbits",
+                              "edit: %zu channels of %d bits end within a byte, must be a multiple "
+                              "of %d",
+                              v->nchan, v->nbit, 8 / v->nbit);
+    return PSR_OK;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static psr_status grow(psr_edit_values *v, size_t nrow, psr_err *err)
+{
+    const size_t row_bytes = psr_row_bytes(v->nchan, v->nbit);
+    if (nrow <= v->room)
+        return PSR_OK;
+    uint8_t *out = realloc(v->out, nrow * row_bytes);
+    v->out = out ? out : v->out;
+    float *x = NULL;
+    bool *good = NULL;
+    if (out && v->rule == PSR_EDIT_LEVELS) {
+        x = realloc(v->x, nrow * v->nchan * sizeof *x);
+        v->x = x ? x : v->x;
+        good = realloc(v->good, nrow * sizeof *good);
+        v->good = good ? good : v->good;
+    }
+    if (!out || (v->rule == PSR_EDIT_LEVELS && (!x || !good)))
+        return psr_fail_nomem(err, "spectra", (double)nrow * (double)row_bytes);
+    v->room = nrow;
+    return PSR_OK;
+}
+
+static psr_status make_room(psr_edit_values *v, psr_err *err)
+{
+    const size_t per_slice = (v->nchan < SLICE ? v->nchan : SLICE) * (size_t)v->d.fsum;
+    v->nslice = (v->nchan + SLICE - 1) / SLICE;
+    v->scratch_bytes = per_slice * (v->whole ? 1 : sizeof(double));
+    v->scratch = malloc(v->nslice * v->scratch_bytes);
+    v->sum = calloc(v->nchan, sizeof *v->sum);
+    v->any = calloc(v->nchan, sizeof *v->any);
+    if (!v->scratch || !v->sum || !v->any)
+        return psr_fail_nomem(err, "sums of channels",
+                              (double)v->nslice * (double)v->scratch_bytes);
+    return v->rule == PSR_EDIT_LEVELS
+               ? psr_rescale_create(&v->scale, v->nchan, 0, v->d.nthread, err)
+               : PSR_OK;
+}
+
+psr_status psr_edit_values_create(psr_edit_values **out, const struct psr_edit_values_desc *desc,
+                                  psr_err *err)
+{
+    *out = NULL;
+    psr_edit_values *v = calloc(1, sizeof *v);
+    if (!v)
+        return psr_fail_nomem(err, "values", sizeof *v);
+    v->d = *desc;
+    v->nchan = desc->fsum > 0 ? desc->nchan / (size_t)desc->fsum : 0;
+    choose_type(v);
+    psr_status st = check(v, err);
+    if (!st) {
+        choose_rule(v);
+        choose_levels(v);
+        st = make_room(v, err);
+    }
+    if (st)
+        psr_edit_values_destroy(v);
+    else
+        *out = v;
+    return st;
+}
+
+void psr_edit_values_destroy(psr_edit_values *v)
+{
+    if (!v)
+        return;
+    psr_rescale_destroy(v->scale);
+    free(v->sum);
+    free(v->any);
+    free(v->scratch);
+    free(v->out);
+    free(v->x);
+    free(v->good);
+    free(v);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/* Given: to   of the values of all rows */
+static void emit_whole(psr_edit_values *v, int32_t *sum, const struct psr_edit_slice *to)
+{
+    if (v->rule == PSR_EDIT_LEVELS) {
+        psr_edit_to_floats(v->x + to->first, sum, to->n);
+    } else {
+        if (v->rule == PSR_EDIT_MEANS)
+            psr_edit_mean_whole(sum, to->n, v->d.tsum * v->d.fsum);
+        psr_edit_pack_whole(v->out, sum, to, v->nbit);
+    }
+    memset(sum, 0, to->n * sizeof *sum);
+}
+
+static void emit_any(psr_edit_values *v, const struct psr_edit_slice *s, size_t row)
+{
+    double *sum = v->any + s->first;
+    const double count = (double)(v->d.tsum * v->d.fsum);
+    for (size_t c = 0; c < s->n && v->rule == PSR_EDIT_MEANS; c++)
+        sum[c] /= count;
+    if (v->rule == PSR_EDIT_LEVELS)
+        for (size_t c = 0; c < s->n; c++)
+            v->x[row * v->nchan + s->first + c] = (float)sum[c];
+    else
+        psr_row_pack(v->out + row * psr_row_bytes(v->nchan, v->nbit) +
+                         s->first * (size_t)v->nbit / 8,
+                     sum, s->n, v->nbit, v->kind);
+    memset(sum, 0, s->n * sizeof *sum);
+}
+
+/* A slice of the channels of all spectra; rows follow from row on. */
+static void sum_slice(psr_edit_values *v, size_t k, const uint8_t *in, size_t n, size_t row)
+{
+    const struct psr_edit_values_desc *d = &v->d;
+    const size_t first = k * SLICE, rest = v->nchan - first,
+                 row_bytes = psr_row_bytes(d->nchan, d->nbit);
+    const struct psr_edit_slice s = {first, rest < SLICE ? rest : SLICE, (size_t)d->fsum};
+    void *scratch = (uint8_t *)v->scratch + k * v->scratch_bytes;
+    int64_t filled = v->filled;
+    for (size_t t = 0; t < n; t++) {
+        if (v->whole)
+            psr_edit_add_whole(v->sum + first, in + t * row_bytes, &s, d->nbit, d->kind, scratch);
+        else
+            psr_edit_add_any(v->any + first, in + t * row_bytes, &s, d->nbit, d->kind, scratch);
+        if (++filled < d->tsum)
+            continue;
+        filled = 0;
+        if (v->whole)
+            emit_whole(v, v->sum + first, &(struct psr_edit_slice){row * v->nchan + first, s.n, 1});
+        else
+            emit_any(v, &s, row);
+        row++;
+    }
+}
+
+/* Spectra that are not summed, and whose channels all fill sums, are one long row. */
+static size_t sum_flat(psr_edit_values *v, const uint8_t *in, size_t n, size_t row)
+{
+    const struct psr_edit_values_desc *d = &v->d;
+    const size_t nvalue = n * v->nchan, nslice = (nvalue + SLICE - 1) / SLICE, at = row * v->nchan;
+    const int nthread = d->nthread;
+    const bool threads = nthread > 1 && n * d->nchan >= MIN_WORK;
+    (void)threads;
+#pragma omp parallel for schedule(static) num_threads(nthread) if (threads)
+    for (size_t k = 0; k < nslice; k++) {
+        int32_t sum[SLICE] = {0};
+        uint8_t scratch[SLICE * FLAT_FSUM];
+        const size_t first = k * SLICE, rest = nvalue - first;
+        const struct psr_edit_slice from = {first, rest < SLICE ? rest : SLICE, (size_t)d->fsum},
+                                    to = {at + first, from.n, 1};
+        psr_edit_add_whole(sum, in, &from, d->nbit, d->kind, scratch);
+        emit_whole(v, sum, &to);
+    }
+    return n;
+}
+
+/* Returned: rows that are complete */
+static size_t sum_spectra(psr_edit_values *v, const uint8_t *in, size_t n, size_t row)
+{
+    const struct psr_edit_values_desc *d = &v->d;
+    const int nthread = d->nthread;
+    const bool threads = nthread > 1 && v->nslice > 1 && n * d->nchan >= MIN_WORK;
+    if (v->whole && d->tsum == 1 && d->nchan == v->nchan * (size_t)d->fsum && d->fsum <= FLAT_FSUM)
+        return sum_flat(v, in, n, row);
+    (void)threads;
+#pragma omp parallel for schedule(static) num_threads(nthread) if (threads)
+    for (size_t k = 0; k < v->nslice; k++)
+        sum_slice(v, k, in, n, row);
+    const int64_t all = v->filled + (int64_t)n;
+    v->filled = all % d->tsum;
+    return (size_t)(all / d->tsum);
+}
+
+/* --- levels ----------------------------------------------------------------------------------- */
+
+/* What is not a number has no level, and would leave none to others. */
+static void find_good(psr_edit_values *v, size_t first, size_t n)
+{
+    for (size_t i = first; i < first + n; i++) {
+        bool good = true;
+        for (size_t c = 0; c < v->nchan; c++)
+            good &= isfinite(v->x[i * v->nchan + c]) != 0;
+        v->good[i] = good;
+    }
+}
+
+static void digitise(psr_edit_values *v, size_t n)
+{
+    const int nthread = v->d.nthread;
+    const size_t nvalue = n * v->nchan, npiece = (nvalue + DIGITS - 1) / DIGITS;
+    const bool threads = nthread > 1 && nvalue >= MIN_WORK;
+    (void)threads;
+    psr_rescale_apply(v->scale, v->x, v->good, n);
+#pragma omp parallel for schedule(static) num_threads(nthread) if (threads)
+    for (size_t k = 0; k < npiece; k++) {
+        const size_t first = k * DIGITS, rest = nvalue - first;
+        psr_rescale_digitise(v->x + first, rest < DIGITS ? rest : DIGITS, v->nbit, v->gain,
+                             v->shift, v->out + psr_row_bytes(first, v->nbit));
+    }
+}
+
+/* Rows that are held until there are enough of them to measure. */
+static size_t make_levels(psr_edit_values *v, size_t n, bool ended)
+{
+    const size_t enough = HELD_BYTES / (v->nchan * sizeof *v->x) + 1;
+    find_good(v, v->nheld, n);
+    v->nheld += n;
+    if (!v->measured && v->nheld < enough && !ended)
+        return 0;
+    if (!v->measured)
+        psr_rescale_measure(v->scale, v->x, v->good, v->nheld < enough ? v->nheld : enough);
+    v->measured = true;
+    n = v->nheld;
+    v->nheld = 0;
+    digitise(v, n);
+    return n;
+}
+
+psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n,
+                               const uint8_t **rows, size_t *nrow, psr_err *err)
+{
+    const size_t more = (size_t)((v->filled + (int64_t)n) / v->d.tsum);
+    size_t needed = v->nheld + more;
+    /* Rows are held for a while: not copied with each block. */
+    if (needed > v->room && v->nheld)
+        needed *= 2;
+    psr_status st = grow(v, needed, err);
+    if (st)
+        return st;
+    *nrow = sum_spectra(v, in, n, v->nheld);
+    if (v->rule == PSR_EDIT_LEVELS)
+        *nrow = make_levels(v, *nrow, n == 0);
+    *rows = v->out;
+    return PSR_OK;
+}
+
+/* --- accounts --------------------------------------------------------------------------------- */
+
+enum psr_edit_rule psr_edit_values_rule(const psr_edit_values *v)
+{
+    return v->rule;
+}
+
+size_t psr_edit_values_nchan(const psr_edit_values *v)
+{
+    return v->nchan;
+}
+
+int psr_edit_values_nbit(const psr_edit_values *v)
+{
+    return v->nbit;
+}
+
+enum psr_kind psr_edit_values_kind(const psr_edit_values *v)
+{
+    return v->kind;
+}
+
+void psr_edit_values_levels(const psr_edit_values *v, double *mean, double *scatter)
+{
+    *mean = (double)v->shift;
+    *scatter = (double)v->gain;
+}
+
+int64_t psr_edit_values_left(const psr_edit_values *v)
+{
+    return v->filled;
+}
