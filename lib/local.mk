@@ -306,6 +306,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/lists/candlist_sift.c \
 	lib/formats/lists/candlist_table.c \
 	lib/formats/lists/catalogue.c \
+	lib/formats/lists/ffa_list.c \
 	lib/formats/lists/format_uncertainty.c \
 	lib/formats/lists/format_uncertainty.h \
 	lib/formats/lists/lists_internal.h \
@@ -580,6 +581,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/edit/edit_times.c \
 	lib/run/edit/edit_values.c \
 	lib/run/edit/edit_values.h \
+	lib/run/ffa/ffasearch.c \
+	lib/run/ffa/ffasearch_merge.c \
+	lib/run/ffa/ffasearch_ranges.c \
+	lib/run/ffa/ffasearch_state.h \
+	lib/run/ffa/ffasearch_zap.c \
 	lib/run/fold/fold_clock.c \
 	lib/run/fold/fold_clock.h \
 	lib/run/fold/fold_digest.c \
@@ -796,6 +802,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_curve.h \
 	lib/search/sift/sift_dms.c \
 	lib/search/sift/sift_duplicates.c \
+	lib/search/sift/sift_fold.c \
 	lib/search/sift/sift_harmonics.c \
 	lib/search/sift/sift_identify.c \
 	lib/search/sift/sift_internal.h \
@@ -895,6 +902,7 @@ EXTRA_DIST += \
 	lib/run/dedisperse/lines/README.md \
 	lib/run/dedisperse/pulses/README.md \
 	lib/run/edit/README.md \
+	lib/run/ffa/README.md \
 	lib/run/fold/README.md \
 	lib/run/fourier/README.md \
 	lib/run/rfifind/README.md \

@@ -12,6 +12,7 @@ TOOL_PAGES = \
 	man/gpuaccel-pulscan.1 \
 	man/gpudedisp.1 \
 	man/gpudigifil.1 \
+	man/gpuffa.1 \
 	man/gpufold.1 \
 	man/gpurfifind.1 \
 	man/psrpresto.1 \

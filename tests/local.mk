@@ -324,6 +324,7 @@ CLI_TESTS = \
 	tests/tools/gpuaccel-pulscan.bats \
 	tests/tools/gpudedisp.bats \
 	tests/tools/gpudigifil.bats \
+	tests/tools/gpuffa.bats \
 	tests/tools/gpufold.bats \
 	tests/tools/killed.bats \
 	tests/tools/library.bats \

@@ -23,6 +23,9 @@ tools_libcommon_la_SOURCES = \
 	tools/common/cli.h \
 	tools/common/cli_nearest.c \
 	tools/common/cli_table.c \
+	tools/common/cli_words.c \
+	tools/common/ffa_options.c \
+	tools/common/ffa_options.h \
 	tools/common/folder.c \
 	tools/common/folder.h \
 	tools/common/fourier_options.c \
@@ -65,6 +68,7 @@ bin_PROGRAMS += \
 	bin/gpuaccel-pulscan \
 	bin/gpudedisp \
 	bin/gpudigifil \
+	bin/gpuffa \
 	bin/gpufold \
 	bin/gpurfifind \
 	bin/psrpresto \
@@ -195,6 +199,15 @@ bin_gpudigifil_SOURCES = \
 	tools/gpudigifil/options.h \
 	tools/gpudigifil/report.c \
 	tools/gpudigifil/report.h
+
+bin_gpuffa_CPPFLAGS = $(tools_cppflags)
+bin_gpuffa_LDADD = $(tools_ldadd)
+bin_gpuffa_LDFLAGS = $(tools_ldflags)
+bin_gpuffa_SOURCES = \
+	tools/gpuffa/batch.c \
+	tools/gpuffa/gpuffa.h \
+	tools/gpuffa/main.c \
+	tools/gpuffa/options.c
 
 bin_gpufold_CPPFLAGS = $(tools_cppflags)
 bin_gpufold_LDADD = $(tools_ldadd)

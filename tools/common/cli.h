@@ -92,6 +92,12 @@ struct cli {
  * Returned: the number of operands, moved to argv[1 .. n] in their order */
 int cli_parse(struct cli *tool, int argc, char **argv);
 
+/* Parses the options of a search, text, that the value of an option of a tool has, as in -accelsearch "-zmax 200".
+ * Given:    inner   its summary and options; name and operands are set, the name for the life of the program
+ * Returned: storage that texts of options point into; the caller frees it */
+char *cli_parse_words(struct cli *inner, const struct cli *tool, const char *option,
+                      const char *text);
+
 /* What -state says that polarisations are; NULL: nothing.  Anything but Stokes and Coherence is a usage error. */
 enum psr_pols cli_parse_state(const struct cli *tool, const char *state);
 

@@ -1,7 +1,6 @@
 /* The options of a Fourier search: what their table cannot express. */
 #include "fourier_options.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,50 +175,19 @@ void fourier_options_complete(struct fourier_options *o, const struct cli *tool,
 
 /* --- from one text ---------------------------------------------------------------------------- */
 
-/* The next word of *text, which moves behind it; NULL: there is none.  The word ends with it. */
-static char *next_word(char **text)
-{
-    char *from = *text + strspn(*text, " \t\n"), *to = from, quote = 0;
-    char *const word = from;
-    if (!*from)
-        return NULL;
-    for (; *from && (quote || !strchr(" \t\n", *from)); from++)
-        if (quote ? *from == quote : *from == '"' || *from == '\'')
-            quote = quote ? 0 : *from;
-        else
-            *to++ = *from;
-    *text = from + (*from != 0);
-    *to = 0;
-    return word;
-}
-
 void fourier_options_parse(struct fourier_options *o, const struct cli *tool, const char *option,
                            const char *text)
 {
     struct cli_table table = {.n = 0};
-    char *copy = strdup(text), *rest = copy, *name = NULL;
-    char **argv = calloc(strlen(text) / 2 + 3, sizeof *argv);
-    int argc = 1;
-    if (!copy || !argv || asprintf(&name, "%s %s", tool->name, option) < 0)
-        cli_usage_error(tool, "%s: out of memory", option);
-    argv[0] = name;
-    while ((argv[argc] = next_word(&rest)))
-        argc++;
     fourier_options_init(o);
-    o->words = copy;
     cli_add_heading(&table, "Input");
     fourier_options_add_input(&table, o);
     fourier_options_add_search(&table, o);
-    struct cli inner = {.name = name,
-                        .operands = "\"[OPTION]...\"",
-                        .summary = "Search series as gpuaccel-pulscan does.",
+    struct cli inner = {.summary = "Search series as gpuaccel-pulscan does.",
                         .options = table.option,
                         .noptions = table.n};
-    if (cli_parse(&inner, argc, argv) > 0)
-        cli_usage_error(&inner, "'%s' is no option: the series are the input", argv[1]);
+    o->words = cli_parse_words(&inner, tool, option, text);
     fourier_options_complete(o, &inner, true);
-    free(argv);
-    free(name);
 }
 
 void fourier_options_clear(struct fourier_options *o)

@@ -46,7 +46,10 @@
 #ifndef PSRKIT_FFA_H
 #define PSRKIT_FFA_H
 
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/sift.h>
 #include <psrkit/obs.h>
+#include <psrkit/series.h>
 
 PSR_API_BEGIN
 
@@ -156,6 +159,142 @@ PSR_MUST_CHECK psr_status psr_ffa_periodogram(psr_ffa *p, size_t s, float *snr, 
 
 /* Frees the plan; NULL is allowed. */
 void psr_ffa_destroy(psr_ffa *p);
+
+/* --- searches that end in a list --------------------------------------------------------------- */
+
+/* Searches series for slow pulsars as gpuffa does, in batches of one shape, and makes one list of what it finds at all
+ * DMs.
+ *
+ *   psr_ffasearch_defaults(&d);
+ *   st = psr_ffasearch_create(&f, &d, &err);
+ *   st = psr_ffasearch_plan(f, &shape, n, &info, &err);   for n inputs of one shape
+ *   for each batch, of at most psr_ffasearch_info.batch inputs:
+ *       st = psr_ffasearch_execute(f, n, in, &err);
+ *       st = psr_ffasearch_take(f, i, &inf, &err);
+ *   st = psr_ffasearch_merge(f, &list, &err);
+ *   st = psr_ffa_list_write(file, &list, &err);
+ *
+ * Results do not depend on the batch or the number of threads. */
+
+typedef struct psr_ffasearch psr_ffasearch;
+
+/* Call psr_ffasearch_defaults first, then set fields.  Pointers are borrowed.
+ *
+ * Without bmin there are three ranges of periods, of 0.2 to 0.5 s (240 to 260 bins a profile), to 2 s (480 to 520)
+ * and to 120 s (960 to 1040); pmin and pmax cut or extend the first and the last.  Where samples are too long for so
+ * many bins, a range has those of a range before it.  Given bmin, there is one range. */
+struct psr_ffasearch_desc {
+    size_t size;
+    double pmin_s,
+        pmax_s; /* periods; 0: 0.2 s (or the shortest that has so many bins), and 120 s, but a tenth of the
+                              series at most; a quarter of it is the limit of what is given */
+    int64_t bmin, bmax; /* bins of a profile; 0: those of the ranges; bmax 0: bmin and a twelfth */
+    double ducymax;     /* widest boxcar, of a period; 0: chosen */
+    double sigma;       /* threshold of S/N; 0: one false alarm in ten series of noise */
+    double rmed_s; /* window of the running median that is subtracted; 0: chosen; below 0: none */
+    bool floats;   /* as in psr_ffa_desc */
+    const struct psr_zaplist *zaplist; /* frequencies whose detections are left out; NULL: none */
+    double baryv;                      /* as in psr_zaplist_bins */
+
+    const char *device; /* as for psr_device_choose; default "auto" */
+    int64_t nthread;    /* threads; 0: all cores */
+    int64_t mem_bytes;  /* 0: chosen */
+    int64_t batch;      /* inputs searched at once; 0: chosen */
+
+    bool (*should_stop)(void *ctx); /* polled by any thread, often; NULL: never */
+    void *ctx;
+};
+
+void psr_ffasearch_set_defaults(struct psr_ffasearch_desc *desc, size_t size);
+#define psr_ffasearch_defaults(desc) psr_ffasearch_set_defaults((desc), sizeof *(desc))
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_ffasearch_create(psr_ffasearch **out,
+                                               const struct psr_ffasearch_desc *d, psr_err *err);
+
+enum { PSR_FFASEARCH_GAPS = PSR_INF_MAX_ONOFF + 1, PSR_FFASEARCH_RANGES = 3 };
+
+/* Inputs that one plan can search. */
+struct psr_ffasearch_shape {
+    int64_t nsamp;
+    double tsamp_s;
+    struct psr_span gap[PSR_FFASEARCH_GAPS]; /* [ngap] samples without data, ascending */
+    size_t ngap;
+};
+
+/* That of a series with this description, of nsamp samples; padding of less than 1/64 at its end is no gap. */
+struct psr_ffasearch_shape psr_ffasearch_shape_of(const struct psr_inf *inf, int64_t nsamp);
+
+/* True if there is a plan for inputs of this shape. */
+bool psr_ffasearch_fits(const psr_ffasearch *f, const struct psr_ffasearch_shape *shape);
+
+/* A plan. */
+struct psr_ffasearch_info {
+    struct psr_ffa_range range[PSR_FFASEARCH_RANGES]; /* [nrange] searched */
+    size_t nrange;
+    bool cut;      /* pmax is above a quarter of the series, and was not searched */
+    size_t batch;  /* inputs that are searched at once */
+    size_t ntrial; /* trial periods */
+    double sigma;  /* threshold of S/N */
+};
+
+/* Makes the plan for inputs of a shape, unless it is there; frees the one before.
+ * Given:    ninput   that are to come
+ * Returned: *info; NULL: not wanted
+ * Status:   PSR_EINVAL naming the field (series too short for the periods, periods too short for the sampling); those
+ *           of psr_ffa_create.  There is no plan then. */
+PSR_MUST_CHECK psr_status psr_ffasearch_plan(psr_ffasearch *f,
+                                             const struct psr_ffasearch_shape *shape, size_t ninput,
+                                             struct psr_ffasearch_info *info, psr_err *err);
+
+struct psr_ffasearch_input {
+    const char *name; /* in messages */
+    const float *x;   /* [nsamp] */
+};
+
+/* Searches n inputs, at most a batch.
+ * Status: PSR_ENOMEM, PSR_EDEVICE, PSR_ESTOPPED if should_stop returned true */
+PSR_MUST_CHECK psr_status psr_ffasearch_execute(psr_ffasearch *f, size_t n,
+                                                const struct psr_ffasearch_input *in, psr_err *err);
+
+/* Keeps what was found in input i of the last execute, for psr_ffasearch_merge.
+ * Given:  inf   of the series; its DM is that of the trial
+ * Status: PSR_EFORMAT (a sample that is not finite), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_ffasearch_take(psr_ffasearch *f, size_t i, const struct psr_inf *inf,
+                                             psr_err *err);
+
+/* A candidate: the detections of one frequency at all DMs. */
+struct psr_ffa_row {
+    double period_s, freq_hz, dm, snr, width_s, duty; /* of its strongest detection */
+    int nbin;
+    unsigned marks;                 /* of enum psr_sift_mark */
+    const struct psr_sift_hit *hit; /* [nhit] by DM */
+    size_t nhit;
+};
+
+struct psr_ffa_list {
+    const struct psr_ffa_row *row; /* [n] strongest first */
+    size_t n;
+    size_t nharmonic;   /* detections that were removed as harmonics of better ones */
+    size_t nzapped;     /* and as those of frequencies of the zaplist */
+    double tobs_s;      /* of the first series */
+    struct psr_inf inf; /* likewise */
+};
+
+/* Joins what was kept of series of one observation, at different DMs, and forgets it: detections of one frequency become
+ * one row, harmonics of better ones are removed, marks are those of psr_sift_execute.
+ * Returned: *list, valid until the next merge; without series it has no row
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_ffasearch_merge(psr_ffasearch *f, struct psr_ffa_list *list,
+                                              psr_err *err);
+
+/* Frees the object; NULL is allowed. */
+void psr_ffasearch_destroy(psr_ffasearch *f);
+
+/* Writes a header and a row for each candidate, as psrkit-formats(5) describes it.
+ * Status: those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_ffa_list_write(psr_outfile *f, const struct psr_ffa_list *list,
+                                             psr_err *err);
 
 PSR_API_END
 #endif

@@ -31,6 +31,10 @@ struct psr_accel_row {
     int nharm;
     double r, z, w;           /* bins; w 0 if the list has no jerks */
     const double *harm_power; /* [nharm] relative to the local mean power */
+
+    /* Of a fast folding search: S/N of its boxcar, whose share of the period is fold_duty.  psr_sift takes the S/N as
+     * sigma then, and makes power and harmonics of both.  0: of a Fourier search. */
+    double fold_snr, fold_duty;
 };
 
 enum { PSR_ACCEL_LIST_MAX_BYTES = 1 << 28, PSR_ACCEL_LIST_MAX_HARM = 32 };

@@ -90,6 +90,15 @@ static int find_divisor(int a, int b)
     return a;
 }
 
+/* A fold at p/q of a pulsar's frequency has 1 / sqrt(p q) of its S/N, and by chance not much more. */
+static const double FOLD_SHARE = 1.5;
+
+static bool has_share(const struct removing *m, const struct psr_sift_entry *a,
+                      const struct psr_sift_entry *b)
+{
+    return !b->folded || b->sigma < FOLD_SHARE * a->sigma / sqrt((double)m->numer * m->denom);
+}
+
 /* Harmonic q of the candidate is harmonic p of the better one, and so on; no other has power. */
 static bool take_lines(void *ctx, size_t id)
 {
@@ -97,7 +106,7 @@ static bool take_lines(void *ctx, size_t id)
     const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
     struct psr_sift_entry *b = &m->s->all.entry[id];
     if (m->rank[id] < m->rank[m->fund] || (m->denom > 1 && !(b->on_lines >> m->denom & 1)) ||
-        !(fabs(m->numer * a->f - m->denom * b->f) < find_error(m, a, b)) ||
+        !(fabs(m->numer * a->f - m->denom * b->f) < find_error(m, a, b)) || !has_share(m, a, b) ||
         !psr_sift_may_explain(m->s, a, b, m->numer, m->denom))
         return false;
     b->reason = PSR_SIFT_HARMONIC;

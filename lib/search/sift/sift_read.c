@@ -49,9 +49,12 @@ static psr_status take_rows(const struct psr_sift *s, struct reading *to,
     to->nread = rows->n;
     to->faintest = INFINITY;
     for (size_t i = 0; i < rows->n && !st; i++) {
-        const struct psr_accel_row *row = &rows->row[i];
-        struct psr_sift_entry e = psr_sift_make_entry(s, row, rows->tobs_s);
-        e.reason = psr_sift_judge(s, &e, row->harm_power, rows->tobs_s, rows->inf.barycentric);
+        struct psr_accel_row row = rows->row[i];
+        double made[PSR_ACCEL_LIST_MAX_HARM];
+        if (row.fold_snr > 0)
+            psr_sift_make_harmonics(&row, made);
+        struct psr_sift_entry e = psr_sift_make_entry(s, &row, rows->tobs_s);
+        e.reason = psr_sift_judge(s, &e, row.harm_power, rows->tobs_s, rows->inf.barycentric);
         to->count[e.reason]++;
         to->faintest = fmin(to->faintest, e.sigma);
         if (e.reason != PSR_SIFT_GOOD && !s->d.keep_rejects)
@@ -59,7 +62,7 @@ static psr_status take_rows(const struct psr_sift *s, struct reading *to,
         st = append_entry(&to->found, &e, err);
         for (int h = 0; h < e.nharm && !st; h++)
             to->found.power[to->found.npower - (size_t)e.nharm + (size_t)h] =
-                (float)row->harm_power[h];
+                (float)row.harm_power[h];
     }
     return st;
 }

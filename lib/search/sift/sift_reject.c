@@ -53,6 +53,7 @@ struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct
         .of = PSR_SIFT_NONE,
         .nhit = 1,
         .next = PSR_SIFT_NONE,
+        .folded = row->fold_snr > 0,
     };
     for (int h = 0; h < row->nharm; h++) {
         const double above = row->harm_power[h] - 1;
@@ -64,12 +65,16 @@ struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct
         }
     }
     e.first_power = row->nharm ? (float)row->harm_power[0] : 0;
-    e.on_lines = s->d.presto ? 0 : find_lines(s, row->harm_power, row->nharm);
+    e.on_lines = s->d.presto ? 0
+                 : e.folded  ? UINT32_MAX
+                             : find_lines(s, row->harm_power, row->nharm);
     if (s->d.presto)
         e.sigma = psr_presto_sigma(e.power, e.nharm, 1);
     else
         e.sigma = psr_gauss_sigma(psr_chi2_logp(2 * e.power, 2.0 * e.nharm));
     e.sigma = e.sigma > 0 ? e.sigma : 0;
+    if (e.folded)
+        e.snr = row->fold_snr;
     return e;
 }
 
@@ -121,7 +126,7 @@ enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_s
         if (power[h] > power[best])
             best = h;
     const double period_s = 1 / e->f;
-    if (period_s > d->long_period_s)
+    if (period_s > d->long_period_s && !e->folded)
         return PSR_SIFT_LONG_PERIOD;
     if (period_s < d->short_period_s)
         return PSR_SIFT_SHORT_PERIOD;
@@ -129,6 +134,8 @@ enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_s
         return PSR_SIFT_KNOWN_BIRD;
     if (misses_threshold(d, e))
         return PSR_SIFT_THRESHOLD;
+    if (e->folded) /* its harmonics are made */
+        return PSR_SIFT_GOOD;
     if (power[best] < d->harm_pow_cutoff && (d->presto || e->sigma < psr_sift_sure_sigma))
         return PSR_SIFT_HARM_POWER;
     return is_rogue(s, power, e->nharm, best) ? PSR_SIFT_ROGUE_HARM : PSR_SIFT_GOOD;

@@ -43,6 +43,7 @@ struct psr_sift_entry {
     int best;          /* the strongest harmonic, from 1 */
     float first_power, best_power;
     size_t harm; /* its harmonics' powers [nharm] in the list of all */
+    bool folded; /* by a fast folding search */
     enum psr_sift_verdict verdict;
     double dm0_chi2; /* by which DM 0 fits worse than its own DM */
     bool flat_fits;  /* at DM 0 in a part of the band: the difference is then noise */
@@ -90,6 +91,10 @@ static inline double psr_sift_tobs(const struct psr_sift *s, const struct psr_si
  * Given:  power   [e->nharm] */
 enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_sift_entry *e,
                                     const double *power, double tobs_s, bool barycentric);
+
+/* Gives a row of a fast folding search the harmonics of its boxcar, with the power that has its S/N as sigma.
+ * Given:  power [PSR_ACCEL_LIST_MAX_HARM]   room that row points to afterwards */
+void psr_sift_make_harmonics(struct psr_accel_row *row, double *power);
 
 /* Makes an entry of a row: frequency, power, sigma, S/N. */
 struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct psr_accel_row *row,

@@ -1,0 +1,248 @@
+/* Searches series for slow pulsars in batches: the description, plans for inputs of one shape. */
+#include "ffasearch_state.h"
+
+#include "base/copy_desc.h"
+#include "base/threads/threads.h"
+#include "base/tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BINS = PSR_FFA_MAX_BINS, MOST_BATCH = 4096, USUAL_BATCH = 16 };
+static const double LONGEST_S = 1e6;
+
+void psr_ffasearch_set_defaults(struct psr_ffasearch_desc *desc, size_t size)
+{
+    const struct psr_ffasearch_desc all = {.device = "auto"};
+    psr_give_desc(desc, size, &all, sizeof all);
+}
+
+static psr_status check(const struct psr_ffasearch_desc *d, psr_err *err)
+{
+    const struct {
+        const char *name;
+        double value, min, max;
+    } field[] = {
+        {"pmin", d->pmin_s, 0, LONGEST_S},       {"pmax", d->pmax_s, 0, LONGEST_S},
+        {"bmin", (double)d->bmin, 0, MOST_BINS}, {"bmax", (double)d->bmax, 0, MOST_BINS},
+        {"ducymax", d->ducymax, 0, 0.5},         {"sigma", d->sigma, 0, 1e6},
+        {"baryv", d->baryv, -0.1, 0.1},          {"batch", (double)d->batch, 0, MOST_BATCH},
+    };
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+        if (!(field[i].value >= field[i].min && field[i].value <= field[i].max))
+            return psr_fail_field(err, PSR_EINVAL, field[i].name, "-%s = %g, must be %g to %g",
+                                  field[i].name, field[i].value, field[i].min, field[i].max);
+    if (d->bmax && d->bmax <= d->bmin)
+        return psr_fail_field(err, PSR_EINVAL, "bmax", "-bmax = %lld, must be above -bmin, %lld",
+                              (long long)d->bmax, (long long)d->bmin);
+    if (d->pmax_s > 0 && d->pmax_s <= d->pmin_s)
+        return psr_fail_field(err, PSR_EINVAL, "pmax", "-pmax = %g s, must be above -pmin, %g s",
+                              d->pmax_s, d->pmin_s);
+    return psr_check_resources("FFA search", (int)d->nthread, d->mem_bytes, err);
+}
+
+psr_status psr_ffasearch_create(psr_ffasearch **out, const struct psr_ffasearch_desc *d,
+                                psr_err *err)
+{
+    psr_ffasearch *f = calloc(1, sizeof *f);
+    *out = NULL;
+    if (!f)
+        return psr_fail_nomem(err, "FFA search", sizeof *f);
+    psr_status st = psr_copy_desc(&f->d, sizeof f->d, d, "FFA search", err);
+    if (!st)
+        st = check(&f->d, err);
+    if (st) {
+        free(f);
+        return st;
+    }
+    *out = f;
+    return PSR_OK;
+}
+
+/* --- plans ------------------------------------------------------------------------------------ */
+
+/* Series of one observation end at different samples, and are padded: short padding, which costs no S/N, does not
+ * need a plan for each. */
+static bool is_padding(int64_t first, int64_t nsamp)
+{
+    enum { SHARE = 64 };
+    return nsamp - first < nsamp / SHARE;
+}
+
+struct psr_ffasearch_shape psr_ffasearch_shape_of(const struct psr_inf *inf, int64_t nsamp)
+{
+    struct psr_ffasearch_shape s = {.nsamp = nsamp, .tsamp_s = inf->tbin_s};
+    int64_t begin = 0;
+    for (int k = 0; inf->nonoff && k <= inf->nonoff; k++) {
+        int64_t end = k < inf->nonoff ? inf->onoff[k][0] : nsamp;
+        end = end < nsamp ? end : nsamp;
+        if (end > begin && !is_padding(begin, nsamp))
+            s.gap[s.ngap++] = (struct psr_span){begin, end - begin};
+        begin = k < inf->nonoff ? inf->onoff[k][1] + 1 : nsamp;
+    }
+    return s;
+}
+
+bool psr_ffasearch_fits(const psr_ffasearch *f, const struct psr_ffasearch_shape *s)
+{
+    const struct psr_ffasearch_shape *own = &f->shape;
+    if (own->nsamp != s->nsamp || own->tsamp_s != s->tsamp_s || own->ngap != s->ngap)
+        return false;
+    for (size_t k = 0; k < s->ngap; k++)
+        if (own->gap[k].first != s->gap[k].first || own->gap[k].count != s->gap[k].count)
+            return false;
+    return true;
+}
+
+static void clear_plan(psr_ffasearch *f)
+{
+    psr_ffa_destroy(f->plan);
+    free(f->x);
+    free(f->name);
+    free(f->result);
+    f->plan = NULL;
+    f->x = NULL;
+    f->name = NULL;
+    f->result = NULL;
+    f->shape = (struct psr_ffasearch_shape){.nsamp = 0};
+}
+
+static psr_status create_batch(psr_ffasearch *f, size_t batch, psr_err *err)
+{
+    f->batch = batch;
+    f->x = calloc(batch, sizeof *f->x);
+    f->name = calloc(batch, sizeof *f->name);
+    f->result = calloc(batch, sizeof *f->result);
+    return f->x && f->name && f->result ? PSR_OK
+                                        : psr_fail_nomem(err, "a batch of series", (double)batch);
+}
+
+static psr_status describe(const psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
+                           struct psr_ffa_desc *p, psr_err *err)
+{
+    const struct psr_ffasearch_desc *d = &f->d;
+    *p = (struct psr_ffa_desc){
+        .size = sizeof *p,
+        .nsamp = (size_t)shape->nsamp,
+        .tsamp_s = shape->tsamp_s,
+        .range = f->ranges.range,
+        .nrange = f->ranges.n,
+        .rmed_s = d->rmed_s,
+        .sigma = d->sigma,
+        .gap = shape->gap,
+        .ngap = shape->ngap,
+        .floats = d->floats,
+        .nthread = (int)d->nthread,
+        .mem_bytes = d->mem_bytes,
+        .should_stop = d->should_stop,
+        .ctx = d->ctx,
+    };
+    return psr_device_choose(d->device, &p->backend, &p->device, err);
+}
+
+/* The largest batch that there is memory for. */
+static psr_status create_plan(psr_ffasearch *f, struct psr_ffa_desc *p, size_t batch, psr_err *err)
+{
+    psr_status st;
+    do {
+        p->batch = batch;
+        st = psr_ffa_create(&f->plan, p, err);
+    } while (st == PSR_ENOMEM && (batch /= 2) > 0);
+    return st ? st : create_batch(f, p->batch, err);
+}
+
+static void describe_plan(const psr_ffasearch *f, struct psr_ffasearch_info *info)
+{
+    struct psr_ffa_info plan;
+    psr_ffa_describe(f->plan, &plan);
+    *info = (struct psr_ffasearch_info){.nrange = f->ranges.n,
+                                        .cut = f->ranges.cut,
+                                        .batch = f->batch,
+                                        .ntrial = plan.ntrial,
+                                        .sigma = plan.sigma};
+    memcpy(info->range, f->ranges.range, sizeof info->range);
+}
+
+static psr_status make_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
+                            size_t ninput, psr_err *err)
+{
+    struct psr_ffa_desc p;
+    const size_t most = f->d.batch ? (size_t)f->d.batch : USUAL_BATCH;
+    clear_plan(f);
+    psr_status st = psr_ffasearch_choose(&f->ranges, &f->d, shape, err);
+    if (!st)
+        st = describe(f, shape, &p, err);
+    if (!st)
+        st = create_plan(f, &p, ninput && ninput < most ? ninput : most, err);
+    if (st)
+        clear_plan(f);
+    else
+        f->shape = *shape;
+    return st;
+}
+
+psr_status psr_ffasearch_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
+                              size_t ninput, struct psr_ffasearch_info *info, psr_err *err)
+{
+    psr_status st = psr_ffasearch_fits(f, shape) ? PSR_OK : make_plan(f, shape, ninput, err);
+    if (!st && info)
+        describe_plan(f, info);
+    return st;
+}
+
+void psr_ffasearch_destroy(psr_ffasearch *f)
+{
+    if (!f)
+        return;
+    clear_plan(f);
+    psr_ffasearch_forget(f);
+    free(f->found);
+    free(f->row);
+    free(f->hit);
+    free(f);
+}
+
+/* --- searching -------------------------------------------------------------------------------- */
+
+psr_status psr_ffasearch_execute(psr_ffasearch *f, size_t n, const struct psr_ffasearch_input *in,
+                                 psr_err *err)
+{
+    if (n > f->batch)
+        return psr_fail_field(err, PSR_EINVAL, "n", "FFA search: n = %zu, must be at most %zu", n,
+                              f->batch);
+    for (size_t i = 0; i < n; i++) {
+        f->x[i] = in[i].x;
+        f->name[i] = in[i].name;
+    }
+    return psr_ffa_execute(f->plan, n, f->x, f->result, err);
+}
+
+psr_status psr_ffasearch_take(psr_ffasearch *f, size_t i, const struct psr_inf *inf, psr_err *err)
+{
+    const struct psr_ffa_result *r = &f->result[i];
+    if (r->bad >= 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: sample %lld is no finite number", f->name[i],
+                        (long long)r->bad);
+    psr_status st = psr_grow(&f->found, &f->found_room, f->nfound, sizeof *f->found, "series", err);
+    if (st)
+        return st;
+    struct psr_ffasearch_found *found = &f->found[f->nfound];
+    *found = (struct psr_ffasearch_found){
+        .inf = *inf, .tobs_s = (double)f->shape.nsamp * f->shape.tsamp_s, .npeak = r->npeak};
+    found->peak = malloc((r->npeak + 1) * sizeof *found->peak);
+    if (!found->peak)
+        return psr_fail_nomem(err, f->name[i], (double)r->npeak * sizeof *found->peak);
+    if (r->npeak)
+        memcpy(found->peak, r->peak, r->npeak * sizeof *found->peak);
+    f->nzapped +=
+        psr_ffasearch_zap(&f->d, found->tobs_s, inf->barycentric, found->peak, &found->npeak);
+    f->nfound++;
+    return PSR_OK;
+}
+
+void psr_ffasearch_forget(struct psr_ffasearch *f)
+{
+    for (size_t i = 0; i < f->nfound; i++)
+        free(f->found[i].peak);
+    f->nfound = f->nzapped = 0;
+}

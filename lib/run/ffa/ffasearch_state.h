@@ -1,0 +1,54 @@
+/* ffasearch_state.h: a search for slow pulsars with its plan (private). */
+#ifndef PSR_RUN_FFA_FFASEARCH_STATE_H
+#define PSR_RUN_FFA_FFASEARCH_STATE_H
+
+#include <psrkit/experimental/ffa.h>
+
+/* What the plan searches. */
+struct psr_ffasearch_ranges {
+    struct psr_ffa_range range[PSR_FFASEARCH_RANGES]; /* [n] */
+    size_t n;
+    bool cut; /* pmax_s is above a quarter of the series */
+};
+
+/* What was found in a series. */
+struct psr_ffasearch_found {
+    struct psr_inf inf;
+    double tobs_s;
+    struct psr_ffa_peak *peak; /* [npeak] strongest first, without those of the zaplist; owned */
+    size_t npeak;
+};
+
+struct psr_ffasearch {
+    struct psr_ffasearch_desc d;
+    struct psr_ffasearch_shape shape; /* of the plan; without one, nsamp is 0 */
+    struct psr_ffasearch_ranges ranges;
+    psr_ffa *plan;
+    size_t batch;
+    const float **x;               /* [batch] */
+    const char **name;             /* [batch] of the last execute; borrowed */
+    struct psr_ffa_result *result; /* [batch] */
+
+    struct psr_ffasearch_found *found; /* [nfound] kept for the next merge */
+    size_t nfound, found_room, nzapped;
+    struct psr_ffa_row *row;  /* of the last merge */
+    struct psr_sift_hit *hit; /* that rows point to */
+};
+
+/* Forgets what is kept for the next merge. */
+void psr_ffasearch_forget(struct psr_ffasearch *f);
+
+/* Chooses the ranges of periods for a series.
+ * Status: PSR_EINVAL naming the field */
+PSR_MUST_CHECK psr_status psr_ffasearch_choose(struct psr_ffasearch_ranges *to,
+                                               const struct psr_ffasearch_desc *d,
+                                               const struct psr_ffasearch_shape *shape,
+                                               psr_err *err);
+
+/* Drops peaks that a frequency of the list explains: one that a harmonic of theirs is at, of a boxcar's 1 / duty.
+ * Given:  barycentric   the series is
+ * Returned: their number; peak [*n] are left */
+size_t psr_ffasearch_zap(const struct psr_ffasearch_desc *d, double tobs_s, bool barycentric,
+                         struct psr_ffa_peak *peak, size_t *n);
+
+#endif

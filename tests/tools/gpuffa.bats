@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# gpuffa: lists of slow pulsars, series in batches, mistakes.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# series ROOT PERIOD SNR [SEED]: 64 s in samples of 1 ms, with a pulsar, as ROOT.dat and ROOT.inf.
+series() {
+    fakebin -q -seed "${4:-5}" -tobs 64 -tsamp 1000 -nchans 8 -fch1 1500 -foff 4 -period 0 -dat -o made \
+        -add "pulsar period=$2 dm=0 width=0.03 snr=$3"
+    mv made_DM0.00.dat "$1.dat"
+    mv made_DM0.00.inf "$1.inf"
+}
+
+# column N FILE: its values, without the header.
+column() { awk -F, -v n="$1" 'NR > 1 { print $n }' "$2"; }
+
+near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }'; }
+
+@test "a slow pulsar leads NAME_ffa.csv, in the current folder, and its harmonics are not in it" {
+    mkdir data
+    (cd data && series p 1.3 20)
+    run -0 --separate-stderr gpuffa data/p.dat
+    [ -z "$output$stderr" ]
+    [ "$(head -n 1 p_ffa.csv)" = "period_s,freq_hz,dm,snr,width_s,duty,nbin,marks,hits,tobs_s,tsamp_s,mjd,barycentric,telescope,ra_deg,dec_deg,low_mhz,high_mhz" ]
+    near "$(column 1 p_ffa.csv | head -n 1)" 1.3 0.001
+    near "$(column 4 p_ffa.csv | head -n 1)" 19 3
+    near "$(column 5 p_ffa.csv | head -n 1)" 0.03 0.015
+    [ "$(column 4 p_ffa.csv | sort -rg)" = "$(column 4 p_ffa.csv)" ]
+    fails awk -F, 'NR > 1 && ($1 / 1.3 > 1.99 && $1 / 1.3 < 2.01 || $1 / 1.3 > 0.499 && $1 / 1.3 < 0.501) { found = 1 } END { exit !found }' p_ffa.csv
+    leaves_no 'data/*_ffa.csv'
+}
+
+@test "batches, threads and .tim give the same list" {
+    series a 1.3 20
+    series b 2.1 20 6
+    series c 0.7 20 7
+    gpuffa -o one -ncpus 1 a.dat
+    gpuffa -ncpus 2 a.dat b.dat c.dat
+    cmp a_ffa.csv one_ffa.csv
+    printf '%s\n' a.dat b.dat c.dat | (mkdir list && cd list && sed 's|^|../|' | gpuffa -batch 2 -files -)
+    for name in a b c; do cmp $name"_ffa.csv" list/$name"_ffa.csv"; done
+    gpuffa -o - a.dat | cmp - a_ffa.csv
+}
+
+@test "-pmin, -pmax and -bmin say what is searched, and -zaplist leaves periods out" {
+    series p 1.3 20
+    gpuffa -pmin 0.5 -pmax 1 -o short p.dat
+    fails awk -F, 'NR > 1 && $1 > 1.01 { found = 1 } END { exit !found }' short_ffa.csv
+    gpuffa -bmin 128 -bmax 140 -pmin 1 -pmax 2 -o bins p.dat
+    near "$(column 1 bins_ffa.csv | head -n 1)" 1.3 0.002
+    fails awk -F, 'NR > 1 && ($7 < 128 || $7 > 140) { found = 1 } END { exit !found }' bins_ffa.csv
+    echo "3.846154 0.02" >p.zap # its fifth harmonic
+    gpuffa -v -zaplist p.zap -o zapped p.dat 2>account
+    fails awk -F, 'NR > 1 && $1 > 1.29 && $1 < 1.31 { found = 1 } END { exit !found }' zapped_ffa.csv
+    grep -q '1 files searched, .* [1-9][0-9]* of -zaplist left out' account
+}
+
+@test "-pmax beyond a quarter of the series is said; short and coarse series are refused" {
+    series p 1.3 20
+    run -0 --separate-stderr gpuffa -pmin 1 -pmax 100 p.dat
+    one_line "p.dat: periods up to 16 s are searched, a quarter of its length"
+    run -0 --separate-stderr gpuffa -q -pmin 1 -pmax 100 p.dat
+    [ -z "$stderr" ]
+    refuses 1 "p.dat: no period to search: -pmin is 30 s, and 6.4 s the longest" gpuffa -o x -pmin 30 p.dat
+    refuses 1 "p.dat: -pmin = 0.1 s, must be at least 0.24 s" gpuffa -o x -pmin 0.1 p.dat
+    leaves_no 'x_ffa.csv'
+}
+
+@test "files that cannot be searched are reported, the others are searched" {
+    series p 1.3 20
+    cp p.inf no.inf
+    head -c 1000 p.dat >no.dat
+    cp p.inf nan.inf
+    { head -c 1000 p.dat; printf '\0\0\300\177'; tail -c +1005 p.dat; } >nan.dat
+    run -3 --separate-stderr gpuffa no.dat nan.dat p.dat
+    [ "${#lines[@]}" -eq 0 ]
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 2 ]
+    [[ $stderr == *"no.dat: "* ]]
+    [[ $stderr == *"nan.dat: "*"250"* ]]
+    [ -f p_ffa.csv ]
+    leaves_no 'n*_ffa.csv'
+    refuses 1 "missing.dat" gpuffa missing.dat
+    cp p.dat p.fft
+    refuses 1 "p.fft: a spectrum" gpuffa p.fft
+}
+
+@test "mistakes on the command line" {
+    series p 1.3 20
+    refuses 2 "no input given" gpuffa
+    refuses 2 "o names the output of one file" gpuffa -o x p.dat p.dat
+    refuses 2 "bmax needs -bmin" gpuffa -bmax 300 p.dat
+    refuses 2 "must be above -pmin" gpuffa -pmin 3 -pmax 2 p.dat
+    refuses 2 "must be above -bmin" gpuffa -bmin 300 -bmax 300 p.dat
+    refuses 1 "p.zap" gpuffa -zaplist p.zap p.dat
+    refuses 1 "p.dat: given twice" gpuffa p.dat p.dat
+    cp p.dat q_ffa.csv
+    refuses 1 "q_ffa.csv" gpuffa -zaplist q_ffa.csv -o q p.dat
+    cmp p.dat q_ffa.csv
+}

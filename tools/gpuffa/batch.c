@@ -1,0 +1,203 @@
+/* Searches files in batches of one shape, and writes their lists. */
+#include "gpuffa.h"
+
+#include <psrkit/device.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Adds the time since *since_s to a stage and moves *since_s to now. */
+static void charge(double *stage_s, double *since_s)
+{
+    const double now_s = run_seconds();
+    *stage_s += now_s - *since_s;
+    *since_s = now_s;
+}
+
+void gpuffa_report(struct gpuffa_job *j, const char *path, const psr_err *err)
+{
+    psr_err named = *err;
+    if (err->code == PSR_ESTOPPED) /* the signal ends the tool */
+        return;
+    if (path && !strstr(err->msg, path))
+        psr_fail(&named, err->code, "%s: %s", path, err->msg);
+    j->code = cli_worse(j->code, cli_report(&j->tool, &named));
+}
+
+char *gpuffa_output_name(const struct gpuffa_job *j, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    char *name = NULL;
+    const char *root = j->opt.root;
+    const int stem = (int)(dot ? dot - base : (long)strlen(base));
+    if (root && !strcmp(root, "-"))
+        return strdup(root);
+    const int failed =
+        root ? asprintf(&name, "%s_ffa.csv", root) : asprintf(&name, "%.*s_ffa.csv", stem, base);
+    return failed < 0 ? NULL : name;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static psr_status write_list(struct gpuffa_job *j, const char *path,
+                             const struct psr_ffa_list *list)
+{
+    psr_outfile *f = NULL;
+    char *name = gpuffa_output_name(j, path);
+    if (!name)
+        return psr_fail_nomem(&j->err, path, (double)strlen(path));
+    psr_status st = psr_outfile_create(&f, name, &j->err);
+    free(name);
+    if (st)
+        return st;
+    st = psr_ffa_list_write(f, list, &j->err);
+    if (!st)
+        return psr_outfile_commit(f, &j->err);
+    psr_outfile_abort(f);
+    return st;
+}
+
+static psr_status write_result(struct gpuffa_job *j, size_t i)
+{
+    struct psr_ffa_list list = {.n = 0};
+    psr_status st = psr_ffasearch_take(j->search, i, &j->file[i].about.inf, &j->err);
+    if (!st)
+        st = psr_ffasearch_merge(j->search, &list, &j->err);
+    if (!st)
+        st = write_list(j, j->file[i].path, &list);
+    j->nsearched += !st;
+    j->ncand += list.n;
+    j->nharmonic += list.nharmonic;
+    j->nzapped += list.nzapped;
+    return st;
+}
+
+/* --- a batch ---------------------------------------------------------------------------------- */
+
+static psr_status load(struct gpuffa_file *file)
+{
+    const int64_t n = 2 * file->about.nbin;
+    file->x = malloc((size_t)n * sizeof *file->x);
+    if (!file->x)
+        return psr_fail_nomem(&file->err, file->path, 4.0 * (double)n);
+    psr_status st = psr_spectrum_read(&file->about, file->path, file->x, &file->err);
+    if (!st)
+        psr_spectrum_rescale(file->x, n, true);
+    return st;
+}
+
+/* Those that cannot be read are reported and leave the batch. */
+static void load_batch(struct gpuffa_job *j)
+{
+    const int nthread = psr_count_threads((int)j->opt.ffa.search.nthread);
+    size_t n = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(nthread)
+    for (size_t i = 0; i < j->nfile; i++)
+        j->file[i].status = load(&j->file[i]);
+    for (size_t i = 0; i < j->nfile; i++) {
+        if (j->file[i].status) {
+            gpuffa_report(j, j->file[i].path, &j->file[i].err);
+            free(j->file[i].x);
+            continue;
+        }
+        j->file[n] = j->file[i];
+        j->in[n] = (struct psr_ffasearch_input){j->file[n].path, j->file[n].x};
+        n++;
+    }
+    j->nfile = n;
+}
+
+static void empty_batch(struct gpuffa_job *j)
+{
+    for (size_t i = 0; i < j->nfile; i++)
+        free(j->file[i].x);
+    j->nfile = 0;
+}
+
+void gpuffa_flush(struct gpuffa_job *j)
+{
+    double since_s = run_seconds();
+    psr_status st = PSR_OK;
+    if (j->nfile == 0 || run_stop_signal() || j->no_device)
+        return;
+    j->ndone += j->nfile;
+    load_batch(j);
+    charge(&j->read_s, &since_s);
+    if (j->nfile)
+        st = psr_ffasearch_execute(j->search, j->nfile, j->in, &j->err);
+    charge(&j->search_s, &since_s);
+    const psr_err why = j->err;
+    for (size_t i = 0; i < j->nfile && !run_stop_signal(); i++)
+        if (st || write_result(j, i))
+            gpuffa_report(j, j->file[i].path, st ? &why : &j->err);
+    j->no_device = st == PSR_EDEVICE;
+    run_progress_update(&j->progress, (int64_t)j->ndone);
+    charge(&j->write_s, &since_s);
+    empty_batch(j);
+}
+
+void gpuffa_release_batch(struct gpuffa_job *j)
+{
+    empty_batch(j);
+    free(j->file);
+    free(j->in);
+    j->file = NULL;
+    j->in = NULL;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static void note_cut(struct gpuffa_job *j, const char *path, const struct psr_ffasearch_info *info)
+{
+    const struct psr_notes notes = {j->opt.quiet ? NULL : cli_note, &j->tool};
+    if (info->cut && !j->cut_told)
+        psr_note(&notes, "%s: periods up to %g s are searched, a quarter of its length", path,
+                 info->range[info->nrange - 1].pmax_s);
+    j->cut_told |= info->cut;
+}
+
+static psr_status plan(struct gpuffa_job *j, const struct gpuffa_file *file)
+{
+    struct psr_ffasearch_info info;
+    gpuffa_release_batch(j);
+    psr_status st =
+        psr_ffasearch_plan(j->search, &file->shape, j->inputs.n - j->ndone, &info, &j->err);
+    if (st)
+        return st;
+    note_cut(j, file->path, &info);
+    j->max = info.batch;
+    j->file = calloc(j->max, sizeof *j->file);
+    j->in = calloc(j->max, sizeof *j->in);
+    return j->file && j->in ? PSR_OK : psr_fail_nomem(&j->err, "a batch", (double)j->max);
+}
+
+static psr_status describe(struct gpuffa_job *j, struct gpuffa_file *file)
+{
+    psr_status st = psr_spectrum_describe(&file->about, file->path, &j->err);
+    if (!st && !file->about.series)
+        st = psr_fail(&j->err, PSR_EINVAL, "%s: a spectrum, not a series: name the .dat or .tim",
+                      file->path);
+    if (!st)
+        file->shape = psr_ffasearch_shape_of(&file->about.inf, 2 * file->about.nbin);
+    return st;
+}
+
+void gpuffa_add(struct gpuffa_job *j, const char *path)
+{
+    struct gpuffa_file file = {.path = path};
+    psr_status st = describe(j, &file);
+    if (!st && !psr_ffasearch_fits(j->search, &file.shape)) {
+        gpuffa_flush(j);
+        st = plan(j, &file);
+    }
+    j->no_device |= st == PSR_EDEVICE;
+    if (st) {
+        j->ndone++;
+        gpuffa_report(j, st == PSR_EDEVICE ? NULL : path, &j->err);
+        return;
+    }
+    j->file[j->nfile++] = file;
+    if (j->nfile == j->max)
+        gpuffa_flush(j);
+}

@@ -1,0 +1,67 @@
+/* gpuffa.h: the pieces of gpuffa: its command line, its batches of files. */
+#ifndef PSR_TOOLS_GPUFFA_H
+#define PSR_TOOLS_GPUFFA_H
+
+#include "base/tool.h"
+#include "tools/common/cli.h"
+#include "tools/common/ffa_options.h"
+#include "tools/common/run.h"
+#include <psrkit/experimental/ffa.h>
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/series.h>
+
+struct gpuffa_options {
+    struct ffa_options ffa;
+    const char *files; /* a list of names; "-" is standard input */
+    const char *root;
+    bool quiet, verbose;
+};
+
+/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
+ * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
+int gpuffa_options_parse(struct gpuffa_options *o, struct cli *tool, int argc, char **argv);
+
+/* One input under way. */
+struct gpuffa_file {
+    const char *path;
+    struct psr_spectrum_file about;
+    struct psr_ffasearch_shape shape;
+    float *x;          /* [2 about.nbin] */
+    psr_status status; /* of reading it */
+    psr_err err;
+};
+
+struct gpuffa_job {
+    struct gpuffa_options opt;
+    struct cli tool;
+    psr_err err; /* of the step that failed */
+    struct psr_zaplist zaplist;
+    struct psr_names inputs;
+    struct psr_overwrite_check names; /* of all that is read and written */
+    psr_ffasearch *search;
+    struct gpuffa_file *file; /* [nfile], with room for max: files of one shape, searched at once */
+    struct psr_ffasearch_input *in;
+    size_t nfile, max;
+    bool no_device, cut_told;
+    int code; /* exit code, if files failed */
+    size_t ndone, nsearched, ncand, nharmonic, nzapped;
+    double read_s, search_s, write_s;
+    struct run_progress progress;
+};
+
+/* The list that is made of an input: NAME_ffa.csv in the current folder, or ROOT_ffa.csv.
+ * Returned: malloc'd, caller frees; NULL for lack of memory */
+char *gpuffa_output_name(const struct gpuffa_job *j, const char *path);
+
+/* Reports an error of a file; the others are searched. */
+void gpuffa_report(struct gpuffa_job *j, const char *path, const psr_err *err);
+
+/* Adds a file to its batch; searches batches that are full, and those of another shape. */
+void gpuffa_add(struct gpuffa_job *j, const char *path);
+
+/* Searches what was added. */
+void gpuffa_flush(struct gpuffa_job *j);
+
+void gpuffa_release_batch(struct gpuffa_job *j);
+
+#endif
