@@ -540,6 +540,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/consumers/series_store.c \
 	lib/run/dedisperse/consumers/series_store.h \
 	lib/run/dedisperse/consumers/sink_checksums.c \
+	lib/run/dedisperse/consumers/sink_ffa.c \
 	lib/run/dedisperse/consumers/sink_fourier.c \
 	lib/run/dedisperse/consumers/sink_rows.c \
 	lib/run/dedisperse/consumers/sink_rows.h \
@@ -547,6 +548,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/consumers/sink_subbands.c \
 	lib/run/dedisperse/consumers/sinks.c \
 	lib/run/dedisperse/consumers/sinks.h \
+	lib/run/dedisperse/consumers/whole_series.c \
+	lib/run/dedisperse/consumers/whole_series.h \
 	lib/run/dedisperse/lines/dedispersion.h \
 	lib/run/dedisperse/lines/dedispersion_beams.c \
 	lib/run/dedisperse/lines/dedispersion_beams.h \

@@ -147,6 +147,10 @@ struct psr_pipeline_desc {
     bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
+
+    const struct psr_sink_ffa_desc
+        *ffa; /* a consumer of series as those above: search complete series for slow
+                                            pulsars */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

@@ -101,3 +101,43 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     refuses 1 "q_ffa.csv" gpuffa -zaplist q_ffa.csv -o q p.dat
     cmp p.dat q_ffa.csv
 }
+
+# observation: 64 s of 32 channels, with a pulsar of 1.3 s at DM 200, as obs.fil.
+observation() {
+    fakebin -q -seed 5 -tobs 64 -tsamp 1000 -nchans 32 -fch1 1500 -foff 10 -nbits 8 -period 0 -o obs.fil \
+        -add "pulsar period=1.3 dm=200 width=0.03 snr=25"
+}
+
+@test "gpudedisp -ffa makes one list of all DMs, whose row has its best DM, and no series" {
+    observation
+    run -0 --separate-stderr gpudedisp -q -nobary -lodm 0 -dmstep 50 -numdms 9 -nowrite -ffa "-pmin 1 -pmax 2" -o all obs.fil
+    [ -z "$output$stderr" ]
+    near "$(column 1 all_ffa.csv | head -n 1)" 1.3 0.001
+    [ "$(column 3 all_ffa.csv | head -n 1)" = 200 ]
+    [ "$(column 8 all_ffa.csv | head -n 1)" = - ]
+    [[ $(column 9 all_ffa.csv | head -n 1) == *"150:"*" 200:"*" 250:"* ]]
+    [ "$(awk -F, 'NR > 1 && $1 > 1.29 && $1 < 1.31' all_ffa.csv | wc -l)" -eq 1 ]
+    [ -f all_DM200.00.inf ]
+    leaves_no 'all_*.dat'
+    # Each series has the S/N of its file.
+    gpudedisp -q -nobary -lodm 0 -dmstep 50 -numdms 9 -o one obs.fil
+    gpuffa -pmin 1 -pmax 2 one_DM200.00.dat one_DM250.00.dat
+    [[ $(column 9 all_ffa.csv | head -n 1) == *"$(column 9 one_DM200.00_ffa.csv | head -n 1) $(column 9 one_DM250.00_ffa.csv | head -n 1)"* ]]
+    gpudedisp -q -nobary -lodm 0 -dmstep 50 -numdms 9 -nowrite -ncpus 1 -ffa "-pmin 1 -pmax 2" -o two obs.fil
+    cmp all_ffa.csv two_ffa.csv
+}
+
+@test "gpudedisp -ffa beside -accelsearch, and its mistakes" {
+    observation
+    gpudedisp -q -nobary -lodm 100 -dmstep 100 -numdms 2 -nowrite -ffa "-pmin 1 -pmax 2" -accelsearch "-zmax 0" -o both obs.fil
+    [ -f both_ffa.csv ]
+    [ -f both_DM200.00.inf ]
+    [ -f both_DM200.00_ACCEL_0 ]
+    refuses 2 "pmax = 2 s must be above" gpudedisp -nowrite -ffa "-pmin 3 -pmax 2" -o x obs.fil
+    refuses 2 "-o - takes no lists of -ffa" gpudedisp -numdms 1 -nowrite -ffa "" -o - obs.fil
+    refuses 1 "must be at least 0.24 s" gpudedisp -nobary -nowrite -ffa "-pmin 0.01" -o x obs.fil
+    refuses 1 "no.zap" gpudedisp -nobary -nowrite -ffa "-zaplist no.zap" -o x obs.fil
+    cp obs.fil obs_ffa.csv
+    refuses 1 "obs_ffa.csv would be written over" gpudedisp -nobary -nowrite -ffa "" -o obs obs_ffa.csv
+    leaves_no 'x_*'
+}

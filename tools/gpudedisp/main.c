@@ -158,5 +158,6 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     fourier_options_clear(&r.opt.fourier);
+    ffa_options_clear(&r.opt.ffa);
     return cli_end(&r.tool, st, &r.err, r.code);
 }

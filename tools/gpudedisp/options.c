@@ -32,6 +32,7 @@ static void check_sub(const struct gpudedisp_options *o, const struct cli *tool)
         {"-dms", o->run.dms != NULL},     {"-format tim", !strcmp(o->format, "tim")},
         {"-nowrite", o->nowrite},         {"-o -", to_stdout(o)},
         {"-singlepulse", o->singlepulse}, {"-accelsearch", o->accelsearch != NULL},
+        {"-ffa", o->slow != NULL},
     };
     if (o->sub)
         reject_options(tool, "-sub writes files of sub-bands at -subdm: there is no", conflicting,
@@ -47,6 +48,7 @@ static void check_resume(const struct gpudedisp_options *o, const struct cli *to
         {"-o -", to_stdout(o)},
         {"-singlepulse", o->singlepulse},
         {"-accelsearch", o->accelsearch != NULL},
+        {"-ffa", o->slow != NULL},
         {"-sub", o->sub},
     };
     if (o->run.resume)
@@ -72,6 +74,7 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
         {"-o -", to_stdout(o)},
         {"-singlepulse", o->singlepulse},
         {"-accelsearch", o->accelsearch != NULL},
+        {"-ffa", o->slow != NULL},
         {"-tol 1", o->run.tol != 0},
     };
     reject_options(tool, "-compat presto: prepsubband has no", incompatible,
@@ -112,6 +115,7 @@ static void check_live(const struct gpudedisp_options *o, const struct cli *tool
         {"-sub", o->sub},
         {"-singlepulse", o->singlepulse},
         {"-accelsearch", o->accelsearch != NULL},
+        {"-ffa", o->slow != NULL},
         {"-resume", d->resume},
         {"-plot", o->plot != NULL},
         {"-views", o->pulses.nview > 0},
@@ -153,6 +157,7 @@ static void check_beams(const struct gpudedisp_options *o, const struct cli *too
         {"-sub", o->sub},
         {"-live", o->live},
         {"-accelsearch", o->accelsearch != NULL},
+        {"-ffa", o->slow != NULL},
         {"-resume", d->resume},
         {"-plot", o->plot != NULL},
         {"-o -", to_stdout(o)},
@@ -212,14 +217,15 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     const struct psr_pipeline_desc *d = &o->run;
     if (noperands < 1)
         cli_usage_error(tool, "no input given: name files, or - for standard input");
-    const bool searches = o->singlepulse || o->accelsearch || o->live;
+    const bool searches = o->singlepulse || o->accelsearch || o->slow || o->live;
     if (!d->root && !o->live && (!o->nowrite || searches))
         cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
     if (o->nowrite && !searches && !o->verbose)
-        cli_usage_error(tool,
-                        "-nowrite leaves nothing to do without -singlepulse, -accelsearch or -v");
-    if (to_stdout(o) && o->accelsearch)
-        cli_usage_error(tool, "-o - takes no lists of -accelsearch: they are files");
+        cli_usage_error(
+            tool, "-nowrite leaves nothing to do without -singlepulse, -accelsearch, -ffa or -v");
+    if (to_stdout(o) && (o->accelsearch || o->slow))
+        cli_usage_error(tool, "-o - takes no lists of %s: they are files",
+                        o->accelsearch ? "-accelsearch" : "-ffa");
     check_algo(o, tool);
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
@@ -296,7 +302,7 @@ static void fill_description(struct gpudedisp_options *o)
                                                            : PSR_FILES_DAT;
     d->pulses = o->singlepulse ? &o->pulses : NULL;
     /* Where something else is done with the series, checksums only cost time. */
-    d->checksums = o->verbose && o->nowrite && !o->singlepulse && !o->accelsearch;
+    d->checksums = o->verbose && o->nowrite && !o->singlepulse && !o->accelsearch && !o->slow;
     d->also = o->plot;
     fill_live(o);
     d->program = "gpudedisp";
@@ -306,7 +312,32 @@ static void fill_description(struct gpudedisp_options *o)
     }
 }
 
-/* The search has the limits of the run; of several devices it takes the first. */
+/* Searches have the limits of the run; of several devices they take the first. */
+static const char *choose_device(struct gpudedisp_options *o)
+{
+    snprintf(o->search_device, sizeof o->search_device, "%.*s", (int)strcspn(o->run.device, ","),
+             o->run.device);
+    return strcmp(o->search_device, "all") != 0 ? o->search_device : "auto";
+}
+
+static void fill_ffa(struct gpudedisp_options *o, const struct cli *tool)
+{
+    struct psr_pipeline_desc *d = &o->run;
+    if (!o->slow)
+        return;
+    ffa_options_parse(&o->ffa, tool, "-ffa", o->slow);
+    o->ffa.search.device = choose_device(o);
+    o->ffa.search.nthread = d->nthread;
+    o->ffa.search.mem_bytes = d->mem_bytes;
+    o->ffa_search = (struct psr_sink_ffa_desc){.size = sizeof o->ffa_search,
+                                               .nopad = d->nopad,
+                                               .noinf = d->files == PSR_FILES_DAT || d->fourier,
+                                               .search = &o->ffa.search,
+                                               .zaplist = o->ffa.zaplist,
+                                               .mem_bytes = d->mem_bytes};
+    d->ffa = &o->ffa_search;
+}
+
 static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
 {
     struct psr_pipeline_desc *d = &o->run;
@@ -314,11 +345,8 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
     if (!o->accelsearch)
         return;
     fourier_options_parse(&o->fourier, tool, "-accelsearch", o->accelsearch);
-    if (!search->presto) {
-        snprintf(o->search_device, sizeof o->search_device, "%.*s", (int)strcspn(d->device, ","),
-                 d->device);
-        search->device = strcmp(o->search_device, "all") != 0 ? o->search_device : "auto";
-    }
+    if (!search->presto)
+        search->device = choose_device(o);
     search->nthread = d->nthread;
     search->mem_bytes = d->mem_bytes;
     o->fourier_search = (struct psr_sink_fourier_desc){.size = sizeof o->fourier_search,
@@ -360,5 +388,6 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     o->run.pols = cli_parse_state(tool, o->state);
     fill_description(o);
     fill_search(o, tool);
+    fill_ffa(o, tool);
     return n;
 }

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUDEDISP_OPTIONS_H
 
 #include "tools/common/cli.h"
+#include "tools/common/ffa_options.h"
 #include "tools/common/fourier_options.h"
 
 #include <psrkit/pipeline.h>
@@ -21,7 +22,10 @@ struct gpudedisp_options {
     double subdm;
     const char *accelsearch;        /* options of the search; NULL: none */
     struct fourier_options fourier; /* the same, read */
-    char search_device[16];         /* the device for it */
+    const char *slow;               /* options of the search for slow pulsars; NULL: none */
+    struct ffa_options ffa;         /* the same, read */
+    struct psr_sink_ffa_desc ffa_search;
+    char search_device[16]; /* the device for both */
 
     /* Options that are not part of it. */
     bool wapp, window; /* with numwapps: PRESTO's flags without effect here */

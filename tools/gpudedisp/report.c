@@ -86,6 +86,18 @@ static void account_fourier(const struct cli *tool, const struct psr_fourier_fou
         found->search_s, found->write_s);
 }
 
+static void account_ffa(const struct cli *tool, const struct psr_ffa_series_found *found)
+{
+    if (found)
+        fprintf(
+            stderr,
+            "%s: %zu series searched for slow pulsars, %zu candidates; kept %.0f MB on devices, "
+            "%.0f MB in memory, %.0f MB in a scratch file; load %.3f s, search %.3f s\n",
+            tool->name, found->nsearched, found->ncand, (double)found->device_bytes / 1e6,
+            (double)found->memory_bytes / 1e6, (double)found->scratch_bytes / 1e6, found->load_s,
+            found->search_s);
+}
+
 void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_decimals)
 {
     const struct psr_checksums *sums = psr_pipeline_result(p, "checksums");
@@ -100,6 +112,7 @@ void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_dec
     if (r.cleaned)
         fprintf(stderr, "%s: %lld spectra clipped\n", tool->name, (long long)r.clipped);
     account_fourier(tool, psr_pipeline_result(p, "fourier"));
+    account_ffa(tool, psr_pipeline_result(p, "ffa"));
     getrusage(RUSAGE_SELF, &used);
     fprintf(stderr,
             "%s: %lld spectra in; setup %.3f s, run %.3f s: read %.3f s, clean %.3f s, dedisperse "

@@ -224,6 +224,12 @@ static void add_fourier(struct cli_table *list, struct gpudedisp_options *o)
          "options in one word (\"-zmax 200 -numharm 8\"; -search matched unless given): writes "
          "ROOT_DM12.00_ACCEL_200 and its companions, and with -nowrite no series but their .inf.",
          0, 0},
+        {"ffa", CLI_TEXT, &o->slow, "OPTIONS",
+         "Search every series for slow pulsars as gpuffa does its file, with that tool's options "
+         "in "
+         "one word (\"-pmin 0.5 -pmax 30\"): writes ROOT_ffa.csv, one list for all DMs, and with "
+         "-nowrite no series but their .inf.",
+         0, 0},
     };
     CLI_ADD(list, options);
 }

@@ -297,4 +297,25 @@ struct psr_fourier_found {
     double load_s, search_s, write_s;
 };
 
+/* "ffa": searches each complete series for slow pulsars and writes ROOT_ffa.csv, one list for all DMs, and the .inf
+ * files of the series, which are kept as for "fourier".  A series without data gets a note.  Result:
+ * struct psr_ffa_series_found. */
+struct psr_ffasearch_desc;
+struct psr_sink_ffa_desc {
+    size_t size; /* sizeof the struct */
+    bool nopad;  /* as in psr_pipeline_desc */
+    bool noinf;  /* write no .inf: another sink does */
+    const struct psr_ffasearch_desc
+        *search;         /* baryv 0 is that of barycentring; its zaplist is not used, but: */
+    const char *zaplist; /* file for psr_zaplist_read, or NULL */
+    int64_t mem_bytes;   /* of series kept in memory; 0: a quarter of the machine's */
+};
+struct psr_ffa_series_found {
+    size_t nsearched, nrefused; /* series */
+    size_t ncand;               /* rows of the list */
+    size_t nharmonic, nzapped;  /* detections that were removed as harmonics, and by the zaplist */
+    int64_t device_bytes, memory_bytes, scratch_bytes; /* of series kept */
+    double load_s, search_s;
+};
+
 #endif

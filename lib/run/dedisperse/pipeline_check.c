@@ -30,6 +30,7 @@ static psr_status check_presto(const struct psr_pipeline_desc *d, psr_err *err)
         {"nopad", d->nopad},
         {"pulses", d->pulses != NULL},
         {"fourier", d->fourier != NULL},
+        {"ffa", d->ffa != NULL},
         {"checksums", d->checksums},
         {"tol", d->tol != 0},
     };
@@ -40,9 +41,10 @@ static psr_status check_presto(const struct psr_pipeline_desc *d, psr_err *err)
 static psr_status check_subbands(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct conflict field[] = {
-        {"plan", d->plan != NULL},        {"dms", d->dms != NULL}, {"checksums", d->checksums},
-        {"pulses", d->pulses != NULL},    {"sink", d->nsink > 0},  {"fourier", d->fourier != NULL},
-        {"more than one DM", d->ndm > 1},
+        {"plan", d->plan != NULL},   {"dms", d->dms != NULL},
+        {"checksums", d->checksums}, {"pulses", d->pulses != NULL},
+        {"sink", d->nsink > 0},      {"fourier", d->fourier != NULL},
+        {"ffa", d->ffa != NULL},     {"more than one DM", d->ndm > 1},
     };
     return d->files == PSR_FILES_SUBBANDS
                ? fail_conflict("sub-bands are made at one DM: there is no", field,
@@ -58,6 +60,7 @@ static psr_status check_resume(const struct psr_pipeline_desc *d, psr_err *err)
         {"no series", !psr_pipeline_has_series(d)},
         {"pulses", d->pulses != NULL},
         {"fourier", d->fourier != NULL},
+        {"ffa", d->ffa != NULL},
         {"checksums", d->checksums},
         {"subbands", d->files == PSR_FILES_SUBBANDS},
         {"sink", d->nsink > 0},
@@ -92,6 +95,7 @@ static psr_status check_live(const struct psr_pipeline_desc *d, psr_err *err)
         {"checksums", d->checksums},
         {"pulses", d->pulses != NULL},
         {"fourier", d->fourier != NULL},
+        {"ffa", d->ffa != NULL},
         {"resume", d->resume},
         {"presto", d->presto},
         {"sink", d->nsink > 0},
@@ -181,7 +185,7 @@ static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
 
 static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
 {
-    bool files = d->files || d->pulses || d->fourier;
+    bool files = d->files || d->pulses || d->fourier || d->ffa;
     bool piped = d->root && !strcmp(d->root, "-");
     if (d->npath == 0 && !d->obs)
         return psr_fail_field(err, PSR_EINVAL, "npath",
@@ -199,6 +203,11 @@ static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
     if (d->fourier && !d->fourier->search)
         return psr_fail_field(err, PSR_EINVAL, "fourier.search",
                               "pipeline: fourier.search is missing");
+    if (piped && d->ffa)
+        return psr_fail_field(err, PSR_EINVAL, "ffa",
+                              "pipeline: the list of an FFA search is a file, but root is -");
+    if (d->ffa && !d->ffa->search)
+        return psr_fail_field(err, PSR_EINVAL, "ffa.search", "pipeline: ffa.search is missing");
     for (size_t k = 0; k < d->nsink; k++) {
         const struct psr_sink_ops *ops = d->sink[k].ops;
         if (!ops || !ops->name || !ops->begin || !ops->push || !ops->abort)
@@ -221,6 +230,7 @@ static psr_status take_searches(struct psr_pipeline_desc *d, struct psr_pipeline
     psr_status st = PSR_OK;
     TAKE(&d->pulses, &to->pulses, "single pulses", err)
     TAKE(&d->fourier, &to->fourier, "Fourier search", err)
+    TAKE(&d->ffa, &to->ffa, "FFA search", err)
     TAKE(&d->live, &to->live, "live search", err)
     if (d->live)
         TAKE(&to->live.search, &to->live_pulses, "live search", err)

@@ -8,6 +8,7 @@
 struct psr_pipeline_searches {
     struct psr_sink_pulses_desc pulses, live_pulses;
     struct psr_sink_fourier_desc fourier;
+    struct psr_sink_ffa_desc ffa;
     struct psr_sink_live_desc live;
 };
 

@@ -13,7 +13,7 @@
 
 static bool has_files(const struct psr_pipeline *p)
 {
-    return p->d.files || p->d.pulses || p->d.fourier;
+    return p->d.files || p->d.pulses || p->d.fourier || p->d.ffa;
 }
 
 static psr_status check_name(void *ctx, const char *name, psr_err *err)
@@ -26,8 +26,13 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
 {
     char *stats = d->mask ? psr_path_beside(d->mask, ".stats") : NULL;
     char *inf = d->npath ? psr_subbands_inf(d->path[0]) : NULL;
-    const char *const beside[] = {d->mask, stats,         d->dms,
-                                  d->plan, d->ignorechan, d->fourier ? d->fourier->zaplist : NULL,
+    const char *const beside[] = {d->mask,
+                                  stats,
+                                  d->dms,
+                                  d->plan,
+                                  d->ignorechan,
+                                  d->fourier ? d->fourier->zaplist : NULL,
+                                  d->ffa ? d->ffa->zaplist : NULL,
                                   inf};
     psr_status st = PSR_OK;
     for (size_t k = 0; k < d->npath && !st; k++)

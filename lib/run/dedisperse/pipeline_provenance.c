@@ -63,7 +63,7 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .smear = d->smear,
         .tol = (int)d->tol,
         .late = psr_pipeline_is_late(p),
-        .any_length = !psr_pipeline_has_series(d) && !d->fourier && !d->sametail,
+        .any_length = !psr_pipeline_has_series(d) && !d->fourier && !d->ffa && !d->sametail,
         .device = d->device,
         .nthread = d->nthread,
         .mem_bytes = d->mem_bytes,

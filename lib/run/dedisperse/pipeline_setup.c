@@ -327,7 +327,7 @@ static psr_status skip_completed(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
     psr_status st = PSR_OK;
-    if (!d->presto && (d->files || d->fourier))
+    if (!d->presto && (d->files || d->fourier || d->ffa))
         st = psr_pipeline_mark_series(p, err);
     if (!st)
         st = psr_pipeline_list_epochs(p, err);

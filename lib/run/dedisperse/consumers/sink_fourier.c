@@ -3,12 +3,10 @@
 
 #include "base/clock.h"
 #include "base/copy_desc.h"
-#include "base/memory.h"
 #include "base/tool.h"
 #include "formats/series/series_inf.h"
-#include "formats/series/series_mean.h"
 #include "formats/series/series_name.h"
-#include "resident_series.h"
+#include "whole_series.h"
 #include <psrkit/experimental/fourier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +32,7 @@ struct batch {
 struct fourier {
     struct psr_sink_fourier_desc d;
     struct psr_sink_stream stream;
-    psr_series_store *store;
-    psr_resident_series **resident; /* [nline] series that came on devices; NULL: in the store */
-    int64_t leave_bytes;            /* of devices */
+    struct psr_whole_series series;
     struct psr_inf common;
     struct psr_fourier_desc what;
     struct psr_zaplist zaplist;
@@ -67,29 +63,18 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
     return st;
 }
 
-/* What the first line will have, if it is known. */
-static int64_t expect_samples(const struct fourier *s)
-{
-    const int64_t nsamp = s->stream.obs->nsamp / s->stream.line->downsamp;
-    const struct psr_sink_end end = {.nout = nsamp, .length = nsamp};
-    const int64_t padded = psr_sink_series_length(&s->stream, &end, s->d.nopad);
-    return padded < 0 ? nsamp : padded;
-}
-
 /* A plan that cannot be made is an error now, not when hours of input have been read.  With it made,
  * devices have left what series may fill, but for what searches of single pulses take as they go. */
 static psr_status try_plan(struct fourier *s, psr_err *err)
 {
-    enum { OTHERS_SHARE = 16 };
-    const int64_t nbin = expect_samples(s) / 2;
+    const int64_t nbin = psr_whole_series_expect(&s->stream, s->d.nopad) / 2;
     const struct psr_fourier_shape shape = {nbin, 2 * (double)nbin * s->stream.line->tsamp_s, true,
                                             false};
-    struct psr_device device;
     psr_status st = PSR_OK;
     if (nbin > 0)
         st = psr_fourier_plan(s->search, &shape, s->stream.ndm, err);
-    if (!st && psr_device_count(NULL) > 0 && psr_device_describe(0, &device, NULL) == PSR_OK)
-        s->leave_bytes = nbin > 0 ? device.mem_total / OTHERS_SHARE : device.mem_total / 2;
+    if (!st)
+        psr_whole_series_leave(&s->series, nbin > 0);
     return st;
 }
 
@@ -108,18 +93,6 @@ static psr_status create_search(struct fourier *s, psr_err *err)
     return st ? st : try_plan(s, err);
 }
 
-static psr_status create_stores(struct fourier *s, psr_err *err)
-{
-    const struct psr_series_store_desc store = {.nseries = s->stream.ndm,
-                                                .mem_bytes = psr_count_memory(s->d.mem_bytes),
-                                                .prefix = s->stream.root,
-                                                .samples = expect_samples(s)};
-    s->resident = calloc(s->stream.nline, sizeof *s->resident);
-    if (!s->resident)
-        return psr_fail_nomem(err, "the lines of a plan", (double)s->stream.nline * 8);
-    return psr_series_store_create(&s->store, &store, err);
-}
-
 static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
                         psr_err *err)
 {
@@ -132,7 +105,8 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     const struct psr_series_desc series = {
         .obs = stream->obs, .inf = stream->inf, .file_nbit = stream->file_nbit};
     psr_series_common_inf(&s->common, &series);
-    psr_status st = create_stores(s, err);
+    psr_status st =
+        psr_whole_series_create(&s->series, &s->stream, s->d.mem_bytes, s->d.nopad, err);
     return st ? st : create_search(s, err);
 }
 
@@ -141,38 +115,24 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
 static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     const struct fourier *s = state;
-    return psr_series_store_append_line(s->store, &s->stream, line, b, err);
+    return psr_whole_series_push(&s->series, line, b, err);
 }
 
 static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     struct fourier *s = state;
-    const struct psr_resident_series_desc d = {
-        .stream = &s->stream, .line = line, .leave_bytes = s->leave_bytes, .store = s->store};
-    psr_status st = PSR_OK;
-    if (!s->resident[line])
-        st = psr_resident_series_create(&s->resident[line], &d, err);
-    return st ? st : psr_resident_series_append(s->resident[line], b, err);
+    return psr_whole_series_push_device(&s->series, line, b, err);
 }
 
 /* Waits for the series on devices, and counts the bytes of all. */
 static psr_status settle(struct fourier *s, psr_err *err)
 {
-    psr_status st = PSR_OK;
-    psr_series_store_bytes(s->store, &s->found.memory_bytes, &s->found.scratch_bytes);
-    for (size_t k = 0; k < s->stream.nline && !st; k++)
-        if (s->resident[k]) {
-            st = psr_resident_series_settle(s->resident[k], err);
-            s->found.device_bytes += psr_resident_series_bytes(s->resident[k]);
-        }
+    struct psr_whole_series_bytes bytes;
+    psr_status st = psr_whole_series_settle(&s->series, &bytes, err);
+    s->found.device_bytes = bytes.device;
+    s->found.memory_bytes = bytes.memory;
+    s->found.scratch_bytes = bytes.scratch;
     return st;
-}
-
-static int64_t length_of(const struct fourier *s, size_t line, size_t i)
-{
-    const psr_resident_series *on_devices = s->resident[line];
-    return on_devices ? psr_resident_series_length(on_devices, i)
-                      : psr_series_store_length(s->store, i);
 }
 
 /* --- a batch ---------------------------------------------------------------------------------- */
@@ -185,18 +145,6 @@ static void refuse(struct fourier *s, const struct gathered *g, const psr_err *w
     s->found.nrefused++;
 }
 
-/* Pads a series as its file would be. */
-static void pad(const struct gathered *g, float *x, int64_t n, int64_t length)
-{
-    struct psr_series_mean mean = {.n = 0};
-    if (n >= length)
-        return;
-    psr_series_mean_add(&mean, x, (size_t)n);
-    const float value = g->end->has_padding ? g->end->padding : (float)psr_series_mean_value(&mean);
-    for (int64_t t = n; t < length; t++)
-        x[t] = value;
-}
-
 /* The samples of a series as its .dat file would have them, in the plan's form. */
 static psr_status load(const struct fourier *s, struct gathered *g, struct psr_fourier_input *in)
 {
@@ -204,13 +152,11 @@ static psr_status load(const struct fourier *s, struct gathered *g, struct psr_f
     psr_err *err = &g->err;
     if (!in->x)
         return psr_fail_nomem(err, in->name, 4.0 * (double)length);
-    psr_resident_series *on_devices = s->resident[g->line];
-    psr_status st = on_devices ? psr_resident_series_read(on_devices, g->i, in->x, length, err)
-                               : psr_series_store_read(s->store, g->i, in->x, length, err);
-    if (st)
-        return st;
-    pad(g, in->x, length_of(s, g->line, g->i), length);
-    st = psr_spectrum_level(&g->about, in->name, in->x, err);
+    const struct psr_whole_series_read r = {
+        .line = g->line, .i = g->i, .length = length, .end = g->end};
+    psr_status st = psr_whole_series_read(&s->series, &r, in->x, err);
+    if (!st)
+        st = psr_spectrum_level(&g->about, in->name, in->x, err);
     if (!st)
         st = psr_fourier_prepare(s->search, in, NULL, err);
     return st ? st : psr_fourier_whiten(s->search, in, err);
@@ -234,7 +180,7 @@ static psr_status load_batch(void *state, psr_err *err)
 #pragma omp parallel for schedule(dynamic) num_threads(s->stream.nthread)
     for (size_t k = 0; k < b->n; k++) {
         b->gathered[k].status = load(s, &b->gathered[k], &b->in[k]);
-        psr_series_store_drop(s->store, b->gathered[k].i);
+        psr_whole_series_drop(&s->series, b->gathered[k].i);
     }
     psr_charge(&s->found.load_s, &since_s);
     return PSR_OK;
@@ -389,7 +335,7 @@ static psr_status describe(const struct fourier *s, const struct psr_sink_line *
     const struct psr_sink_stream *stream = &s->stream;
     const size_t i = g->i;
     struct psr_inf inf = s->common;
-    const int64_t n = length_of(s, g->line, i);
+    const int64_t n = psr_whole_series_length(&s->series, g->line, i);
     psr_series_stem(g->stem, stream->root, stream->dm[i], stream->dm_decimals);
     psr_status st = psr_series_fill_inf(
         &inf,
@@ -413,7 +359,7 @@ static psr_status add_series(struct fourier *s, size_t line, size_t i,
     psr_status st = describe(s, &s->stream.line[line], length, &g, err);
     if (st)
         return st;
-    const int64_t n = length_of(s, line, i);
+    const int64_t n = psr_whole_series_length(&s->series, line, i);
     if (n == 0 || g.about.nbin < 1) {
         psr_fail(&g.err, PSR_EFORMAT, "%lld samples, at least 2 are needed", (long long)n);
         refuse(s, &g, &g.err);
@@ -456,10 +402,7 @@ static void abort_sink(void *state)
     psr_async_task_end(&s->loader);
     psr_fourier_destroy(s->search);
     psr_zaplist_clear(&s->zaplist);
-    for (size_t k = 0; s->resident && k < s->stream.nline; k++)
-        psr_resident_series_destroy(s->resident[k]);
-    free(s->resident);
-    psr_series_store_destroy(s->store);
+    psr_whole_series_destroy(&s->series);
     free_batches(s);
     free(s);
 }

@@ -5,7 +5,7 @@
 #include <psrkit/experimental/sink.h>
 
 extern const struct psr_sink_ops psr_sink_series, psr_sink_subbands, psr_sink_checksums,
-    psr_sink_pulses, psr_sink_live, psr_sink_fourier;
+    psr_sink_pulses, psr_sink_live, psr_sink_fourier, psr_sink_ffa;
 
 /* Describes the files of series. */
 struct psr_sink_series_desc {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Built-in ones. */
-enum { NROW = 6 };
+enum { NROW = 7 };
 
 struct sink {
     const struct psr_sink_ops *ops;
@@ -62,6 +62,7 @@ static void add_rows(psr_sinks *s, const struct psr_pipeline_desc *d)
         {&psr_sink_pulses, d->pulses, d->pulses, true, true},
         {&psr_sink_live, d->live, d->live, true, false},
         {&psr_sink_fourier, d->fourier, d->fourier, true, false},
+        {&psr_sink_ffa, d->ffa, d->ffa, true, false},
         {&psr_sink_checksums, d->checksums, NULL, false, false},
         {&psr_sink_subbands, d->files == PSR_FILES_SUBBANDS, NULL, false, false},
         {&psr_sink_series, psr_pipeline_has_series(d), &s->series, false, false},

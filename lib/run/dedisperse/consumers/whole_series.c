@@ -1,0 +1,111 @@
+/* Keeps series until they are complete, wherever they come. */
+#include "whole_series.h"
+
+#include "base/memory.h"
+#include "formats/series/series_mean.h"
+#include "sink_rows.h"
+#include <stdlib.h>
+
+int64_t psr_whole_series_expect(const struct psr_sink_stream *stream, bool nopad)
+{
+    const int64_t nsamp = stream->obs->nsamp / stream->line->downsamp;
+    const struct psr_sink_end end = {.nout = nsamp, .length = nsamp};
+    const int64_t padded = psr_sink_series_length(stream, &end, nopad);
+    return padded < 0 ? nsamp : padded;
+}
+
+psr_status psr_whole_series_create(struct psr_whole_series *w, const struct psr_sink_stream *stream,
+                                   int64_t mem_bytes, bool nopad, psr_err *err)
+{
+    const struct psr_series_store_desc store = {.nseries = stream->ndm,
+                                                .mem_bytes = psr_count_memory(mem_bytes),
+                                                .prefix = stream->root,
+                                                .samples = psr_whole_series_expect(stream, nopad)};
+    *w = (struct psr_whole_series){.stream = stream};
+    w->resident = calloc(stream->nline, sizeof *w->resident);
+    if (!w->resident)
+        return psr_fail_nomem(err, "the lines of a plan", (double)stream->nline * 8);
+    return psr_series_store_create(&w->store, &store, err);
+}
+
+/* Searches of single pulses take as they go. */
+void psr_whole_series_leave(struct psr_whole_series *w, bool planned)
+{
+    enum { OTHERS_SHARE = 16 };
+    struct psr_device device;
+    if (psr_device_count(NULL) > 0 && psr_device_describe(0, &device, NULL) == PSR_OK)
+        w->leave_bytes = planned ? device.mem_total / OTHERS_SHARE : device.mem_total / 2;
+}
+
+psr_status psr_whole_series_push(const struct psr_whole_series *w, size_t line,
+                                 const struct psr_block *b, psr_err *err)
+{
+    return psr_series_store_append_line(w->store, w->stream, line, b, err);
+}
+
+psr_status psr_whole_series_push_device(struct psr_whole_series *w, size_t line,
+                                        const struct psr_block *b, psr_err *err)
+{
+    const struct psr_resident_series_desc d = {
+        .stream = w->stream, .line = line, .leave_bytes = w->leave_bytes, .store = w->store};
+    psr_status st = PSR_OK;
+    if (!w->resident[line])
+        st = psr_resident_series_create(&w->resident[line], &d, err);
+    return st ? st : psr_resident_series_append(w->resident[line], b, err);
+}
+
+psr_status psr_whole_series_settle(const struct psr_whole_series *w,
+                                   struct psr_whole_series_bytes *bytes, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    bytes->device = 0;
+    psr_series_store_bytes(w->store, &bytes->memory, &bytes->scratch);
+    for (size_t k = 0; k < w->stream->nline && !st; k++)
+        if (w->resident[k]) {
+            st = psr_resident_series_settle(w->resident[k], err);
+            bytes->device += psr_resident_series_bytes(w->resident[k]);
+        }
+    return st;
+}
+
+int64_t psr_whole_series_length(const struct psr_whole_series *w, size_t line, size_t i)
+{
+    const psr_resident_series *on_devices = w->resident[line];
+    return on_devices ? psr_resident_series_length(on_devices, i)
+                      : psr_series_store_length(w->store, i);
+}
+
+static void pad(const struct psr_whole_series_read *r, float *x, int64_t n)
+{
+    struct psr_series_mean mean = {.n = 0};
+    if (n >= r->length)
+        return;
+    psr_series_mean_add(&mean, x, (size_t)n);
+    const float value = r->end->has_padding ? r->end->padding : (float)psr_series_mean_value(&mean);
+    for (int64_t t = n; t < r->length; t++)
+        x[t] = value;
+}
+
+psr_status psr_whole_series_read(const struct psr_whole_series *w,
+                                 const struct psr_whole_series_read *r, float *x, psr_err *err)
+{
+    psr_resident_series *on_devices = w->resident[r->line];
+    psr_status st = on_devices ? psr_resident_series_read(on_devices, r->i, x, r->length, err)
+                               : psr_series_store_read(w->store, r->i, x, r->length, err);
+    if (!st)
+        pad(r, x, psr_whole_series_length(w, r->line, r->i));
+    return st;
+}
+
+void psr_whole_series_drop(const struct psr_whole_series *w, size_t i)
+{
+    psr_series_store_drop(w->store, i);
+}
+
+void psr_whole_series_destroy(struct psr_whole_series *w)
+{
+    for (size_t k = 0; w->resident && k < w->stream->nline; k++)
+        psr_resident_series_destroy(w->resident[k]);
+    free(w->resident);
+    psr_series_store_destroy(w->store);
+}

@@ -1,0 +1,68 @@
+/* whole_series.h: the series of all trials, kept until they are complete, for sinks that search whole series: on the
+ * devices that compute them, as far as there is room, then in memory, then in a scratch file (private). */
+#ifndef PSR_RUN_DEDISPERSE_CONSUMERS_WHOLE_SERIES_H
+#define PSR_RUN_DEDISPERSE_CONSUMERS_WHOLE_SERIES_H
+
+#include "resident_series.h"
+#include <psrkit/experimental/sink.h>
+
+struct psr_whole_series {
+    const struct psr_sink_stream *stream;
+    psr_series_store *store;
+    psr_resident_series **resident; /* [nline] series that came on devices; NULL: in the store */
+    int64_t leave_bytes;            /* of devices, for what else needs them */
+};
+
+/* A series as it is read: padded as its file would be. */
+struct psr_whole_series_read {
+    size_t line, i;
+    int64_t length;                 /* of the padded series */
+    const struct psr_sink_end *end; /* of the line */
+};
+
+/* Samples that series of the first line will have, if that is known: not padded. */
+int64_t psr_whole_series_expect(const struct psr_sink_stream *stream, bool nopad);
+
+/* Given:  stream   must outlive *w
+ *         mem_bytes   of series kept in memory; 0: a quarter of the machine's
+ *         nopad   series are not padded
+ * Status: PSR_ENOMEM, PSR_EIO; psr_whole_series_destroy also after an error */
+PSR_MUST_CHECK psr_status psr_whole_series_create(struct psr_whole_series *w,
+                                                  const struct psr_sink_stream *stream,
+                                                  int64_t mem_bytes, bool nopad, psr_err *err);
+
+/* After plans that use devices were made: leaves so much of devices for others.
+ * Given:  planned   there is a plan */
+void psr_whole_series_leave(struct psr_whole_series *w, bool planned);
+
+/* The push and push_device of a sink. */
+PSR_MUST_CHECK psr_status psr_whole_series_push(const struct psr_whole_series *w, size_t line,
+                                                const struct psr_block *b, psr_err *err);
+PSR_MUST_CHECK psr_status psr_whole_series_push_device(struct psr_whole_series *w, size_t line,
+                                                       const struct psr_block *b, psr_err *err);
+
+/* Bytes of series that are kept. */
+struct psr_whole_series_bytes {
+    int64_t device, memory, scratch;
+};
+
+/* Waits for series on devices: call it before series are read. */
+PSR_MUST_CHECK psr_status psr_whole_series_settle(const struct psr_whole_series *w,
+                                                  struct psr_whole_series_bytes *bytes,
+                                                  psr_err *err);
+
+int64_t psr_whole_series_length(const struct psr_whole_series *w, size_t line, size_t i);
+
+/* Reads a series into x [r->length], cut or padded with its mean or the value of its line.  Threads may read
+ * different series at the same time.
+ * Status: PSR_EIO, PSR_EDEVICE */
+PSR_MUST_CHECK psr_status psr_whole_series_read(const struct psr_whole_series *w,
+                                                const struct psr_whole_series_read *r, float *x,
+                                                psr_err *err);
+
+/* Frees the memory of series i, which is not read again. */
+void psr_whole_series_drop(const struct psr_whole_series *w, size_t i);
+
+void psr_whole_series_destroy(struct psr_whole_series *w);
+
+#endif
