@@ -679,6 +679,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/ffa/cpu/ffa_cpu_lanes.h \
 	lib/search/ffa/cpu/ffa_cpu_load.c \
 	lib/search/ffa/cpu/ffa_cpu_sample.c \
+	lib/search/ffa/cpu/ffa_cpu_sums.c \
 	lib/search/fold/fold.c \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \

@@ -85,6 +85,8 @@ struct psr_ffa_step {
     bool floats;
     double units; /* of q per sigma; 1 for floats */
     size_t fold0, nfold;
+    size_t group,
+        sums0; /* steps of a group fit into memory at a time: the place of its sums there */
 };
 
 /* One transform: trials trial0 .. are those of shifts s_lo .. s_hi - 1, at least one. */

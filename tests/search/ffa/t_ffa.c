@@ -124,10 +124,9 @@ static void compare_fold(const struct psr_ffa_search *s, const struct psr_ffa_fo
 /* Memory of one thread, large enough for any shape here. */
 static void take_room(struct psr_ffa_room *room, struct psr_ffa_series *series, size_t n)
 {
-    room->sums = tap_take(n + PSR_FFA_PAD, sizeof *room->sums);
     room->part = tap_take(4 * n + PSR_FFA_PAD, sizeof *room->part);
     room->q = tap_take(n + PSR_FFA_PAD, sizeof(float));
-    series->prefix = tap_take(n + 1, sizeof *series->prefix);
+    series->sums = tap_take(n + PSR_FFA_PAD, sizeof *series->sums);
     series->level = tap_take(n, sizeof *series->level);
 }
 
@@ -147,17 +146,17 @@ static void compare_steps(psr_ffa *plan, const float *x, uint64_t *seed, struct 
     for (size_t i = 0; i < s->nstep; i++) {
         const struct psr_ffa_step *k = &s->step[i];
         truth_samples(k, x, s->nsamp, y);
-        psr_ffa_cpu_sample(k, loops, series.prefix, &room);
+        psr_ffa_cpu_sum(s, loops, x, &series, 1, k);
+        psr_ffa_cpu_sample(k, loops, series.sums, &room);
         for (size_t j = 0; j < k->n; j++)
             q[j] =
                 k->floats ? (double)((float *)(void *)room.q)[j] : ((int16_t *)(void *)room.q)[j];
         const size_t f = k->fold0 + (size_t)tap_between(seed, 0, (int64_t)k->nfold - 1);
         compare_fold(s, &s->fold[f], y, q, snr, seed, worst);
     }
-    free(room.sums);
     free(room.part);
     free(room.q);
-    free(series.prefix);
+    free(series.sums);
     free(series.level);
     free(snr);
     free(y);

@@ -12,6 +12,8 @@ struct state {
     const struct psr_ffa_loops *loops;
     struct psr_ffa_room *room;     /* [nthread] */
     struct psr_ffa_series *series; /* [nthread] */
+    struct psr_ffa_step *step;     /* [nstep] of the search, with their groups */
+    size_t ngroup, nsums;          /* most sums of a group */
     int64_t bytes;
 };
 
@@ -51,8 +53,9 @@ static struct sizes find_sizes(const struct psr_ffa_search *s)
     }
     for (size_t i = 0; i < s->nfold; i++) {
         const struct psr_ffa_step *k = &s->step[s->fold[i].step];
-        const size_t rows = s->fold[i].nrow * psr_ffa_stride(k, s->fold[i].nbin) *
-                            (k->floats ? sizeof(float) : sizeof(int16_t));
+        const size_t nrow = s->fold[i].nrow, nbin = (size_t)s->fold[i].nbin;
+        const size_t stride = psr_ffa_stride(nbin, psr_ffa_wrap(nbin, nrow - nrow / 2));
+        const size_t rows = nrow * stride * (k->floats ? sizeof(float) : sizeof(int16_t));
         z.rows = rows > z.rows ? rows : z.rows;
     }
     for (size_t r = 0; r < s->nrange; r++)
@@ -62,23 +65,43 @@ static struct sizes find_sizes(const struct psr_ffa_search *s)
 
 static bool take_room(struct state *st, struct psr_ffa_room *room, const struct sizes *z)
 {
-    room->sums = take(st, z->n + PSR_FFA_PAD, sizeof *room->sums);
     room->part = take(st, z->part + PSR_FFA_PAD, sizeof *room->part);
     room->q = take(st, z->n + PSR_FFA_PAD, sizeof(float));
     room->rows[0] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
     room->rows[1] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
-    room->chunk = take(st, PSR_FFA_CHUNK * (z->row + PSR_FFA_PAD), sizeof(float));
-    room->total = take(st, 2 * z->row + PSR_FFA_PAD, sizeof *room->total);
-    return room->sums && room->part && room->q && room->rows[0] && room->rows[1] && room->chunk &&
-           room->total;
+    room->chunk = take(st, PSR_FFA_CHUNK * 2 * (z->row + PSR_FFA_PAD), sizeof(float));
+    room->total = take(st, 3 * (z->row + PSR_FFA_PAD), sizeof *room->total);
+    return room->part && room->q && room->rows[0] && room->rows[1] && room->chunk && room->total;
 }
 
 static bool take_series(struct state *st, struct psr_ffa_series *series)
 {
-    const size_t n = st->search->nsamp;
-    series->prefix = take(st, n + 1, sizeof *series->prefix);
-    series->level = take(st, 2 * (n / PSR_FFA_BLOCK), sizeof *series->level);
-    return series->prefix && series->level;
+    series->sums = take(st, st->nsums, sizeof *series->sums);
+    series->level = take(st, 2 * (st->search->nsamp / PSR_FFA_BLOCK), sizeof *series->level);
+    return series->sums && series->level;
+}
+
+/* Groups of steps of at most twice as many samples as the series, for each of which it is read once. */
+static bool make_groups(struct state *st)
+{
+    const struct psr_ffa_search *s = st->search;
+    size_t first = 0, at = 0;
+    st->step = malloc(s->nstep * sizeof *st->step);
+    for (size_t i = 0; st->step && i < s->nstep; i++) {
+        st->step[i] = s->step[i];
+        const size_t n = st->step[i].n + PSR_FFA_PAD;
+        if (i && (at + n > 2 * s->nsamp || i - first == PSR_FFA_GROUP)) {
+            st->ngroup++;
+            first = i;
+            at = 0;
+        }
+        st->step[i].group = st->ngroup;
+        st->step[i].sums0 = at;
+        at += n;
+        st->nsums = at > st->nsums ? at : st->nsums;
+    }
+    st->ngroup++;
+    return st->step;
 }
 
 static void destroy(void *state)
@@ -87,7 +110,6 @@ static void destroy(void *state)
     for (int i = 0; i < st->search->nthread; i++) {
         struct psr_ffa_room *room = st->room ? &st->room[i] : NULL;
         if (room) {
-            free(room->sums);
             free(room->part);
             free(room->q);
             free(room->rows[0]);
@@ -96,12 +118,13 @@ static void destroy(void *state)
             free(room->total);
         }
         if (st->series) {
-            free(st->series[i].prefix);
+            free(st->series[i].sums);
             free(st->series[i].level);
         }
     }
     free(st->room);
     free(st->series);
+    free(st->step);
     free(st);
 }
 
@@ -121,7 +144,7 @@ static psr_status create(void **state, const struct psr_ffa_search *s, psr_err *
     st->loops = psr_ffa_loops_choose(psr_isa_find());
     st->room = calloc((size_t)s->nthread, sizeof *st->room);
     st->series = calloc((size_t)s->nthread, sizeof *st->series);
-    bool done = st->room && st->series;
+    bool done = st->room && st->series && make_groups(st);
     for (int i = 0; i < s->nthread && done; i++)
         done = take_room(st, &st->room[i], &z) &&
                (i >= count_loaded(s) || take_series(st, &st->series[i]));
@@ -173,62 +196,85 @@ static void keep_hit(void *ctx, size_t i, struct psr_ffa_score score)
     }
 }
 
-static psr_status search_step(const struct job *job, size_t step, struct psr_ffa_room *room,
-                              psr_err *err)
+static psr_status search_step(const struct job *job, const struct psr_ffa_step *k,
+                              struct psr_ffa_room *room, psr_err *err)
 {
     const struct psr_ffa_search *s = job->search;
-    const struct psr_ffa_step *k = &s->step[step];
+    const float floor = job->found ? (float)s->sigma : -INFINITY;
     struct collector c = {.job = job, .err = err};
-    psr_ffa_cpu_sample(k, job->loops, job->series->prefix, room);
+    psr_ffa_cpu_sample(k, job->loops, job->series->sums + k->sums0, room);
     for (size_t i = 0; i < k->nfold && !c.status; i++) {
         if (psr_is_stopped(&s->stop))
             return psr_fail(err, PSR_ESTOPPED, "search: stopped");
         c.fold = (uint32_t)(k->fold0 + i);
         c.trial0 = s->fold[c.fold].trial0;
-        psr_ffa_cpu_fold(s, job->loops, &s->fold[c.fold], job->found ? (float)s->sigma : -INFINITY,
-                         room, job->found ? keep_hit : keep_score, &c);
+        psr_ffa_cpu_fold(s, job->loops, &s->fold[c.fold], floor, room,
+                         job->found ? keep_hit : keep_score, &c);
     }
     return c.status;
 }
 
-/* Steps of one series by all threads.  Those with most samples, so with most work, come first. */
-static psr_status search_steps(struct state *st, const struct job *job, int nthread, psr_err *err)
+/* The first failure of several threads. */
+struct failure {
+    psr_status status;
+    psr_err *err;
+};
+
+static psr_status look(struct failure *f)
 {
-    psr_status status = PSR_OK;
-#pragma omp parallel for num_threads(nthread) schedule(dynamic) if (nthread > 1)
-    for (size_t i = 0; i < st->search->nstep; i++) {
-        psr_err mine;
-        psr_status got =
-            status ? status : search_step(job, i, &st->room[psr_thread_number()], &mine);
-        if (got) {
-#pragma omp critical(psr_ffa_failed)
-            if (!status) {
-                status = got;
-                if (err)
-                    *err = mine;
-            }
-        }
-    }
+    psr_status status;
+#pragma omp atomic read
+    status = f->status;
     return status;
+}
+
+static void fail_once(struct failure *f, psr_status status, const psr_err *err)
+{
+    if (!status)
+        return;
+#pragma omp critical(psr_ffa_failed)
+    if (!look(f)) {
+        if (f->err)
+            *f->err = *err;
+#pragma omp atomic write
+        f->status = status;
+    }
+}
+
+/* All steps of a series, by nthread threads; slot is the room of one. */
+static psr_status search_steps(struct state *st, const struct job *job, const float *x, int slot,
+                               int nthread, psr_err *err)
+{
+    struct failure failure = {PSR_OK, err};
+    size_t first = 0;
+    for (size_t group = 0; group < st->ngroup && !failure.status; group++) {
+        size_t end = first;
+        while (end < st->search->nstep && st->step[end].group == group)
+            end++;
+        psr_ffa_cpu_sum(st->search, st->loops, x, &st->series[slot], end - first, st->step + first);
+#pragma omp parallel for num_threads(nthread) schedule(dynamic) if (nthread > 1)
+        for (size_t i = first; i < end; i++) {
+            psr_err mine;
+            const int room = nthread > 1 ? psr_thread_number() : slot;
+            if (!look(&failure))
+                fail_once(&failure, search_step(job, &st->step[i], &st->room[room], &mine), &mine);
+        }
+        first = end;
+    }
+    return failure.status;
 }
 
 static psr_status search_series(struct state *st, const float *x, size_t number, int slot,
                                 int nthread, struct psr_ffa_found *found, psr_err *err)
 {
     struct psr_ffa_series *series = &st->series[slot];
-    struct psr_ffa_room *room = &st->room[slot];
-    psr_status status = PSR_OK;
     psr_ffa_cpu_load(st->search, st->loops, x, series);
     found->bad[number] = series->bad;
     found->rms[number] = series->rms;
     if (series->bad >= 0 || !(series->rms > 0))
         return PSR_OK;
     const struct job job = {st->search, st->loops, series, (uint32_t)number, found, NULL, NULL};
-    if (nthread > 1)
-        return search_steps(st, &job, nthread, err);
-    for (size_t i = 0; i < st->search->nstep && !status; i++)
-        status = search_step(&job, i, room, err);
-    return status;
+    return search_steps(st, &job, x, slot, nthread, err);
 }
 
 static psr_status execute(void *state, size_t nseries, const float *const *in,
@@ -236,27 +282,20 @@ static psr_status execute(void *state, size_t nseries, const float *const *in,
 {
     struct state *st = state;
     const int nthread = st->search->nthread;
-    psr_status status = PSR_OK;
+    struct failure failure = {PSR_OK, err};
     if (count_loaded(st->search) == 1 || nseries < (size_t)nthread) {
-        for (size_t i = 0; i < nseries && !status; i++)
-            status = search_series(st, in[i], i, 0, nthread, found, err);
-        return status;
+        for (size_t i = 0; i < nseries && !failure.status; i++)
+            failure.status = search_series(st, in[i], i, 0, nthread, found, err);
+        return failure.status;
     }
 #pragma omp parallel for num_threads(nthread) schedule(dynamic)
     for (size_t i = 0; i < nseries; i++) {
         psr_err mine;
-        psr_status got =
-            status ? status : search_series(st, in[i], i, psr_thread_number(), 1, found, &mine);
-        if (got) {
-#pragma omp critical(psr_ffa_failed)
-            if (!status) {
-                status = got;
-                if (err)
-                    *err = mine;
-            }
-        }
+        if (!look(&failure))
+            fail_once(&failure, search_series(st, in[i], i, psr_thread_number(), 1, found, &mine),
+                      &mine);
     }
-    return status;
+    return failure.status;
 }
 
 static psr_status periodogram(void *state, const float *in, float *snr, int *width, psr_err *err)
@@ -264,7 +303,7 @@ static psr_status periodogram(void *state, const float *in, float *snr, int *wid
     struct state *st = state;
     psr_ffa_cpu_load(st->search, st->loops, in, &st->series[0]);
     const struct job job = {st->search, st->loops, &st->series[0], 0, NULL, snr, width};
-    return search_steps(st, &job, st->search->nthread, err);
+    return search_steps(st, &job, in, 0, st->search->nthread, err);
 }
 
 static int64_t bytes(const void *state)

@@ -8,17 +8,20 @@
 /* Profiles that are made at a time. */
 enum { PSR_FFA_CHUNK = 16 };
 
+/* Most steps whose samples are summed in one reading of a series. */
+enum { PSR_FFA_GROUP = 256 };
+
 /* A series as integers. */
 struct psr_ffa_series {
-    uint32_t *prefix; /* [nsamp + 1] */
-    float *level;     /* [2][blocks] */
+    int32_t *sums; /* of a group of steps: a step's begin at its sums0 */
+    float *level;  /* [2][blocks] */
     double rms;
+    float centre, scale; /* X = (x - centre) scale */
     int64_t bad;
 };
 
 /* Memory of one thread; sizes are the largest of all steps, and PSR_FFA_PAD more. */
 struct psr_ffa_room {
-    int32_t *sums; /* [n] samples of a step */
     float *part;   /* [3][nparts] */
     void *q;       /* [n] elements of a step */
     void *rows[2]; /* sums of rows */
@@ -26,19 +29,31 @@ struct psr_ffa_room {
     double *total; /* prefix sums of a profile, int32 or double; sums of its boxes */
 };
 
-/* Elements from one row of sums to the next. */
-static inline size_t psr_ffa_stride(const struct psr_ffa_step *k, int nbin)
+/* Bins that are repeated behind a row of the sum of nrow rows: the largest shift of a tail of as
+ * many. */
+static inline size_t psr_ffa_wrap(size_t nbin, size_t nrow)
 {
-    return k->floats ? (size_t)nbin : ((size_t)nbin + 15) / 16 * 16;
+    return nrow < nbin ? nrow : nbin;
 }
 
-/* Fills series->rms and bad, and prefix if it can be searched. */
+/* Elements from one row of sums to the next. */
+static inline size_t psr_ffa_stride(size_t nbin, size_t wrap)
+{
+    return (nbin + wrap + 15) / 16 * 16;
+}
+
+/* Fills series->rms and bad, and centre and scale if it can be searched. */
 void psr_ffa_cpu_load(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
                       const float *x, struct psr_ffa_series *series);
 
-/* Samples of a step, room->q. */
+/* Sums of samples of steps step [nstep], nstep <= PSR_FFA_GROUP: series->sums. */
+void psr_ffa_cpu_sum(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
+                     const float *x, struct psr_ffa_series *series, size_t nstep,
+                     const struct psr_ffa_step *step);
+
+/* Samples of a step from their sums: room->q. */
 void psr_ffa_cpu_sample(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
-                        const uint32_t *prefix, struct psr_ffa_room *room);
+                        const int32_t *sums, struct psr_ffa_room *room);
 
 struct psr_ffa_score {
     float snr;

@@ -8,7 +8,7 @@ struct rows {
 };
 
 struct transform {
-    size_t nbin, stride, element; /* bins; elements of a row of sums; bytes of an element */
+    size_t nbin, element; /* bins; bytes of an element */
     void (*merge)(const struct psr_ffa_merge *merge);
 };
 
@@ -23,7 +23,7 @@ struct rating {
 };
 
 static void merge_rows(const struct transform *t, const struct rows half[2], size_t nrow,
-                       size_t first, size_t end, struct rows out)
+                       size_t first, size_t end, size_t wrap, struct rows out)
 {
     const struct psr_ffa_merge merge = {
         .head = half[0].data,
@@ -33,40 +33,46 @@ static void merge_rows(const struct transform *t, const struct rows half[2], siz
         .tail_stride = half[1].stride,
         .out_stride = out.stride,
         .nbin = t->nbin,
+        .wrap = wrap,
         .nrow = nrow,
         .first = first,
         .end = end,
+        .apart = nrow == 2,
     };
     t->merge(&merge);
 }
 
-static struct rows skip_rows(const struct transform *t, struct rows r, size_t n)
+static char *skip_rows(const struct transform *t, struct rows r, size_t n)
 {
-    return (struct rows){r.data + n * r.stride * t->element, r.stride};
+    return r.data + n * r.stride * t->element;
 }
 
-static struct rows transform(const struct transform *t, struct rows in, size_t nrow,
-                             struct rows out, struct rows spare);
+static struct rows transform(const struct transform *t, struct rows in, size_t nrow, char *out,
+                             char *spare);
 
 /* Sums of both halves of nrow rows, in out or, if there is nothing to sum, in itself. */
-static void transform_halves(const struct transform *t, struct rows in, size_t nrow,
-                             struct rows out, struct rows spare, struct rows half[2])
+static void transform_halves(const struct transform *t, struct rows in, size_t nrow, char *out,
+                             char *spare, struct rows half[2])
 {
     const size_t nh = nrow / 2;
+    const size_t stride = psr_ffa_stride(t->nbin, psr_ffa_wrap(t->nbin, nrow - nh));
+    const size_t first = nh * stride * t->element;
+    const struct rows second = {skip_rows(t, in, nh), in.stride};
     half[0] = transform(t, in, nh, out, spare);
-    half[1] = transform(t, skip_rows(t, in, nh), nrow - nh, skip_rows(t, out, nh),
-                        skip_rows(t, spare, nh));
+    half[1] = transform(t, second, nrow - nh, out + first, spare + first);
 }
 
-static struct rows transform(const struct transform *t, struct rows in, size_t nrow,
-                             struct rows out, struct rows spare)
+static struct rows transform(const struct transform *t, struct rows in, size_t nrow, char *out,
+                             char *spare)
 {
+    const size_t wrap = psr_ffa_wrap(t->nbin, nrow);
+    const struct rows sums = {out, psr_ffa_stride(t->nbin, wrap)};
     struct rows half[2];
     if (nrow == 1)
         return in;
     transform_halves(t, in, nrow, spare, out, half);
-    merge_rows(t, half, nrow, 0, nrow, out);
-    return out;
+    merge_rows(t, half, nrow, 0, nrow, wrap, sums);
+    return sums;
 }
 
 /* --- S/N -------------------------------------------------------------------------------------- */
@@ -141,27 +147,26 @@ void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops
                       void (*use)(void *ctx, size_t i, struct psr_ffa_score score), void *ctx)
 {
     const struct psr_ffa_step *k = &s->step[fold->step];
-    const size_t nbin = (size_t)fold->nbin, stride = psr_ffa_stride(k, fold->nbin);
-    const struct transform t = {nbin, stride, k->floats ? sizeof(float) : sizeof(int16_t),
+    const struct transform t = {(size_t)fold->nbin, k->floats ? sizeof(float) : sizeof(int16_t),
                                 k->floats ? loops->merge_floats : loops->merge_words};
     struct rating r = {.loops = loops,
                        .widths = &s->widths[k->range],
                        .floats = k->floats,
-                       .nbin = nbin,
+                       .nbin = t.nbin,
                        .total = room->total};
-    struct rows half[2], chunk = {room->chunk, psr_ffa_stride(k, fold->nbin + 2)};
+    struct rows half[2];
+    const struct rows chunk = {room->chunk, psr_ffa_stride(t.nbin, t.nbin)};
     int16_t *scratch = (int16_t *)(void *)room->total;
     psr_ffa_gains(k, fold, r.widths, r.bounds.gain, r.bounds.loss);
     find_bounds(&r.bounds, r.widths, floor);
-    transform_halves(&t, (struct rows){room->q, nbin}, fold->nrow,
-                     (struct rows){room->rows[0], stride}, (struct rows){room->rows[1], stride},
+    transform_halves(&t, (struct rows){room->q, t.nbin}, fold->nrow, room->rows[0], room->rows[1],
                      half);
     for (size_t first = fold->s_lo; first < fold->s_hi; first += PSR_FFA_CHUNK) {
         const size_t end = first + PSR_FFA_CHUNK < fold->s_hi ? first + PSR_FFA_CHUNK : fold->s_hi;
-        merge_rows(&t, half, fold->nrow, first, end, chunk);
+        merge_rows(&t, half, fold->nrow, first, end, 0, chunk);
         for (size_t i = first; i < end; i++) {
-            void *row = skip_rows(&t, chunk, i - first).data;
-            if (k->floats || loops->may_exceed(row, nbin, &r.bounds, scratch))
+            void *row = skip_rows(&t, chunk, i - first);
+            if (k->floats || loops->may_exceed(row, t.nbin, &r.bounds, scratch))
                 use(ctx, i - fold->s_lo, rate_row(&r, row));
         }
     }

@@ -33,7 +33,34 @@ enum { BYTES_base = 16, BYTES_avx2 = 32, BYTES_avx512 = 64 };
 #define PAIRS_base(a)           (ints_base) _mm_madd_epi16((__m128i)(a), _mm_set1_epi16(1))
 #define PAIRS_avx2(a)           (ints_avx2) _mm256_madd_epi16((__m256i)(a), _mm256_set1_epi16(1))
 #define PAIRS_avx512(a)         (ints_avx512) _mm512_madd_epi16((__m512i)(a), _mm512_set1_epi16(1))
+/* The largest element. */
+static inline __attribute__((always_inline)) int most_of_8(__m128i v)
+{
+    v = _mm_max_epi16(v, _mm_srli_si128(v, 8));
+    v = _mm_max_epi16(v, _mm_srli_si128(v, 4));
+    v = _mm_max_epi16(v, _mm_srli_si128(v, 2));
+    return (int16_t)_mm_extract_epi16(v, 0);
+}
+#define MOST_base(v) most_of_8((__m128i)(v))
+#define MOST_16(v)                                                                                 \
+    most_of_8(_mm_max_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)))
+#define MOST_avx2(v) MOST_16((__m256i)(v))
+#define MOST_avx512(v)                                                                             \
+    MOST_16(_mm256_max_epi16(_mm512_castsi512_si256((__m512i)(v)),                                 \
+                             _mm512_extracti64x4_epi64((__m512i)(v), 1)))
 #else
+static inline int most_of_8(const int16_t *v)
+{
+    int most = v[0];
+    for (int k = 1; k < 8; k++)
+        most = v[k] > most ? v[k] : most;
+    return most;
+}
+#define MOST_base(v)                                                                               \
+    __extension__({                                                                                \
+        const words_base v_ = (v);                                                                 \
+        most_of_8((const int16_t *)&v_);                                                           \
+    })
 static inline int16_t add_word(int a, int b)
 {
     const int c = a + b;

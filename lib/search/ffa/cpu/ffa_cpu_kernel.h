@@ -9,14 +9,16 @@
 #include <stdint.h>
 
 /* Elements behind each buffer. */
-enum { PSR_FFA_PAD = 64, PSR_FFA_LEVELS = 6, PSR_FFA_BOUNDED = 32 };
+enum { PSR_FFA_PAD = 64, PSR_FFA_LEVELS = 6, PSR_FFA_BOUNDED = 32, PSR_FFA_BOXES = 16 };
 
 /* Rows first .. end - 1 of the sum of nrow rows, of which head has the first half.  Strides in
- * elements. */
+ * elements.  Behind each row of tail its first bins are repeated, as many as the largest shift, unless
+ * "apart", which is for shifts of at most one bin; wrap bins are repeated behind each row of out. */
 struct psr_ffa_merge {
     const void *head, *tail;
     void *out;
-    size_t head_stride, tail_stride, out_stride, nbin, nrow, first, end;
+    size_t head_stride, tail_stride, out_stride, nbin, wrap, nrow, first, end;
+    bool apart;
 };
 
 /* A test that saves most boxcars.  Sums of 3^l bins of largest value m_l bound those of w bins, w =
@@ -32,8 +34,8 @@ struct psr_ffa_loops {
     void (*merge_words)(const struct psr_ffa_merge *merge);
     void (*merge_floats)(const struct psr_ffa_merge *merge);
 
-    /* Whether the row of nbin bins may have z above bounds->floor.  x has room for two more bins, which
-     * change; scratch for two rows of 3 nbin + PSR_FFA_PAD. */
+    /* Whether the row of nbin bins may have z above bounds->floor.  x has room for another nbin, which
+     * change; scratch for PSR_FFA_LEVELS rows of 2 nbin + PSR_FFA_PAD. */
     bool (*may_exceed)(int16_t *x, size_t nbin, const struct psr_ffa_bounds *bounds,
                        int16_t *scratch);
 

@@ -23,24 +23,30 @@ enum { NAME(NWORD) = NAME(BYTES) / 2, NAME(NINT) = NAME(BYTES) / 4 };
 
 /* --- sums of rows ----------------------------------------------------------------------------- */
 
-ISA static inline __attribute__((always_inline)) void
-NAME(add_words)(int16_t *out, const int16_t *a, const int16_t *c, size_t n)
-{
-    for (size_t i = 0; i < n; i += NAME(NWORD))
-        PUT_WORDS(out + i, NAME(ADD_WORDS)(WORDS_AT(a + i), WORDS_AT(c + i)));
-}
+#define SUM_WORDS(i)          PUT_WORDS(out + (i), NAME(ADD_WORDS)(WORDS_AT(a + (i)), WORDS_AT(c + (i))))
+#define SUM_FLOATS(i)         PUT_FLOATS(out + (i), FLOATS_AT(a + (i)) + FLOATS_AT(c + (i)))
+#define COPY_WORDS(to, from)  PUT_WORDS(to, WORDS_AT(from))
+#define COPY_FLOATS(to, from) PUT_FLOATS(to, FLOATS_AT(from))
 
-ISA static inline __attribute__((always_inline)) void NAME(add_floats)(float *out, const float *a,
-                                                                       const float *c, size_t n)
-{
-    for (size_t i = 0; i < n; i += NAME(NINT))
-        PUT_FLOATS(out + i, FLOATS_AT(a + i) + FLOATS_AT(c + i));
-}
-
-#define DEFINE_MERGE(type, add)                                                                    \
-    ISA static void NAME(merge_##add)(const struct psr_ffa_merge *g)                               \
+/* Rows as merges want them: sums of a and of c from its shift on, and their first bins again. */
+#define DEFINE_MERGE(type, name, N, sum, copy)                                                     \
+    ISA static inline __attribute__((always_inline)) void NAME(add_##name)(                        \
+        type * out, const type *a, const type *c, size_t n)                                        \
     {                                                                                              \
-        const size_t nh = g->nrow / 2, nbin = g->nbin;                                             \
+        size_t i = 0;                                                                              \
+        for (; i + 3 * NAME(N) < n; i += 4 * NAME(N)) {                                            \
+            sum(i);                                                                                \
+            sum(i + NAME(N));                                                                      \
+            sum(i + 2 * NAME(N));                                                                  \
+            sum(i + 3 * NAME(N));                                                                  \
+        }                                                                                          \
+        for (; i < n; i += NAME(N))                                                                \
+            sum(i);                                                                                \
+    }                                                                                              \
+                                                                                                   \
+    ISA static void NAME(merge_##name)(const struct psr_ffa_merge *g)                              \
+    {                                                                                              \
+        const size_t nh = g->nrow / 2, nbin = g->nbin, wrap = g->wrap;                             \
         struct walk h = begin_walk(g->first, nh, g->nrow);                                         \
         struct walk t = begin_walk(g->first, g->nrow - nh, g->nrow);                               \
         size_t shift = (g->first - t.row) % nbin, before = t.row;                                  \
@@ -48,9 +54,11 @@ ISA static inline __attribute__((always_inline)) void NAME(add_floats)(float *ou
         for (size_t s = g->first; s < g->end; s++, out += g->out_stride) {                         \
             const type *a = (const type *)g->head + h.row * g->head_stride;                        \
             const type *c = (const type *)g->tail + t.row * g->tail_stride;                        \
-            const size_t rest = nbin - shift;                                                      \
-            NAME(add_##add)(out, a, c + shift, rest);                                              \
-            NAME(add_##add)(out + rest, a + rest, c, shift);                                       \
+            NAME(add_##name)(out, a, c + shift, nbin);                                             \
+            if (g->apart && shift)                                                                 \
+                NAME(add_##name)(out + nbin - 1, a + nbin - 1, c, 1);                              \
+            for (size_t i = 0; i < wrap; i += NAME(N))                                             \
+                copy(out + nbin + i, out + i);                                                     \
             step_walk(&h);                                                                         \
             step_walk(&t);                                                                         \
             shift += t.row == before;                                                              \
@@ -58,41 +66,34 @@ ISA static inline __attribute__((always_inline)) void NAME(add_floats)(float *ou
             shift = shift < nbin ? shift : 0;                                                      \
         }                                                                                          \
     }
-DEFINE_MERGE(int16_t, words)
-DEFINE_MERGE(float, floats)
+DEFINE_MERGE(int16_t, words, NWORD, SUM_WORDS, COPY_WORDS)
+DEFINE_MERGE(float, floats, NINT, SUM_FLOATS, COPY_FLOATS)
 #undef DEFINE_MERGE
+#undef SUM_WORDS
+#undef SUM_FLOATS
+#undef COPY_WORDS
+#undef COPY_FLOATS
 
 /* --- boxcars ---------------------------------------------------------------------------------- */
 
-ISA static inline __attribute__((always_inline)) int NAME(most_of_words)(NAME(words) v)
-{
-    int most = v[0];
-    for (int k = 1; k < NAME(NWORD); k++)
-        most = v[k] > most ? v[k] : most;
-    return most;
-}
-
-/* Sum of the row. */
-ISA static inline __attribute__((always_inline)) int NAME(sum_row)(const int16_t *x, size_t n)
+/* Sum and largest value of the row. */
+ISA static inline __attribute__((always_inline)) int NAME(sum_row)(const int16_t *x, size_t n,
+                                                                   int *most)
 {
     NAME(ints) total = {0};
+    NAME(words) more = WORDS_AT(x + n - NAME(NWORD));
     int sum = 0;
     size_t i = 0;
-    for (; i + NAME(NWORD) <= n; i += NAME(NWORD))
+    for (; i + NAME(NWORD) <= n; i += NAME(NWORD)) {
         total += NAME(PAIRS)(WORDS_AT(x + i));
+        more = NAME(MORE_WORDS)(more, WORDS_AT(x + i));
+    }
     for (int k = 0; k < NAME(NINT); k++)
         sum += total[k];
     for (; i < n; i++)
         sum += x[i];
+    *most = NAME(MOST)(more);
     return sum;
-}
-
-ISA static inline __attribute__((always_inline)) int NAME(most_of_row)(const int16_t *x, size_t n)
-{
-    NAME(words) most = WORDS_AT(x + n - NAME(NWORD));
-    for (size_t i = 0; i + NAME(NWORD) <= n; i += NAME(NWORD))
-        most = NAME(MORE_WORDS)(most, WORDS_AT(x + i));
-    return NAME(most_of_words)(most);
 }
 
 /* Sums of three boxes of x side by side, each "apart" bins from the next: the largest of n. */
@@ -101,8 +102,7 @@ ISA static inline __attribute__((always_inline)) int NAME(sum_three)(const int16
 {
     NAME(words) most = {0};
     most -= 32767;
-    size_t i = 0;
-    for (; i < n; i += NAME(NWORD)) {
+    for (size_t i = 0; i < n; i += NAME(NWORD)) {
         const size_t at = i + NAME(NWORD) <= n ? i : n - NAME(NWORD);
         const int16_t *p = x + at;
         const NAME(words) two = NAME(ADD_WORDS)(WORDS_AT(p), WORDS_AT(p + apart));
@@ -110,18 +110,46 @@ ISA static inline __attribute__((always_inline)) int NAME(sum_three)(const int16
         PUT_WORDS(out + at, three);
         most = NAME(MORE_WORDS)(most, three);
     }
-    return NAME(most_of_words)(most);
+    return NAME(MOST)(most);
 }
 
-/* Whether a bound of z is above the floor. */
+/* The largest sum of as many boxes of each level as digits say, side by side. */
+ISA static int NAME(sum_boxes)(const struct psr_ffa_bounds *b, size_t w, int16_t *const *level,
+                               size_t nbin)
+{
+    const int16_t *box[PSR_FFA_BOXES];
+    size_t n = 0, at = 0, size = 1;
+    NAME(words) most = {0};
+    for (size_t l = 0; l < b->nlevel; l++, size *= 3) {
+        const size_t digit = (size_t)b->digit[l][w];
+        if (n + digit > PSR_FFA_BOXES)
+            return INT16_MAX;
+        for (size_t k = 0; k < digit; k++, at += size)
+            box[n++] = level[l] + at;
+        if (digit)
+            memcpy(level[l] + nbin, level[l], at * sizeof **level);
+    }
+    most -= 32767;
+    for (size_t i = 0; i < nbin; i += NAME(NWORD)) {
+        const size_t from = i + NAME(NWORD) <= nbin ? i : nbin - NAME(NWORD);
+        NAME(words) sum = WORDS_AT(box[0] + from);
+        for (size_t k = 1; k < n; k++)
+            sum = NAME(ADD_WORDS)(sum, WORDS_AT(box[k] + from));
+        most = NAME(MORE_WORDS)(most, sum);
+    }
+    return NAME(MOST)(most);
+}
+
+/* Bounds of d and of z for all widths. */
 ISA static inline __attribute__((always_inline)) bool
-NAME(bound_exceeds)(const struct psr_ffa_bounds *b, const int *most, int sum)
+NAME(find_bounds)(const struct psr_ffa_bounds *b, const int *most, int sum, float *bounds)
 {
     NAME(ints) above = {0};
     for (size_t w = 0; w < b->nwidth; w += NAME(NINT)) {
         NAME(floats) bound = {0};
         for (size_t l = 0; l < b->nlevel; l++)
             bound += FLOATS_AT(b->digit[l] + w) * (float)most[l];
+        PUT_FLOATS(bounds + w, bound);
         const NAME(floats) z = FLOATS_AT(b->gain + w) * bound - FLOATS_AT(b->loss + w) * (float)sum;
         above |= (NAME(ints))(z > b->floor);
     }
@@ -134,23 +162,29 @@ NAME(bound_exceeds)(const struct psr_ffa_bounds *b, const int *most, int sum)
 ISA static bool NAME(may_exceed)(int16_t *x, size_t nbin, const struct psr_ffa_bounds *b,
                                  int16_t *scratch)
 {
+    int16_t *level[PSR_FFA_LEVELS] = {x};
     int most[PSR_FFA_LEVELS];
-    int16_t *from = x;
+    float bound[PSR_FFA_BOUNDED];
     if (nbin < (size_t)NAME(NWORD))
         return true;
-    most[0] = NAME(most_of_row)(x, nbin);
-    const int sum = NAME(sum_row)(x, nbin);
+    const int sum = NAME(sum_row)(x, nbin, &most[0]);
     for (size_t l = 1, apart = 1; l < b->nlevel; l++, apart *= 3) {
-        int16_t *to = scratch + (l % 2 ? 0 : 3 * nbin + PSR_FFA_PAD);
+        level[l] = scratch + (l - 1) * (2 * nbin + PSR_FFA_PAD);
         if (2 * most[l - 1] >= INT16_MAX)
             return true; /* a sum of two boxes may saturate unseen */
-        memcpy(from + nbin, from, 2 * apart * sizeof *from);
-        most[l] = NAME(sum_three)(from, apart, nbin, to);
-        from = to;
+        memcpy(level[l - 1] + nbin, level[l - 1], 2 * apart * sizeof *x);
+        most[l] = NAME(sum_three)(level[l - 1], apart, nbin, level[l]);
     }
-    if (most[b->nlevel - 1] == INT16_MAX)
-        return true;
-    return NAME(bound_exceeds)(b, most, sum);
+    if (!NAME(find_bounds)(b, most, sum, bound))
+        return most[b->nlevel - 1] == INT16_MAX;
+    for (size_t w = 0; w < b->nwidth; w++) {
+        if (!(b->gain[w] * bound[w] - b->loss[w] * (float)sum > b->floor))
+            continue;
+        const int d = bound[w] < INT16_MAX ? NAME(sum_boxes)(b, w, level, nbin) : INT16_MAX;
+        if (d == INT16_MAX || b->gain[w] * (float)d - b->loss[w] * (float)sum > b->floor)
+            return true;
+    }
+    return false;
 }
 
 ISA static int32_t NAME(largest)(const int32_t *total, size_t nbin, size_t w)

@@ -1,10 +1,9 @@
-/* Measures the noise of a series and makes integers of it. */
+/* Measures the noise of a series. */
 #include "ffa_cpu.h"
 
 #include "stats/quantile.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { LANES = 16 };
 
@@ -68,41 +67,6 @@ static size_t measure_blocks(const struct psr_ffa_search *s, const struct psr_ff
     return n;
 }
 
-/* Prefix sums of n samples after total. */
-static uint32_t sum_span(const struct psr_ffa_loops *loops, const float *x, size_t n, float centre,
-                         float scale, uint32_t total, uint32_t *prefix)
-{
-    float some[PSR_FFA_BLOCK];
-    int32_t value[PSR_FFA_BLOCK];
-    for (size_t i = 0; i < n; i += PSR_FFA_BLOCK) {
-        const size_t count = n - i < PSR_FFA_BLOCK ? n - i : PSR_FFA_BLOCK;
-        const float *from = x + i;
-        if (count < PSR_FFA_BLOCK) {
-            memset(some, 0, sizeof some);
-            from = memcpy(some, from, count * sizeof *some);
-        }
-        loops->round_samples(from, PSR_FFA_BLOCK, centre, scale, value);
-        for (size_t k = 0; k < count; k++)
-            prefix[i + k] = total += (uint32_t)value[k];
-    }
-    return total;
-}
-
-static void sum_samples(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
-                        const float *x, float centre, float scale, uint32_t *prefix)
-{
-    uint32_t total = 0;
-    size_t i = 0;
-    *prefix++ = 0;
-    for (size_t g = 0; g <= s->ngap; g++) {
-        const size_t end = g < s->ngap ? (size_t)s->gap[g].first : s->nsamp;
-        total = sum_span(loops, x + i, end - i, centre, scale, total, prefix + i);
-        const size_t after = g < s->ngap ? end + (size_t)s->gap[g].count : end;
-        for (i = end; i < after; i++)
-            prefix[i] = total;
-    }
-}
-
 void psr_ffa_cpu_load(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
                       const float *x, struct psr_ffa_series *series)
 {
@@ -120,5 +84,6 @@ void psr_ffa_cpu_load(const struct psr_ffa_search *s, const struct psr_ffa_loops
     if (!isnormal(sigma) || !isnormal(scale))
         return;
     series->rms = sigma;
-    sum_samples(s, loops, x, psr_quantile_select(mean, n, (n - 1) / 2), scale, series->prefix);
+    series->centre = psr_quantile_select(mean, n, (n - 1) / 2);
+    series->scale = scale;
 }

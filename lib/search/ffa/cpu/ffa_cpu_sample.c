@@ -1,20 +1,8 @@
-/* Samples of a step of the ladder: sums between boundaries, less their running median. */
+/* Samples of a step of the ladder: sums less their running median. */
 #include "ffa_cpu.h"
 
 #include <math.h>
 #include <string.h>
-
-static void sum_between(const struct psr_ffa_step *k, const uint32_t *prefix, int32_t *sums)
-{
-    uint64_t at = UINT64_C(1) << 31;
-    uint32_t before = 0;
-    for (size_t j = 0; j < k->n; j++) {
-        at += k->advance; /* psr_ffa_boundary(k, j + 1) */
-        const uint32_t after = prefix[(size_t)(at >> 32) * k->granule];
-        sums[j] = (int32_t)(after - before);
-        before = after;
-    }
-}
 
 /* Means of the parts. */
 static void average_parts(const struct psr_ffa_step *k, const int32_t *sums, float *mu)
@@ -58,15 +46,15 @@ static void find_medians(const struct psr_ffa_step *k, const struct psr_ffa_loop
 
 /* Samples j0 .. j1 - 1 above a line: line[0] + line[1] (first + 2 i) w for the i-th of them. */
 static void put_span(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
-                     const struct psr_ffa_room *room, size_t j0, size_t j1, const float line[2],
+                     const int32_t *sums, void *q, size_t j0, size_t j1, const float line[2],
                      int first)
 {
     const float scale = (float)(k->units / (PSR_FFA_FINE * sqrt(k->f)));
     const float w = k->part ? (float)(1.0 / (2.0 * (double)k->part)) : 0;
-    const int32_t *sums = room->sums + j0;
-    float *out = (float *)room->q + j0;
+    float *out = (float *)q + j0;
+    sums += j0;
     if (!k->floats)
-        loops->round_sums(sums, j1 - j0, line, first, w, scale, (int16_t *)room->q + j0);
+        loops->round_sums(sums, j1 - j0, line, first, w, scale, (int16_t *)q + j0);
     else
         for (size_t i = 0; i < j1 - j0; i++) {
             const float t = (float)(first + 2 * (int)i) * w, base = line[0] + line[1] * t;
@@ -75,21 +63,20 @@ static void put_span(const struct psr_ffa_step *k, const struct psr_ffa_loops *l
 }
 
 void psr_ffa_cpu_sample(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
-                        const uint32_t *prefix, struct psr_ffa_room *room)
+                        const int32_t *sums, struct psr_ffa_room *room)
 {
     float *mu = room->part, *median = mu + k->nparts, *sorted = median + k->nparts;
-    sum_between(k, prefix, room->sums);
     if (!k->part) {
-        put_span(k, loops, room, 0, k->n, (const float[2]){0, 0}, 0);
+        put_span(k, loops, sums, room->q, 0, k->n, (const float[2]){0, 0}, 0);
         return;
     }
-    average_parts(k, room->sums, mu);
+    average_parts(k, sums, mu);
     find_medians(k, loops, mu, median, sorted);
     /* Line r begins at the first j with 2 j - (part - 1) >= 2 part r. */
     size_t j = k->part / 2;
-    put_span(k, loops, room, 0, j, (const float[2]){median[0], 0}, 0);
+    put_span(k, loops, sums, room->q, 0, j, (const float[2]){median[0], 0}, 0);
     for (size_t r = 0; r + 1 < k->nparts; r++, j += k->part)
-        put_span(k, loops, room, j, j + k->part,
+        put_span(k, loops, sums, room->q, j, j + k->part,
                  (const float[2]){median[r], median[r + 1] - median[r]}, 1 - (int)(k->part % 2));
-    put_span(k, loops, room, j, k->n, (const float[2]){median[k->nparts - 1], 0}, 0);
+    put_span(k, loops, sums, room->q, j, k->n, (const float[2]){median[k->nparts - 1], 0}, 0);
 }
