@@ -4,16 +4,23 @@ import numpy as np
 from . import _constants
 from ._arrays import SAMPLES, address, as_doubles, as_samples, struct_dtype, copy_struct_array
 from ._declarations import ffi
-from ._library import Progress, check, fail, lib, new_error, path_bytes
+from ._files import output
+from ._library import Progress, check, fail, lib, new_error
 from ._observation import Observation, as_observation, channel_mhz
 from ._table import Table
 
-ALGORITHMS = {"direct": 0, "tree": 2}
+ALGORITHMS = {"direct": lib.PSR_DEDISP_DIRECT, "tree": lib.PSR_DEDISP_TREE}
 DM_UNIT = "pc cm-3"
 SIGPROC_BLOCKLEN = 2400
 
 # Additions of a call of the library: about a tenth of a second of a core, so that Ctrl-C does not wait long.
 CALL_ADDS = 3e8
+
+
+def as_algorithm(name):
+    if name not in ALGORITHMS:
+        fail("algorithm", repr(name), "direct or tree")
+    return ALGORITHMS[name]
 
 
 class Plan:
@@ -51,15 +58,11 @@ class Plan:
 
     def write(self, path):
         """Writes the plan as gpudedisp -plan reads it."""
-        file, out, err = ffi.new("struct psr_planfile *"), ffi.new("psr_outfile **"), new_error()
+        file, err = ffi.new("struct psr_planfile *"), new_error()
         check(lib.psr_planfile_from_ddplan(file, self._c, err), err)
         try:
-            check(lib.psr_outfile_create(out, path_bytes(path), err), err)
-            status = lib.psr_planfile_write(out[0], file, ffi.NULL, err)
-            if status:
-                lib.psr_outfile_abort(out[0])
-                check(status, err)
-            check(lib.psr_outfile_commit(out[0], err), err)
+            with output(path) as f:
+                check(lib.psr_planfile_write(f, file, ffi.NULL, err), err)
         finally:
             lib.psr_planfile_clear(file)
 
@@ -114,14 +117,12 @@ class Dedisperser:
 
     def __init__(self, nbit, kind, freq_mhz, tsamp_s, dms, algorithm="direct", downsamp=1, keep=None, dmconst=None, backend="auto",
                  device=0, nthread=0, mem_bytes=0, smear=0.0):
-        if algorithm not in ALGORITHMS:
-            fail("algorithm", repr(algorithm), "direct or tree")
         desc = ffi.new("struct psr_dedisp_desc *")
         desc.size = ffi.sizeof(desc[0])
         desc.nchan, desc.freq_mhz, desc.tsamp_s = len(freq_mhz), address(freq_mhz, "double *"), tsamp_s
         desc.nbit, desc.kind, desc.downsamp = nbit, kind, downsamp
         desc.dmconst = _constants.DMCONST_PRESTO if dmconst is None else dmconst
-        desc.ndm, desc.dm, desc.algo, desc.smear = len(dms), address(dms, "double *"), ALGORITHMS[algorithm], smear
+        desc.ndm, desc.dm, desc.algo, desc.smear = len(dms), address(dms, "double *"), as_algorithm(algorithm), smear
         name = ffi.new("char[]", backend.encode())
         desc.backend, desc.device, desc.nthread, desc.mem_bytes = name, device, nthread, mem_bytes
         if keep is not None:

@@ -9,7 +9,7 @@ from ._library import Strings, check, fail, lib, new_error
 
 READ_BYTES = 1 << 26  # read at once, so that Ctrl-C does not wait long
 
-POLS = {"unknown": 0, "intensity": 1, "powers": 2, "coherence": 3, "stokes": 4}
+POLS = {name: getattr(lib, "PSR_POLS_" + name.upper()) for name in ("unknown", "intensity", "powers", "coherence", "stokes")}
 
 
 def text_property(name, doc):

@@ -1,0 +1,280 @@
+"""Folds: profiles of candidates, PRESTO's .pfd files, and searches around them."""
+import tempfile
+
+import numpy as np
+
+from ._arrays import address
+from ._declarations import ffi
+from ._files import as_paths, output
+from ._library import InvalidError, Strings, Watch, check, fail, lib, make_error, new_error, path_bytes
+from ._observation import as_observation
+from ._table import Table
+
+TEXTS = ("input", "candidate", "telescope", "plot_device")
+STATS = ("numdata", "data_avg", "data_var", "numprof", "prof_avg", "prof_var", "redchi")
+EPOCHS = {"start": lib.PSR_FOLD_AT_START, "beginning": lib.PSR_FOLD_AT_BEGINNING, "middle": lib.PSR_FOLD_AT_MIDDLE,
+          "epoch": lib.PSR_FOLD_AT_EPOCH}
+
+
+def array_shapes(c):
+    """Arrays of a psr_pfd and their shapes."""
+    return {"trial_dm": (c.ndm,), "trial_period_s": (c.nperiod,), "trial_pdot": (c.npdot,), "profile": (c.npart, c.nsub, c.nbin),
+            "stats": (c.npart, c.nsub), "sub_mhz": (c.nsub,)}
+
+
+def copy_pfd(c):
+    """A psr_pfd whose arrays and texts are numpy's and cffi's; returns it and what keeps them."""
+    new, keep = ffi.new("struct psr_pfd *"), {}
+    new[0] = c[0]
+    for name in TEXTS:
+        text = getattr(c, name)
+        keep[name] = ffi.new("char[]", ffi.string(text) if text != ffi.NULL else b"")
+        setattr(new, name, keep[name])
+    for name, shape in array_shapes(c).items():
+        pointer = getattr(c, name)
+        if pointer == ffi.NULL:
+            continue
+        width = len(STATS) if name == "stats" else 1
+        n = int(np.prod(shape)) * width
+        array = np.frombuffer(ffi.buffer(pointer, 8 * n), np.float64).copy() if n else np.empty(0)
+        keep[name] = array.reshape(shape + (width,) if width > 1 else shape)
+        setattr(new, name, ffi.cast(ffi.typeof(pointer), address(array)))
+    return new, keep
+
+
+class Fold:
+    """A fold of a candidate.
+
+    Attributes
+    ----------
+    profile : array [part, sub-band, bin]
+        Sums of samples; sub-bands from the lowest frequency up.
+    best_profile : array [bin]
+        At the best DM, period and derivative.
+    period_s, pd, pdd : float
+        Best period and its derivatives (s, s/s, s/s^2), at the barycentre if the data are barycentred.
+    freq_hz, fd, fdd : float
+        What the data were folded at.
+    dm : float
+        Best DM, pc cm^-3.
+    redchi, sigma : float
+        Reduced chi^2 of the best profile and its significance.
+    trial_dm, trial_period_s, trial_pdot : arrays
+        Trials of the search around the fold.
+    stats : Table [part, sub-band]
+        numdata, data_avg, data_var, numprof, prof_avg, prof_var, redchi.
+    plane : array [p-dot, period] or None
+        Reduced chi^2 at the best DM, of a fold made by fold().
+    dm_redchi : array [dm] or None
+    """
+
+    def __init__(self, c, view=None):
+        self._c, self._keep = copy_pfd(c)
+        self.profile = self._keep["profile"]
+        self.stats = Table(self._keep["stats"].view([(name, "f8") for name in STATS])[..., 0])
+        for name in ("trial_dm", "trial_period_s", "trial_pdot"):
+            setattr(self, name, self._keep.get(name, np.empty(0)))
+        for name in ("nsub", "npart", "nbin", "nchan", "tsamp_s", "dm", "lofreq_mhz", "tepoch_mjd", "bepoch_mjd", "start", "end", "voverc"):
+            setattr(self, name, getattr(c, name))
+        self.chan_mhz = c.width_mhz
+        self.candidate, self.telescope, self.input = (bytes(ffi.string(self._keep[name])).decode(errors="replace")
+                                                      for name in ("candidate", "telescope", "input"))
+        best = c.bary if c.bary.p > 0 else c.topo
+        self.period_s, self.pd, self.pdd = best.p, best.pd, best.pdd
+        self.freq_hz, self.fd, self.fdd = c.fold.f, c.fold.fd, c.fold.fdd
+        self.plane = self.dm_redchi = self.time_profile = self.band_profile = None
+        self._read_best()
+        if view is not None:
+            self._read_view(view)
+
+    def _read_best(self):
+        best, err = ffi.new("struct psr_bestprof *"), new_error()
+        self.best_profile, self.redchi, self.sigma = None, float("nan"), float("nan")
+        try:
+            if self.period_s > 0 and lib.psr_fold_bestprof(best, self._c, err) == 0:
+                self.best_profile = np.frombuffer(ffi.buffer(best.profile, 8 * best.nbin)).copy()
+                self.redchi, self.sigma = best.redchi, best.sigma
+        finally:
+            lib.psr_bestprof_clear(best)
+
+    def _read_view(self, view):
+        """Copies what a picture shows."""
+        def take(pointer, shape, kind=np.float64):
+            n = int(np.prod(shape))
+            return np.frombuffer(ffi.buffer(pointer, n * np.dtype(kind).itemsize), kind).reshape(shape).copy() if n else np.empty(shape)
+
+        self.time_profile = take(view.part, (view.npart, view.nbin))
+        self.band_profile = take(view.band, (view.nsub, view.nbin))
+        self.dm_redchi = take(view.dm_redchi, (view.ndm,))
+        self.plane = take(view.plane, (view.npdot, view.nperiod), np.float32)
+
+    @property
+    def sub_mhz(self):
+        """Highest centre of a channel in each sub-band, MHz: array [sub-band]."""
+        if "sub_mhz" in self._keep:
+            return self._keep["sub_mhz"]
+        per = self.nchan // max(1, self.nsub)
+        return self.lofreq_mhz + (per * (np.arange(self.nsub) + 1) - 1) * self.chan_mhz
+
+    def write(self, path):
+        """Writes a .pfd file, which PRESTO reads."""
+        with output(path) as f:
+            err = new_error()
+            check(lib.psr_pfd_write(f, self._c, err), err)
+
+    def __repr__(self):
+        return "<Fold %s: P %.9g s, DM %.6g, sigma %.2f, %d parts, %d sub-bands, %d bins>" % (
+            self.candidate, self.period_s, self.dm, self.sigma, self.npart, self.nsub, self.nbin)
+
+
+def read_pfd(path):
+    """Reads a fold of prepfold or gpufold.
+
+    Returns
+    -------
+    Fold
+    """
+    c, err = ffi.gc(ffi.new("struct psr_pfd *"), lib.psr_pfd_clear), new_error()
+    check(lib.psr_pfd_read(c, path_bytes(path), 0, err), err)
+    return Fold(c)
+
+
+def get(row, name, default=0.0):
+    """Field of a row, or of a mapping."""
+    names = row.dtype.names if hasattr(row, "dtype") else row
+    return row[name] if name in names else default
+
+
+def as_rows(candidates):
+    if isinstance(candidates, dict):
+        return [candidates]
+    if isinstance(candidates, np.void) or getattr(candidates, "ndim", 1) == 0:
+        return [candidates]
+    return list(candidates)
+
+
+def fill_candidate(c, row, at, number, keep):
+    freq, period = float(get(row, "freq_hz")), float(get(row, "period_s"))
+    if not (freq > 0 or period > 0):
+        fail("freq_hz", freq, "above 0, or period_s, of candidate %d" % number)
+    fd, fdd, pd = float(get(row, "fd")), float(get(row, "fdd")), float(get(row, "pd"))
+    lib.psr_candlist_set_spin(ffi.addressof(c), period, pd, 0.0, freq, fd, fdd)
+    c.at, c.epoch_mjd = EPOCHS[at], float(get(row, "epoch_mjd"))
+    c.dm, c.phase, c.nbin = float(get(row, "dm")), float(get(row, "phase")), int(get(row, "nbin", 0))
+    name = str(get(row, "name", "cand_%d" % number)).encode()
+    keep.append(ffi.new("char[]", name))
+    c.name = keep[-1]
+    keep.append(ffi.new("char[]", name + b".pfd.ps/CPS"))
+    c.plot_device = keep[-1]
+    orbit = get(row, "orbit", None)
+    for part, value in (orbit or {}).items():
+        setattr(c.orbit, part, value)
+
+
+class Folder:
+    """The library's folder with what it borrows; collects folds."""
+
+    def __init__(self, obs, candidates, at, watch, folder, options):
+        rows = as_rows(candidates)
+        self.folds, self.refused, self.watch, self.keep = [None] * len(rows), {}, watch, []
+        desc = ffi.new("struct psr_folder_desc *")
+        lib.psr_folder_set_defaults(desc, ffi.sizeof(desc[0]))
+        paths, read_options = as_paths(obs, folder)
+        names, cands = Strings(paths), ffi.new("struct psr_folder_candidate[]", len(rows) or 1)
+        for i, row in enumerate(rows):
+            fill_candidate(cands[i], row, at, i + 1, self.keep)
+        desc.path, desc.npath, desc.cand, desc.ncand = names.array, len(paths), cands, len(rows)
+        for name, value in list(read_options.items()) + list(options.items()):
+            if name == "nthread" and name not in options:
+                continue
+            if isinstance(value, (str, bytes)) or hasattr(value, "__fspath__"):
+                value = ffi.new("char[]", path_bytes(value))
+                self.keep.append(value)
+            if value is not None:
+                setattr(desc, name, value)
+        self.take = ffi.callback("psr_status(void *, size_t, const struct psr_folder_fold *, psr_err *)", self.on_take,
+                                 error=lib.PSR_ESTOPPED)
+        self.refuse = ffi.callback("void(void *, size_t, const psr_err *)", self.on_refuse)
+        desc.take, desc.refuse, desc.view = self.take, self.refuse, True
+        desc.should_stop, desc.progress = watch.should_stop, watch.on_progress
+        self.keep += [desc, names, cands]
+        out, self.err = ffi.new("psr_folder **"), new_error()
+        status = lib.psr_folder_create(out, desc, self.err)
+        self.raise_refused()
+        check(status, self.err, desc)
+        self.folder = ffi.gc(out[0], lib.psr_folder_destroy)
+
+    def on_take(self, ctx, i, fold, err):
+        self.watch.guard(self.store, i, fold)
+        return lib.PSR_ESTOPPED if self.watch.stop else lib.PSR_OK
+
+    def store(self, i, fold):
+        found = Fold(fold.pfd, fold.view if fold.view != ffi.NULL else None)
+        found.redchi, found.sigma = fold.best.redchi, fold.best.sigma
+        self.folds[i] = found
+
+    def on_refuse(self, ctx, i, why):
+        self.refused[i] = make_error(why)
+
+    def raise_refused(self):
+        """Raises why a candidate cannot be folded."""
+        for i, error in sorted(self.refused.items()):
+            raise InvalidError("candidate %d: %s" % (i + 1, error), error.field, error.value, error.limit) from error
+
+    def run(self):
+        return lib.psr_folder_run(self.folder, self.err)
+
+
+def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, npart=64, nsub=0, search=True, refine=False, mask=None,
+         clip_sigma=6.0, zerodm=False, clean="none", barycentre=False, backend="auto", nthread=0, mem_bytes=0, progress=None):
+    """Folds candidates in one pass over an observation, and searches around each.
+
+    Parameters
+    ----------
+    x : Observation or array [time, channel]
+        An array with fch1_mhz, foff_mhz and tsamp_s.
+    candidates : Table, or dict, or sequence of dicts
+        With freq_hz (Hz), fd (Hz/s), fdd, or period_s (s), pd (s/s); dm (pc cm^-3); optional name, phase (turns), nbin,
+        epoch_mjd, orbit (dict of period_s, asini_s, ecc, omega_deg, t0_mjd).
+    at : {"start", "beginning", "middle", "epoch"}, optional
+        When they have these values; default: the middle for a list of search_periods, else the start.
+    npart, nsub : int
+        Parts in time and sub-bands; nsub 0: chosen.
+    search : bool
+        Search period, derivative and DM around each.
+    refine : bool
+        Find them to a fraction of a trial.
+    mask : path, optional
+        rfifind mask.
+    clip_sigma, zerodm
+        As in clean().
+    clean : {"none", "auto"}
+    barycentre : bool
+        The candidates are barycentric.
+    backend, nthread, mem_bytes, progress
+        As in search_pulses.
+
+    Returns
+    -------
+    list of Fold
+        One for each candidate; with a single dict, a Fold.
+
+    Raises
+    ------
+    InvalidError
+        Also for a candidate that cannot be folded.
+    """
+    obs = as_observation(x, fch1_mhz, foff_mhz, tsamp_s)
+    at = at or getattr(candidates, "meta", {}).get("at", "start")
+    if at not in EPOCHS:
+        fail("at", repr(at), "one of " + ", ".join(EPOCHS))
+    options = dict(npart=npart, nsub=nsub, nosearch=not search, refine=refine, mask=mask, clip_sigma=clip_sigma, noclip=clip_sigma == 0,
+                   zerodm=zerodm, clean_auto=clean == "auto", topo=not barycentre, device=str(backend), nthread=nthread,
+                   mem_bytes=mem_bytes)
+    watch = Watch(progress, obs.nsamp)
+    with tempfile.TemporaryDirectory(prefix="psrkit") as folder:
+        job = Folder(obs, candidates, at, watch, folder, options)
+        status = watch.run(job.run)
+    job.raise_refused()
+    check(status, job.err)
+    return job.folds[0] if isinstance(candidates, dict) else job.folds

@@ -1,0 +1,208 @@
+"""Synthetic observations: noise, pulsars, bursts and interference."""
+import numpy as np
+
+from . import _constants
+from ._arrays import address, dtype_of, unpack
+from ._declarations import ffi
+from ._library import check, fail, lib, new_error
+from ._observation import ArrayObservation, set_header
+from ._table import make_table
+
+SHAPES = {name: getattr(lib, "PSR_FAKE_" + name.upper()) for name in ("tophat", "gaussian", "vonmises", "profile")}
+RFI_KINDS = ("tone", "radar", "phone", "mains", "spark", "jump", "bandpass", "drop")
+TRUTH = ("dm", "t_s", "width_s", "peak", "pulses", "mean_hz", "middle_hz", "r", "z", "w", "snr_single", "snr_folded")
+TRUTH_UNITS = {"dm": "pc cm-3", "t_s": "s", "width_s": "s", "mean_hz": "Hz", "middle_hz": "Hz"}
+
+
+def pulsar(period_s, dm, *, width_s=None, snr=0.0, peak=0.0, pdot=0.0, phase=0.0, shape="gaussian", profile=None, scatter_s=0.0,
+           scatter_index=-4.0, spectral_index=0.0, smear=True, orbit=None):
+    """A pulsar for fake().
+
+    Parameters
+    ----------
+    period_s, pdot : float
+        Intrinsic period and its derivative at time 0, s and s/s.
+    dm : float
+        pc cm^-3.
+    width_s : float, optional
+        Full width (top-hat) or at half maximum before smearing, s; default 5 % of the period.
+    snr : float
+        Of all pulses together, before smearing and quantisation; or give peak, the height of a pulse in
+        standard deviations of a channel.
+    phase : float
+        Rotational phase at time 0, turns; the pulse is centred on 0.5.
+    shape : {"tophat", "gaussian", "vonmises", "profile"}
+        The last takes profile, an array over one period.
+    scatter_s, scatter_index : float
+        Scattering tail at 1000 MHz, s, and its power of frequency.
+    spectral_index : float
+    smear : bool
+        Dispersion within a channel broadens the pulse.
+    orbit : dict, optional
+        period_s, asini_s (light-seconds), ecc, omega_rad, t0_s.
+
+    Returns
+    -------
+    dict
+    """
+    return dict(kind=lib.PSR_FAKE_PULSAR, period_s=period_s, dm=dm, width_s=0.05 * period_s if width_s is None else width_s, snr=snr,
+                peak=peak, pdot=pdot, phase=phase, shape=shape, profile=profile, scatter_s=scatter_s, scatter_index=scatter_index,
+                spectral_index=spectral_index, smear=smear, orbit=orbit)
+
+
+def burst(t_s, dm, *, width_s=1e-3, snr=0.0, peak=0.0, shape="gaussian", profile=None, scatter_s=0.0, scatter_index=-4.0,
+          spectral_index=0.0, lowest_mhz=0.0, highest_mhz=0.0, smear=True):
+    """A burst for fake().
+
+    Parameters
+    ----------
+    t_s : float
+        Centre of the pulse at the highest channel, s.
+    dm, width_s, snr, peak, shape, profile, scatter_s, scatter_index, spectral_index, smear
+        As in pulsar().
+    lowest_mhz, highest_mhz : float
+        Channels outside have no signal; 0: all have it.
+
+    Returns
+    -------
+    dict
+    """
+    return dict(kind=lib.PSR_FAKE_BURST, t_s=t_s, dm=dm, width_s=width_s, snr=snr, peak=peak, shape=shape, profile=profile,
+                scatter_s=scatter_s, scatter_index=scatter_index, spectral_index=spectral_index, lowest_mhz=lowest_mhz,
+                highest_mhz=highest_mhz, smear=smear)
+
+
+def rfi(kind, level=0.0, **fields):
+    """Interference for fake().
+
+    Parameters
+    ----------
+    kind : {"tone", "radar", "phone", "mains", "spark", "jump", "bandpass", "drop"}
+    level : float
+        Standard deviations of a channel.
+    **fields
+        Others of struct psr_fake_rfi: modulation, freq_mhz, bw_mhz, drift_mhz_s, t_s, duration_s, period_s, width_s,
+        rate_hz, rotation_s, beam, carrier_mhz, frame_s, slot_s, hz, wander_hz, wander_s, nharm, period_mhz, rolloff, share.
+
+    Returns
+    -------
+    dict
+    """
+    if kind not in RFI_KINDS:
+        fail("kind", repr(kind), "one of " + ", ".join(RFI_KINDS))
+    return dict(fields, kind=getattr(lib, "PSR_FAKE_RFI_" + kind.upper()), level=level)
+
+
+def fill_signal(c, signal, keep):
+    for name, value in signal.items():
+        if name == "shape":
+            if value not in SHAPES:
+                fail("shape", repr(value), "one of " + ", ".join(SHAPES))
+            c.shape = SHAPES[value]
+        elif name == "profile":
+            if value is not None:
+                profile = np.ascontiguousarray(value, np.float64)
+                keep.append(profile)
+                c.shape, c.profile, c.nprofile = SHAPES["profile"], address(profile, "double *"), profile.size
+        elif name == "orbit":
+            c.binary = value is not None
+            for part, number in (value or {}).items():
+                setattr(c.orbit, part, number)
+        else:
+            setattr(c, name, value)
+
+
+class FakeObservation(ArrayObservation):
+    """A synthetic observation.
+
+    Attributes
+    ----------
+    data : array [time, channel]
+    truth : Table
+        The signals as a search should find them, a row each: dm, t_s, width_s, peak, pulses, mean_hz, middle_hz, r, z, w,
+        snr_single, snr_folded.
+    """
+
+    truth = None
+
+
+def fake(signals=(), interference=(), *, nchan=256, nsamp=65536, nbit=8, fch1_mhz=1500.0, foff_mhz=-1.0, tsamp_s=256e-6, seed=1,
+         noise_sigma=1.0, red_sigma=0.0, red_index=-2.0, gain=None, dmconst=None, nthread=0, tstart_mjd=60000, **header):
+    """Makes a synthetic observation in memory.
+
+    Parameters
+    ----------
+    signals : sequence
+        What pulsar() and burst() return.
+    interference : sequence
+        What rfi() returns.
+    nchan, nsamp : int
+        Channels and spectra.
+    nbit : int
+        1, 2, 4, 8, 16, or 32 for floats.  A value x, in standard deviations of the noise, is stored as
+        rint((x + 4) (2^nbit - 1) / 8).
+    fch1_mhz, foff_mhz, tsamp_s : float
+        Band and sampling time.
+    seed : int
+        The data depend on it and on what is asked, not on threads or the machine.
+    noise_sigma : float
+        1; 0: signals only.
+    red_sigma, red_index : float
+        Red noise that all channels have in common, and the index of its power spectrum.
+    gain : array [channel], optional
+        Bandpass.
+    **header
+        As in from_array.
+
+    Returns
+    -------
+    FakeObservation
+    """
+    obs, desc, keep = ffi.gc(ffi.new("struct psr_obs *"), lib.psr_obs_clear), ffi.new("struct psr_fake_desc *"), []
+    lib.psr_obs_init(obs)
+    obs.nchan, obs.nif, obs.nbit, obs.kind, obs.nsamp = nchan, 1, nbit, lib.PSR_FLOAT if nbit == 32 else lib.PSR_UINT, nsamp
+    set_header(obs, fch1_mhz, foff_mhz, tsamp_s, tstart_mjd, **header)
+    signals, interference = list(signals), list(interference)
+    c_signals, c_rfi = ffi.new("struct psr_fake_signal[]", len(signals) or 1), ffi.new("struct psr_fake_rfi[]", len(interference) or 1)
+    for i, signal in enumerate(signals):
+        fill_signal(c_signals[i], signal, keep)
+    for i, item in enumerate(interference):
+        for name, value in item.items():
+            setattr(c_rfi[i], name, value)
+    desc.size, desc.obs, desc.seed, desc.nthread = ffi.sizeof(desc[0]), obs, seed, nthread
+    desc.dmconst = _constants.DMCONST_PRESTO if dmconst is None else dmconst
+    desc.nsignal, desc.signal, desc.nrfi, desc.rfi = len(signals), c_signals, len(interference), c_rfi
+    desc.noise_sigma, desc.red_sigma, desc.red_index = noise_sigma, red_sigma, red_index
+    if gain is not None:
+        gain = np.ascontiguousarray(gain, np.float64)
+        if gain.shape != (nchan,):
+            fail("gain", "of shape %s" % (gain.shape,), "one for each of %d channels" % nchan)
+        desc.gain = address(gain, "double *")
+    out, err = ffi.new("psr_fake **"), new_error()
+    check(lib.psr_fake_create(out, desc, err), err, desc)
+    try:
+        data, truth = execute(out[0], nsamp, nchan, nbit, dtype_of(nbit, obs.kind)), read_truth(out[0], len(signals))
+    finally:
+        lib.psr_fake_destroy(out[0])
+    found = FakeObservation(data, fch1_mhz=fch1_mhz, foff_mhz=foff_mhz, tsamp_s=tsamp_s, tstart_mjd=tstart_mjd, **header)
+    found.truth = truth
+    return found
+
+
+def execute(plan, nsamp, nchan, nbit, dtype):
+    """All samples, a block at a time, so that Ctrl-C does not wait long."""
+    err, row = new_error(), lib.psr_fake_row_bytes(plan)
+    raw = np.empty((nsamp, row // dtype.itemsize), dtype)
+    step = max(1, (1 << 24) // max(1, nchan))
+    for at in range(0, nsamp, step):
+        check(lib.psr_fake_execute(plan, at, min(step, nsamp - at), address(raw[at:]), err), err)
+    return raw if nbit >= 8 else unpack(raw, nsamp, nchan, nbit)
+
+
+def read_truth(plan, n):
+    truth, err, rows = ffi.new("struct psr_fake_truth *"), new_error(), []
+    for i in range(n):
+        check(lib.psr_fake_report_sized(plan, i, truth, ffi.sizeof(truth[0]), err), err)
+        rows.append([getattr(truth, name) for name in TRUTH])
+    columns = list(zip(*rows)) if rows else [[] for _ in TRUTH]
+    return make_table(n, [(name, "f8", column) for name, column in zip(TRUTH, columns)], TRUTH_UNITS)

@@ -1,0 +1,83 @@
+"""Folds: what was injected, files, and folds of gpufold."""
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import psrkit
+
+
+@pytest.fixture(scope="module")
+def pulsar():
+    return psrkit.fake([psrkit.pulsar(0.1, 30, snr=80, phase=0.3)], nchan=64, nsamp=65536, foff_mhz=-4, seed=4)
+
+
+def test_a_pulsar_is_folded(pulsar, tmp_path):
+    seen = []
+    found = psrkit.fold(pulsar, dict(period_s=0.1, dm=30, name="mine"), npart=16, nsub=16, progress=lambda n, total: seen.append(n))
+    assert found.profile.shape == (16, 16, 64) and found.candidate == "mine" and seen
+    assert abs(found.period_s - 0.1) < 1e-5 and abs(found.dm - 30) < 3 and found.sigma > 30
+    assert found.best_profile.shape == (64,) and found.plane.shape == (len(found.trial_pdot), len(found.trial_period_s))
+    assert len(found.dm_redchi) == len(found.trial_dm) and found.time_profile.shape == (16, 64)
+    # Samples are all in the profile, but for blocks at the end.
+    assert abs(found.stats["numdata"][:, 0].sum() - pulsar.nsamp) < 5000
+    assert found.sub_mhz[-1] == pulsar.highest_mhz and abs(found.sub_mhz[0] - (pulsar.lowest_mhz + 12)) < 1e-9
+    found.write(tmp_path / "x.pfd")
+    again = psrkit.read_pfd(tmp_path / "x.pfd")
+    np.testing.assert_array_equal(again.profile, found.profile)
+    np.testing.assert_array_equal(again.stats, found.stats)
+    assert (again.period_s, again.dm, again.candidate) == (found.period_s, found.dm, found.candidate)
+    assert again.plane is None and again.best_profile is not None
+
+
+def test_profile_is_a_naive_sum(pulsar):
+    """Of one sub-band and part, and a period of whole samples, bins are sums of samples."""
+    nbin = 50
+    x = np.ascontiguousarray(pulsar.data[:, :1])
+    found = psrkit.fold(x, dict(freq_hz=1 / (nbin * 1e-3), nbin=nbin), fch1_mhz=1500, foff_mhz=-1, tsamp_s=1e-3, npart=1, search=False,
+                        clip_sigma=0)
+    turns = found.profile.shape[2] and len(x) // nbin
+    want = x[:turns * nbin, 0].reshape(turns, nbin).sum(axis=0, dtype=np.float64)
+    got = found.profile.sum(axis=(0, 1))
+    # The turn that the end cuts is completed with means.
+    assert got.shape == (nbin,) and np.abs(got - want).max() < 256
+
+
+@pytest.mark.skipif(not shutil.which("gpufold"), reason="needs gpufold")
+def test_folds_are_those_of_gpufold(pulsar, tmp_path):
+    psrkit.write_filterbank(tmp_path / "x.fil", pulsar)
+    subprocess.run(["gpufold", "-p", "0.1", "-dm", "30", "-topo", "-npart", "16", "-nsub", "16", "-o", "x", "x.fil"], check=True,
+                   capture_output=True, cwd=tmp_path)
+    want = psrkit.read_pfd(next(tmp_path.glob("*.pfd")))
+    got = psrkit.fold(psrkit.open(tmp_path / "x.fil"), [dict(period_s=0.1, dm=30)], npart=16, nsub=16)[0]
+    np.testing.assert_array_equal(got.profile, want.profile)
+    assert (got.period_s, got.pd, got.dm) == (want.period_s, want.pd, want.dm)
+    np.testing.assert_array_equal(got.trial_period_s, want.trial_period_s)
+
+
+def test_candidates_of_a_search(pulsar):
+    series = psrkit.dedisperse(pulsar, [30.0])
+    found = psrkit.search_periods(series, pulsar.tsamp_s, 30.0, zmax=10, harmonics=16)
+    folds = psrkit.fold(pulsar, found[:1], npart=8, nsub=8)
+    assert len(folds) == 1 and abs(folds[0].period_s - 0.1) < 1e-5
+
+
+def test_errors(pulsar, tmp_path):
+    for row, field in ((dict(dm=3), "freq_hz"), (dict(period_s=1e-5), None)):
+        with pytest.raises(psrkit.InvalidError) as caught:
+            psrkit.fold(pulsar, row)
+        assert field is None or caught.value.field == field
+        assert "candidate 1" in str(caught.value)
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.fold(pulsar, dict(period_s=0.1), at="noon")
+
+    def stop(done, total):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError):
+        psrkit.fold(pulsar, dict(period_s=0.1), progress=stop)
+    bad = tmp_path / "bad.pfd"
+    bad.write_bytes(b"nothing" * 100)
+    with pytest.raises(psrkit.Error):
+        psrkit.read_pfd(bad)

@@ -1,0 +1,76 @@
+"""Lists that are read and written, tables, and results of a search."""
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+
+import psrkit
+
+
+def test_inf_files_come_back(data, tmp_path):
+    inf = psrkit.read_inf(data("GBT_J1807-0847.inf"))
+    psrkit.write_inf(tmp_path / "x.inf", inf)
+    again = psrkit.read_inf(tmp_path / "x.inf")
+    assert again == inf
+    assert inf["tbin_s"] > 0 and isinstance(inf["object"], str)
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.write_inf(tmp_path / "y.inf", dict(inf, onoff=[(0, 1)] * 100))
+    assert not (tmp_path / "y.inf").exists()
+
+
+def test_series_come_back(tmp_path, data):
+    inf = psrkit.read_inf(data("GBT_J1807-0847.inf"))
+    x = np.arange(100, dtype=np.float32)
+    psrkit.write_series(tmp_path / "x.dat", x, dict(inf, onoff=[]))
+    got, meta = psrkit.read_series(tmp_path / "x.dat")
+    np.testing.assert_array_equal(got, x)
+    assert meta["nbin"] == 100 and meta["name"].endswith("x")
+
+
+def test_tables():
+    table = psrkit.search_pulses(np.zeros((1, 100), np.float32), [0], 1e-3)
+    assert len(table) == 0 and table.units["time_s"] == "s"
+    full = psrkit.fake([psrkit.burst(1, 50, snr=10), psrkit.pulsar(0.1, 10, snr=10)], nsamp=16384, nchan=16, foff_mhz=-10).truth
+    assert full[:1].units == full.units and isinstance(full["dm"], np.ndarray) and not isinstance(full["dm"], psrkit.Table)
+    assert pickle.loads(pickle.dumps(full)).units == full.units
+    pandas = pytest.importorskip("pandas")
+    frame = full.to_pandas()
+    assert isinstance(frame, pandas.DataFrame) and list(frame["dm"]) == [50, 10] and frame.attrs["units"]["dm"] == "pc cm-3"
+
+
+def test_astropy_tables():
+    pytest.importorskip("astropy")
+    table = psrkit.fake([psrkit.burst(1, 50, snr=10)], nsamp=16384, nchan=16, foff_mhz=-10).truth.to_table()
+    assert str(table["dm"].unit) == "pc / cm3" and table["dm"][0] == 50
+
+
+def test_malformed_lists(tmp_path):
+    for name, text in (("a.cand", "1 2 3\n"), ("b.cand", "x\t2\t3\t4\t5\t6\t7\t8\t9\t-\n"), ("c.singlepulse", "1 2\n")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(psrkit.FormatError) as caught:
+            psrkit.read_pulses(tmp_path / name)
+        assert name in str(caught.value)
+    with pytest.raises(psrkit.FormatError):
+        psrkit.read_report(tmp_path / "nothing")
+    (tmp_path / "x.json").write_text("{")
+    with pytest.raises(psrkit.FormatError):
+        psrkit.read_jsonl(tmp_path / "x.json")
+    (tmp_path / "x_ACCEL_0").write_text("nothing\n")
+    with pytest.raises(psrkit.FormatError):
+        psrkit.read_accel(tmp_path / "x_ACCEL_0")
+
+
+@pytest.mark.skipif(not shutil.which("psrsearch"), reason="needs psrsearch")
+def test_a_search_by_psrsearch(tmp_path):
+    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60), psrkit.burst(3.0, 60, snr=30)], nchan=32, nsamp=65536, foff_mhz=-8, seed=8)
+    lines = []
+    found = psrkit.run(obs, tmp_path / "search", hidm=80, budget="fast", ncands=3, progress=lines.append)
+    assert abs(found.pulses["dm"][0] - 60) < 10 and abs(found.pulses["time_s"][0] - 3) < 0.01
+    assert any(abs(p / 0.1 - 1) < 1e-3 for p in found.candidates["period_s"])
+    assert found.folds()[0].profile.ndim == 3 and {"search", "sift", "fold"} <= {step["step"] for step in found.steps}
+    assert any("search" in line for line in lines) and found.summary["root"]
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.run(obs, tmp_path / "other", nonsense=True)
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.run(obs, o="x")
