@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	python/psrkit/_lists.py \
 	python/psrkit/_observation.py \
 	python/psrkit/_periods.py \
+	python/psrkit/_pictures.py \
 	python/psrkit/_program.py \
 	python/psrkit/_pulses.py \
 	python/psrkit/_synthetic.py \
@@ -25,8 +26,10 @@ EXTRA_DIST += \
 	python/tests/test_declarations.py \
 	python/tests/test_dedispersion.py \
 	python/tests/test_folding.py \
+	python/tests/test_hostile.py \
 	python/tests/test_interference.py \
 	python/tests/test_lists.py \
 	python/tests/test_observation.py \
 	python/tests/test_periods.py \
+	python/tests/test_pictures.py \
 	python/tests/test_pulses.py

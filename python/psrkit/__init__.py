@@ -15,6 +15,7 @@ from ._lists import (Report, read_accel, read_csv, read_inf, read_jsonl, read_pu
                      write_series)
 from ._observation import Observation, from_array, open
 from ._periods import search_periods
+from ._pictures import plot_fold, plot_plane, plot_waterfall
 from ._program import run
 from ._pulses import search_pulses
 from ._synthetic import FakeObservation, burst, fake, pulsar, rfi

@@ -74,7 +74,10 @@ def as_doubles(x, field):
 
 def address(x, ctype="void *"):
     """The array's memory; valid as long as the array."""
-    return ffi.cast(ctype, x.__array_interface__["data"][0])
+    try:
+        return ffi.cast(ctype, ffi.from_buffer(x))
+    except ValueError:  # rows are apart
+        return ffi.cast(ctype, x.ctypes.data)
 
 
 def unpack(bytes_, nsamp, nchan, nbit):

@@ -132,13 +132,16 @@ class Dedisperser:
             desc.keep = address(keep, "unsigned char *")
         out, self.err = ffi.new("psr_dedisp **"), new_error()
         check(lib.psr_dedisp_create(out, desc, self.err), self.err, desc)
+        self.desc, self.borrowed = desc, (freq_mhz, dms, name, keep)
         self.plan, self.ndm, self.downsamp, self.nout = out[0], len(dms), downsamp, ffi.new("size_t *")
         self.maxshift = lib.psr_dedisp_maxshift(self.plan)
         self.step = self.choose_step(len(freq_mhz))
 
     def choose_step(self, nchan):
-        """Spectra of a call."""
-        step = max(CALL_ADDS / max(1, nchan * self.ndm), self.maxshift * self.downsamp, 4096)
+        """Spectra of a call: so few that it is short, and so many that copies of the sweep cost little."""
+        if ffi.string(lib.psr_dedisp_backend(self.desc.backend)) != b"cpu":
+            return max(1, lib.psr_dedisp_block(self.plan))
+        step = max(CALL_ADDS / max(1, nchan * self.ndm), 10 * self.maxshift * self.downsamp / self.ndm, 1024)
         return max(1, min(int(step), lib.psr_dedisp_block(self.plan)))
 
     def length(self, nsamp):
@@ -146,7 +149,7 @@ class Dedisperser:
 
     def execute(self, spectra, nsamp, out, at):
         """Appends what nsamp spectra complete to out[:, at:]; returns its length."""
-        to = ffi.cast("float *", out.__array_interface__["data"][0] + 4 * at)
+        to = address(out, "float *") + at
         status = lib.psr_dedisp_execute(self.plan, address(spectra), nsamp, to, out.shape[1], self.nout, self.err)
         check(status, self.err)
         return self.nout[0]

@@ -66,7 +66,7 @@ class SeriesSearch:
         bar = Progress(progress, nsamp, " samples")
         for at in range(0, nsamp, step):
             n = min(step, nsamp - at)
-            x = ffi.cast("float *", series.__array_interface__["data"][0] + 4 * at)
+            x = address(series, "float *") + at
             check(lib.psr_singlepulse_execute(self.plan, x, series.strides[0] // 4, n, self.err), self.err)
             bar.update(at + n)
         check(lib.psr_singlepulse_finish(self.plan, self.err), self.err)

@@ -1,0 +1,197 @@
+"""Hostile arrays, threads, memory, Ctrl-C, and what a call costs."""
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import psrkit
+
+BAND = dict(fch1_mhz=1500.0, foff_mhz=-2.0, tsamp_s=256e-6)
+
+
+def test_strides_byte_order_and_types(rng):
+    x = rng.integers(0, 200, (2000, 32), dtype=np.uint8)
+    want = psrkit.dedisperse(x, [0, 20], **BAND)
+    wide = np.zeros((4000, 64), np.uint8)
+    wide[::2, ::2] = x
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    offset = np.frombuffer(b"?" + x.tobytes(), np.uint8, offset=1).reshape(x.shape)
+    for form in (wide[::2, ::2], np.asfortranarray(x), x[::-1].copy()[::-1], read_only, offset, x.astype(">u2"), x.astype("<i2"), x.astype(">f4"),
+                 x.astype(np.float64), x.astype(np.int64), x.tolist(), memoryview(x)):
+        np.testing.assert_array_equal(psrkit.dedisperse(np.asarray(form), [0, 20], **BAND), want)
+    unaligned = np.frombuffer(b"?" + x.astype(np.float32).tobytes(), np.float32, offset=1).reshape(x.shape)
+    np.testing.assert_array_equal(psrkit.dedisperse(unaligned, [0, 20], **BAND), want)
+    bits = x > 100
+    np.testing.assert_array_equal(psrkit.dedisperse(bits, [0, 20], **BAND), psrkit.dedisperse(bits.astype(np.uint8), [0, 20], **BAND))
+
+
+def test_series_of_any_form(rng):
+    x = rng.normal(size=(4, 5000)).astype(np.float32)
+    x[:, 2000:2004] += 20
+    want = psrkit.search_pulses(x, [0, 1, 2, 3], 1e-3)
+    padded = np.zeros((4, 6000), np.float32)
+    padded[:, :5000] = x
+    for form in (padded[:, :5000], x.astype(">f4"), x.astype(np.float64), np.asfortranarray(x)):
+        np.testing.assert_array_equal(psrkit.search_pulses(form, [0, 1, 2, 3], 1e-3), want)
+    flipped = psrkit.search_pulses(x[::-1], [3, 2, 1, 0], 1e-3)
+    assert flipped["snr"][0] == want["snr"][0]
+    periods = psrkit.search_periods(x, 1e-3)
+    np.testing.assert_array_equal(psrkit.search_periods(padded[:, :5000], 1e-3), periods)
+
+
+def test_nan_and_empty():
+    x = np.zeros((1000, 8), np.float32)
+    x[500, 3] = np.nan
+    got = psrkit.dedisperse(x, [0.0], **BAND)
+    assert np.isnan(got[0]).sum() == 1
+    assert psrkit.dedisperse(np.zeros((0, 8), np.uint8), [0.0], **BAND).shape == (1, 0)
+    assert psrkit.dedisperse(np.zeros((5, 8), np.uint8), [1000.0], **BAND).shape == (1, 0)
+    for bad in (np.zeros((10, 0), np.uint8), np.zeros((0, 0))):
+        with pytest.raises(psrkit.InvalidError):
+            psrkit.dedisperse(bad, [0.0], **BAND)
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.dedisperse(np.zeros((10, 8), np.uint8), [], **BAND)
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.dedisperse(np.zeros((10, 8), np.uint8), [float("nan")], **BAND)
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.search_pulses(np.zeros((0, 100), np.float32), [], 1e-3)
+
+
+def test_contiguous_arrays_are_not_copied():
+    x = np.zeros((1 << 20, 64), np.uint8)
+    assert np.shares_memory(psrkit._arrays.as_samples(x), x)
+    series = np.zeros((4, 1000), np.float32)[:, :900]
+    assert np.shares_memory(psrkit._arrays.as_series(series), series)
+
+    class Foreign:
+        def __dlpack__(self, **kw):
+            return x.__dlpack__()
+
+        def __dlpack_device__(self):
+            return x.__dlpack_device__()
+
+    assert np.shares_memory(psrkit._arrays.as_samples(Foreign()), x)
+
+
+def test_no_leak():
+    """10^4 calls, errors among them, leave memory where it was."""
+    x, series = np.zeros((64, 4), np.uint8), np.zeros((1, 64), np.float32)
+
+    def call(n):
+        for _ in range(n):
+            psrkit.dedisperse(x, [0.0], backend="cpu", nthread=1, **BAND)
+            psrkit.search_pulses(series, [0.0], 1e-3, nthread=1)
+            psrkit.from_array(x, **BAND)[1:3]
+            try:
+                psrkit.dedisperse(x, [-1.0], **BAND)
+            except psrkit.InvalidError:
+                pass
+
+    call(300)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    call(2500)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4000  # KiB
+
+
+def test_eight_threads(rng):
+    x = rng.integers(0, 200, (20000, 32), dtype=np.uint8)
+    want, errors = psrkit.dedisperse(x, np.arange(0, 40, 2.0), **BAND), []
+    pulses = psrkit.search_pulses(want, np.arange(0, 40, 2.0), BAND["tsamp_s"])
+
+    def work():
+        try:
+            for _ in range(3):
+                got = psrkit.dedisperse(x, np.arange(0, 40, 2.0), nthread=1, **BAND)
+                np.testing.assert_array_equal(got, want)
+                np.testing.assert_array_equal(psrkit.search_pulses(got, np.arange(0, 40, 2.0), BAND["tsamp_s"], nthread=1), pulses)
+                psrkit.search_periods(got[:1], BAND["tsamp_s"], nthread=1)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+import psrkit
+what = sys.argv[1]
+big = psrkit.from_array(np.random.default_rng(1).integers(0, 255, (1 << 19, 64), dtype=np.uint8), 1500.0, -4.0, 64e-6)
+series = np.random.default_rng(2).normal(size=(40, 1 << 19)).astype(np.float32)
+calls = {
+    "dedisperse": lambda: psrkit.dedisperse(np.zeros((1 << 17, 1024), np.uint8), np.arange(0, 500, 0.5), 1500.0, -0.25, 64e-6),
+    "pulses": lambda: psrkit.search_pulses(big, np.arange(0, 2000, 1.0)),
+    "periods": lambda: psrkit.search_periods(series, 1e-3, method="matched", zmax=200),
+    "fold": lambda: psrkit.fold(big, [dict(period_s=0.01 + 1e-4 * i, dm=30) for i in range(200)]),
+}
+sent = []
+def send():
+    sent.append(time.time())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(1.5, send).start()
+try:
+    calls[what]()
+except KeyboardInterrupt:
+    print("%.3f" % (time.time() - sent[0]))
+"""
+
+
+@pytest.mark.parametrize("what", ["dedisperse", "pulses", "periods", "fold"])
+def test_ctrl_c_ends_a_call(what, tmp_path):
+    env = dict(os.environ, TMPDIR=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, what], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    print(what, "ended after", done.stdout.strip(), "s")
+    # A second on a free machine; tests may share theirs.
+    assert float(done.stdout) < 1 * float(os.environ.get("PSRKIT_TEST_SLOW", 4))
+    assert not os.listdir(tmp_path)
+
+
+def test_cost_of_a_call():
+    """What the package adds to the library's own calls."""
+    from psrkit._dedispersion import Dedisperser
+    from psrkit._library import lib
+
+    x, dms = np.zeros((64, 4), np.uint8), np.array([0.0])
+    options = dict(backend="cpu", nthread=1)
+    n, freq = 2000, 1500.0 - 2 * np.arange(4)
+
+    def timed(call):
+        best = 1e9
+        for _ in range(5):
+            start = time.thread_time()
+            for _ in range(n // 5):
+                call()
+            best = min(best, (time.thread_time() - start) / (n // 5))
+        return best * 1e6
+
+    whole = timed(lambda: psrkit.dedisperse(x, dms, **BAND, **options))
+    # The same calls of C, with a description made beforehand.
+    model = Dedisperser(8, lib.PSR_UINT, freq, 256e-6, dms, **options)
+    desc, out, err, count = model.desc, psrkit._library.ffi.new("psr_dedisp **"), psrkit._library.new_error(), model.nout
+    series = np.empty((1, 64), np.float32)
+    source, target = psrkit._arrays.address(x), psrkit._arrays.address(series, "float *")
+
+    def plain():
+        assert lib.psr_dedisp_create(out, desc, err) == 0
+        lib.psr_dedisp_block(out[0])
+        assert lib.psr_dedisp_execute(out[0], source, 64, target, 64, count, err) == 0
+        lib.psr_dedisp_destroy(out[0])
+
+    bare = timed(plain)
+    model.close()
+    print("dedisperse %.1f us, the library %.1f us: the package adds %.1f us" % (whole, bare, whole - bare))
+    # 20 us on a free machine; tests share theirs.
+    assert whole - bare < 200
