@@ -261,6 +261,7 @@ bin_psrpresto_SOURCES = \
 	tools/psrpresto/header.c \
 	tools/psrpresto/main.c \
 	tools/psrpresto/psrpresto.h \
+	tools/psrpresto/pulses.c \
 	tools/psrpresto/readfile.c \
 	tools/psrpresto/realfft.c \
 	tools/psrpresto/zap.c
@@ -328,12 +329,19 @@ bin_psrsearch_CPPFLAGS += -DPSRSEARCH_PICTURES
 endif
 
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
-# want them.  What stands there already and is no such link stays.  ALIAS:TOOL
+# want them; ACCEL_sift.py where PRESTO has it if PRESTO=$(pkgdatadir).  What stands there already and
+# is no such link stays.  ALIAS:TOOL
+sift_script = $(pkgdatadir)/examplescripts/ACCEL_sift.py
+EXTRA_DIST += tools/psrpresto/ACCEL_sift.py
 tool_aliases = \
+	ACCEL_sift.py:$(sift_script) \
+	DDplan.py:ddplan \
 	accelsearch:gpuaccel-pulscan \
 	digifil:gpudigifil \
 	makezaplist.py:psrpresto \
+	prepdata:gpudedisp \
 	prepfold:gpufold \
+	prepfold_multi:gpufold \
 	prepsubband:gpudedisp \
 	readfile:psrpresto \
 	realfft:psrpresto \
@@ -341,10 +349,12 @@ tool_aliases = \
 	rfifind:gpurfifind \
 	simple_zapbirds:psrpresto \
 	simple_zapbirds.py:psrpresto \
+	single_pulse_search.py:psrpresto \
 	zapbirds:psrpresto
 
 install-aliases:
-	@$(MKDIR_P) '$(DESTDIR)$(bindir)'
+	@$(MKDIR_P) '$(DESTDIR)$(bindir)' '$(DESTDIR)$(pkgdatadir)/examplescripts'
+	@$(INSTALL_SCRIPT) '$(srcdir)/tools/psrpresto/ACCEL_sift.py' '$(DESTDIR)$(sift_script)'
 	@cd '$(DESTDIR)$(bindir)' && for pair in $(tool_aliases); do \
 	    alias=$${pair%:*} tool=$${pair#*:}; \
 	    if test "`readlink $$alias`" = $$tool; then continue; fi; \
@@ -357,6 +367,8 @@ install-aliases:
 .PHONY: install-aliases
 
 uninstall-local:
+	@rm -f '$(DESTDIR)$(sift_script)'
+	@rmdir '$(DESTDIR)$(pkgdatadir)/examplescripts' 2>/dev/null || :
 	@cd '$(DESTDIR)$(bindir)' 2>/dev/null || exit 0; for pair in $(tool_aliases); do \
 	    alias=$${pair%:*} tool=$${pair#*:}; \
 	    if test "`readlink $$alias`" = $$tool; then rm -f $$alias; fi; \

@@ -107,12 +107,13 @@ struct psr_pipeline_desc {
     const char *root; /* prefix of file names; "-" with one .tim series, or with pulses only,
                             is standard output; NULL: no files */
     enum psr_pipeline_files files;
-    bool nopad;          /* do not pad series in files to a good length */
-    bool sametail;       /* all series of a line end where that of the highest DM ends, instead
+    bool nopad;     /* do not pad series in files to a good length */
+    bool sametail;  /* all series of a line end where that of the highest DM ends, instead
                             of each at its own last sample */
-    int64_t numout;      /* samples of each series; 0: all */
-    int64_t dm_decimals; /* decimals of the DM in names, 2 to 4; default 2 */
-    const char *also;    /* file that the caller will write, and can do without: it must be no
+    int64_t numout; /* samples of each series; 0: all */
+    int64_t
+        dm_decimals; /* decimals of the DM in names, 2 to 4; default 2; 0: of one trial, named ROOT alone */
+    const char *also;          /* file that the caller will write, and can do without: it must be no
                             other file of the run; NULL: none */
     const char *const *beside; /* [nbeside] other files that no output may overwrite */
     size_t nbeside;
@@ -243,6 +244,8 @@ struct psr_pipeline_report {
     size_t nsharing;  /* pipelines that share one plan of dedispersion, whose lines above have the
                             bytes of this one alone; 0: it has plans of its own */
     double shared_bytes; /* of that plan, for all */
+    double voverc;       /* mean velocity of the telescope away from the source over c; 0: not
+                            barycentred */
 };
 
 /* Fills a report of "size" bytes.  Waits until running work is complete. */

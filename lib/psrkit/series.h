@@ -82,7 +82,7 @@ struct psr_series_desc {
     const char *root; /* may contain a path; "-" with one trial and PSR_SERIES_TIM is standard
                          output */
     enum psr_series_format format;
-    int dm_decimals; /* in the file name, 2 to 4 */
+    int dm_decimals; /* in the file name, 2 to 4; 0: of one trial, named ROOT alone */
     size_t ndm;
     const double *dm;             /* [ndm] pc cm^-3; copied */
     const struct psr_obs *obs;    /* of the input; copied */

@@ -73,6 +73,8 @@ static psr_status process(struct run *r, psr_pipeline *p)
         draw_plot(r, p);
     if (!st && !o->quiet)
         gpudedisp_note_left_out(&r->tool, p);
+    if (!st && o->prepdata)
+        gpudedisp_print_velocity(p);
     if (!st && tells)
         gpudedisp_print_account(&r->tool, p, (int)o->run.dm_decimals);
     return st;

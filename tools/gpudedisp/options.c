@@ -358,6 +358,29 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
     d->fourier = &o->fourier_search;
 }
 
+/* One trial, at -dm, whose files are ROOT.dat and ROOT.inf. */
+static void add_prepdata(struct cli_table *table, struct gpudedisp_options *o, struct cli *tool)
+{
+    const struct cli_option options[] = {
+        {"dm", CLI_DOUBLE, &o->run.lodm, "DM", "DM, pc cm^-3 (default 0).", 0, 1e6},
+        {"shorts", CLI_FLAG, &o->shorts, NULL, "Not here: samples are floats.", 0, 0},
+    };
+    cli_add_heading(table, "prepdata");
+    CLI_ADD(table, options);
+    tool->name = "prepdata";
+    tool->noptions = table->n;
+}
+
+static void fill_prepdata(struct gpudedisp_options *o, const struct cli *tool)
+{
+    if (o->shorts)
+        cli_usage_error(tool, "-shorts: samples are written as floats, which all of PRESTO reads");
+    if (o->run.ndm || o->run.dms || o->run.plan || o->sub)
+        cli_usage_error(tool, "one series is written, at -dm: prepsubband or gpudedisp write more");
+    o->run.ndm = 1;
+    o->run.dm_decimals = 0;
+}
+
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table;
@@ -380,7 +403,12 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         .options = table.option,
         .noptions = table.n,
     };
+    o->prepdata = cli_is_run_as(argv[0], "prepdata");
+    if (o->prepdata)
+        add_prepdata(&table, o, tool);
     int n = cli_parse(tool, argc, argv);
+    if (o->prepdata)
+        fill_prepdata(o, tool);
     check_plan(o, tool, n, argv + 1);
     check_beams(o, tool, n, argv + 1);
     fill_trials(o);

@@ -33,6 +33,7 @@ struct gpudedisp_options {
     const char *plot;
     bool beams; /* each input is a beam */
     bool quiet, verbose;
+    bool prepdata, shorts; /* run under that name; its -shorts */
 };
 
 /* Fills *table with options that set fields of *o. */

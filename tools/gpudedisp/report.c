@@ -149,3 +149,11 @@ psr_status gpudedisp_draw(psr_pipeline *p, struct gnuplot *g, psr_err *err)
                                               .end_s = found->end_s},
                           err);
 }
+
+void gpudedisp_print_velocity(psr_pipeline *p)
+{
+    struct psr_pipeline_report r;
+    psr_pipeline_describe(p, &r);
+    if (r.voverc != 0)
+        printf("   Average topocentric velocity (c) = %.7g\n", r.voverc);
+}

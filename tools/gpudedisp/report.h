@@ -11,6 +11,9 @@
 void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p);
 void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_decimals);
 
+/* On standard output, where zapbirds' users of prepdata look for it. */
+void gpudedisp_print_velocity(psr_pipeline *p);
+
 /* Says how many candidates of a Fourier search are in no list. */
 void gpudedisp_note_left_out(struct cli *tool, psr_pipeline *p);
 

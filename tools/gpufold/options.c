@@ -89,7 +89,8 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
         .options = table.option,
         .noptions = table.n,
     };
-    const bool is_prepfold = cli_is_run_as(argv[0], "prepfold");
+    const bool is_prepfold =
+        cli_is_run_as(argv[0], "prepfold") || cli_is_run_as(argv[0], "prepfold_multi");
     const int n = cli_parse(tool, argc, argv);
     if (n < 1)
         cli_usage_error(tool, "no input given");

@@ -15,6 +15,7 @@ static const struct program {
     {"rednoise", presto_rednoise},
     {"simple_zapbirds", presto_simple_zapbirds},
     {"simple_zapbirds.py", presto_simple_zapbirds},
+    {"single_pulse_search.py", presto_singlepulse},
     {"zapbirds", presto_zapbirds},
 };
 
@@ -41,9 +42,10 @@ int main(int argc, char **argv)
         .operands = "PROGRAM [OPTION]... FILE...",
         .examples = "psrpresto readfile obs.fil\n"
                     "psrpresto realfft obs_DM12.00.dat\n"
-                    "psrpresto zapbirds -zap -zapfile obs.zaplist obs_DM12.00.fft\n",
+                    "psrpresto makezaplist.py obs.birds\n",
         .summary = "Run a small program of PRESTO: makezaplist.py, readfile, realfft, rednoise, "
-                   "simple_zapbirds.py or zapbirds. PROGRAM -help lists its options. make "
+                   "simple_zapbirds.py, single_pulse_search.py or zapbirds. PROGRAM -help lists "
+                   "its options. make "
                    "install-aliases installs links of these names, which are the same.",
         .options = table.option,
         .noptions = table.n,

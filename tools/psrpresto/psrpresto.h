@@ -11,6 +11,7 @@ int presto_readfile(int argc, char **argv);
 int presto_realfft(int argc, char **argv);
 int presto_rednoise(int argc, char **argv);
 int presto_simple_zapbirds(int argc, char **argv);
+int presto_singlepulse(int argc, char **argv);
 int presto_zapbirds(int argc, char **argv);
 
 /* Prints the header of an observation as readfile does. */

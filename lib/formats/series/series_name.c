@@ -92,20 +92,28 @@ static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
     return PSR_OK;
 }
 
+static void format_stem(char *stem, size_t room, const char *root, double dm, int decimals)
+{
+    char text[LABEL_MAX];
+    format_dm(text, dm, decimals);
+    if (decimals)
+        snprintf(stem, room, "%s_DM%s", root, text);
+    else
+        snprintf(stem, room, "%s", root);
+}
+
 /* PRESTO reads only so much of an .inf file's name.  The highest DM has the longest name. */
 static psr_status check_length(const struct psr_series_desc *desc, psr_err *err)
 {
-    char label[LABEL_MAX];
     struct psr_inf *inf = malloc(sizeof *inf);
     size_t room = strlen(desc->root) + LABEL_MAX + 4;
     char *stem = malloc(room);
     double highest = 0;
     for (size_t i = 0; i < desc->ndm; i++)
         highest = fmax(highest, desc->dm[i]);
-    format_dm(label, highest, desc->dm_decimals);
     psr_status st = inf && stem ? PSR_OK : psr_fail_nomem(err, "file names", (double)room);
     if (!st) {
-        snprintf(stem, room, "%s_DM%s", desc->root, label);
+        format_stem(stem, room, desc->root, highest, desc->dm_decimals);
         st = psr_inf_set_name(inf, stem, err);
     }
     free(inf);
@@ -138,10 +146,11 @@ psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
     psr_status st = check_root(desc, err);
     if (st)
         return st;
-    if (desc->dm_decimals < MIN_DECIMALS || desc->dm_decimals > MAX_DECIMALS)
+    if ((desc->dm_decimals < MIN_DECIMALS || desc->dm_decimals > MAX_DECIMALS) &&
+        !(desc->dm_decimals == 0 && desc->ndm == 1))
         return psr_fail_field(err, PSR_EINVAL, "dm_decimals",
-                              "decimals of the DM = %d, must be %d to %d", desc->dm_decimals,
-                              MIN_DECIMALS, MAX_DECIMALS);
+                              "decimals of the DM = %d, must be %d to %d, or 0 for one trial",
+                              desc->dm_decimals, MIN_DECIMALS, MAX_DECIMALS);
     for (size_t i = 0; i < desc->ndm; i++) {
         double tsamp_s = psr_series_tsamp_s(desc, i);
         if (!(tsamp_s > 0 && isfinite(tsamp_s)))
@@ -159,9 +168,7 @@ psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
 
 void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals)
 {
-    char text[LABEL_MAX];
-    format_dm(text, dm, decimals);
-    snprintf(stem, PSR_TEXT_MAX, "%s_DM%s", root, text);
+    format_stem(stem, PSR_TEXT_MAX, root, dm, decimals);
 }
 
 psr_status psr_series_names(const struct psr_series_desc *desc,

@@ -4,7 +4,7 @@
 
 #include <psrkit/series.h>
 
-/* ROOT_DM12.50, without suffix. */
+/* ROOT_DM12.50, without suffix; ROOT, without decimals. */
 void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals);
 
 /* The DM at text: digits, and after a point more digits.

@@ -162,7 +162,7 @@ static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
         {"nsub", d->nsub, 0, 1 << 20},
         {"offset", d->offset, 0, INT64_MAX},
         {"numout", d->numout, 0, INT64_MAX},
-        {"dm_decimals", d->dm_decimals, 2, 4},
+        {"dm_decimals", d->dm_decimals, d->ndm == 1 && !d->dms && !d->plan ? 0 : 2, 4},
         {"nthread", d->nthread, 0, 4096},
         {"mem_bytes", d->mem_bytes, 0, INT64_MAX},
         {"nhalve", d->nhalve, 0, PSR_PIPELINE_HALVE},

@@ -1,0 +1,262 @@
+/* single_pulse_search.py: searches series for single pulses, and plots what was found. */
+#include "psrpresto.h"
+
+#include "base/tool.h"
+#include "tools/common/pulseplot.h"
+#include <glob.h>
+#include <inttypes.h>
+#include <math.h>
+#include <psrkit/experimental/singlepulse.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The widest boxcar where -m is not given, in samples; -d counts so many. */
+enum { WIDTH = 30, CHUNK = 1000, LINE_MAX_BYTES = 256 };
+
+struct pulses {
+    struct cli tool;
+    bool noplot, ignored, gzip;
+    double maxwidth_s, threshold, start_s, end_s;
+    int64_t detrend;
+    const char *pattern;
+    char *plot_name; /* of the first input */
+    struct psr_event *event;
+    double *dm, *tsamp_s; /* [nfile] */
+    size_t nevent, event_room, nfile, dm_room, tsamp_room;
+};
+
+static psr_status keep_file(struct pulses *p, const struct psr_inf *inf, psr_err *err)
+{
+    psr_status st = psr_grow(&p->dm, &p->dm_room, p->nfile, sizeof *p->dm, "DMs", err);
+    if (st == PSR_OK)
+        st = psr_grow(&p->tsamp_s, &p->tsamp_room, p->nfile, sizeof *p->tsamp_s, "DMs", err);
+    if (st != PSR_OK)
+        return st;
+    p->dm[p->nfile] = inf->dm;
+    p->tsamp_s[p->nfile++] = inf->tbin_s;
+    return PSR_OK;
+}
+
+static psr_status keep_event(struct pulses *p, struct psr_event e, psr_err *err)
+{
+    psr_status st = psr_grow(&p->event, &p->event_room, p->nevent, sizeof *p->event, "pulses", err);
+    e.trial = p->nfile - 1;
+    if (st == PSR_OK)
+        p->event[p->nevent++] = e;
+    return st;
+}
+
+static psr_status write_events(const char *name, const struct psr_inf *inf,
+                               const struct psr_event *event, size_t n, psr_err *err)
+{
+    psr_outfile *f;
+    psr_status st = psr_outfile_create(&f, name, err);
+    if (st != PSR_OK)
+        return st;
+    st = psr_singlepulse_write(f, inf->dm, inf->tbin_s, event, n, err);
+    if (st == PSR_OK)
+        return psr_outfile_commit(f, err);
+    psr_outfile_abort(f);
+    return st;
+}
+
+/* What comes after the last range of two bins and more is padding. */
+static int64_t count_samples(const struct psr_inf *inf, int64_t n)
+{
+    for (int i = inf->nonoff - 1; i >= 0; i--)
+        if (inf->onoff[i][1] > inf->onoff[i][0])
+            return inf->onoff[i][1] + 1 < n ? inf->onoff[i][1] + 1 : n;
+    return n;
+}
+
+static psr_status search_series(struct pulses *p, const char *root, const struct psr_inf *inf,
+                                const float *x, size_t n, psr_err *err)
+{
+    const struct psr_singlepulse_desc desc = {
+        .size = sizeof desc,
+        .nseries = 1,
+        .dm = &inf->dm,
+        .tsamp_s = inf->tbin_s,
+        .threshold = p->threshold,
+        .maxwidth_s = p->maxwidth_s > 0 ? p->maxwidth_s : WIDTH * inf->tbin_s,
+        .detrend = p->detrend > 1 ? (double)(p->detrend * CHUNK) : 0};
+    const struct psr_event *event;
+    psr_singlepulse *plan;
+    psr_status st = psr_singlepulse_create(&plan, &desc, err);
+    if (st == PSR_OK)
+        st = psr_singlepulse_execute(plan, x, n, n, err);
+    if (st == PSR_OK)
+        st = psr_singlepulse_finish(plan, err);
+    const size_t nevent = st ? 0 : psr_singlepulse_events(plan, 0, &event);
+    char *name = presto_join(&p->tool, root, ".singlepulse");
+    if (st == PSR_OK)
+        st = write_events(name, inf, event, nevent, err);
+    for (size_t i = 0; i < nevent && !st; i++)
+        st = keep_event(p, event[i], err);
+    psr_singlepulse_destroy(plan);
+    free(name);
+    return st;
+}
+
+static psr_status search_file(struct pulses *p, const char *path, const char *root, psr_err *err)
+{
+    struct psr_inf inf;
+    float *x;
+    int64_t n;
+    psr_status st = psr_dat_read(path, &x, &n, &inf, err);
+    if (st == PSR_OK)
+        st = keep_file(p, &inf, err);
+    if (st == PSR_OK)
+        st = search_series(p, root, &inf, x, (size_t)count_samples(&inf, n), err);
+    free(x);
+    return st;
+}
+
+/* A list of an earlier run. */
+static psr_status read_events(struct pulses *p, const char *path, const char *inf_name,
+                              psr_err *err)
+{
+    struct psr_text_lines l;
+    struct psr_inf inf;
+    char text[LINE_MAX_BYTES];
+    bool exists = true;
+    psr_status st = psr_inf_read(&inf, inf_name, err);
+    if (st == PSR_OK)
+        st = keep_file(p, &inf, err);
+    if (st == PSR_OK)
+        st = psr_text_lines_open(&l, path, PSR_TABLE_MAX_BYTES, err);
+    if (st != PSR_OK)
+        return st;
+    while (st == PSR_OK && exists) {
+        struct psr_event e = {.snr = 0};
+        const char *first = text + strspn(text, " \t\n");
+        st = psr_text_lines_next(&l, text, sizeof text, &exists, err);
+        if (st || !exists || *first == '#' || !*first)
+            continue;
+        if (sscanf(text, "%*f %lf %*f %" SCNd64 " %d", &e.snr, &e.sample, &e.width) != 3)
+            st = psr_fail(err, PSR_EFORMAT, "%s: line %ld: no single pulse", path, l.number);
+        if (st == PSR_OK)
+            st = keep_event(p, e, err);
+    }
+    psr_text_lines_close(&l);
+    return st;
+}
+
+static psr_status pulses_part(void *ctx, const char *path, psr_err *err)
+{
+    struct pulses *p = ctx;
+    char *root = presto_root(&p->tool, path, NULL), *name = presto_join(&p->tool, root, ".inf");
+    const char *suffix = path + strlen(root), *dm = strstr(root, "_DM");
+    psr_status st = PSR_OK;
+    if (!p->plot_name) {
+        p->plot_name = presto_join(&p->tool, root, "");
+        p->plot_name[dm ? (size_t)(dm - root) : strlen(root)] = '\0';
+    }
+    if (!strcmp(suffix, ".singlepulse"))
+        st = read_events(p, path, name, err);
+    else if (!strcmp(suffix, ".dat"))
+        st = search_file(p, path, root, err);
+    else
+        cli_usage_error(&p->tool, "%s: neither .dat nor .singlepulse", path);
+    free(root);
+    free(name);
+    return st;
+}
+
+/* In samples of the finest series. */
+static psr_status draw_events(const struct pulses *p, struct gnuplot *g, psr_err *err)
+{
+    double tsamp_s = p->tsamp_s[0];
+    size_t *scale = calloc(p->nfile, sizeof *scale);
+    if (!scale)
+        return psr_fail_nomem(err, "a plot", (double)p->nfile * sizeof *scale);
+    for (size_t i = 0; i < p->nfile; i++)
+        tsamp_s = fmin(tsamp_s, p->tsamp_s[i]);
+    for (size_t i = 0; i < p->nfile; i++)
+        scale[i] = (size_t)llround(p->tsamp_s[i] / tsamp_s);
+    psr_status st = pulseplot_draw(g,
+                                   &(struct pulseplot){.title = p->plot_name,
+                                                       .events = p->event,
+                                                       .nevents = p->nevent,
+                                                       .dm = p->dm,
+                                                       .ndm = p->nfile,
+                                                       .scale = scale,
+                                                       .tsamp_s = tsamp_s,
+                                                       .start_s = p->start_s,
+                                                       .end_s = p->end_s},
+                                   err);
+    free(scale);
+    return st;
+}
+
+/* The lists are complete without it. */
+static void plot_events(const struct pulses *p)
+{
+    struct gnuplot g = {.script = NULL};
+    psr_err why;
+    char *name = presto_join(&p->tool, p->plot_name, "_singlepulse.ps");
+    psr_status st = gnuplot_open(&g, name, &why);
+    if (st == PSR_OK)
+        st = draw_events(p, &g, &why);
+    if (st != PSR_OK)
+        cli_note_left_out(&p->tool, &why);
+    gnuplot_abort(&g);
+    free(name);
+}
+
+static void add_options(struct cli_table *table, struct pulses *p)
+{
+    const struct cli_option options[] = {
+        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"m, maxwidth", CLI_DOUBLE, &p->maxwidth_s, "SEC",
+         "Longest boxcar (default: 30 samples; 300 at most).", 0, 1e6},
+        {"t, threshold", CLI_DOUBLE, &p->threshold, "S/N", "Least S/N (default 5).", 1, 1e6},
+        {"d, detrendlen", CLI_INT, &p->detrend, "N",
+         "Length of baselines in 1000 samples (default 1: chosen by the noise).", 1, 1000},
+        {"g, glob", CLI_TEXT, &p->pattern, "PATTERN", "Files whose names match, too.", 0, 0},
+        {"f, fast", CLI_FLAG, &p->ignored, NULL, "Ignored.", 0, 0},
+        {"b, nobadblocks", CLI_FLAG, &p->ignored, NULL, "Ignored: no block is left out.", 0, 0},
+        {"z, gzip", CLI_FLAG, &p->gzip, NULL, "Not here: gzip compresses the lists.", 0, 0},
+        {"Plot", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"p, noplot", CLI_FLAG, &p->noplot, NULL, "Make no ROOT_singlepulse.ps.", 0, 0},
+        {"x, xwin", CLI_FLAG, &p->noplot, NULL, "Likewise: there are no windows.", 0, 0},
+        {"s, start", CLI_DOUBLE, &p->start_s, "SEC", "From this time (default 0).", 0, 1e9},
+        {"e, end", CLI_DOUBLE, &p->end_s, "SEC", "To this time.", 0, 1e9},
+    };
+    CLI_ADD(table, options);
+}
+
+int presto_singlepulse(int argc, char **argv)
+{
+    struct pulses p = {.threshold = 5, .detrend = 1};
+    struct cli_table table = {.n = 0};
+    glob_t found = {.gl_pathc = 0};
+    add_options(&table, &p);
+    p.tool = (struct cli){
+        .name = "single_pulse_search.py",
+        .operands = "[OPTION]... FILE.dat...|FILE.singlepulse...",
+        .summary = "Search series for single pulses with boxcars: FILE.singlepulse. Plot them, or "
+                   "those of lists.",
+        .examples = "single_pulse_search.py obs_DM*.dat\n",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    int n = cli_parse(&p.tool, argc, argv);
+    char **operand = argv + 1;
+    if (p.gzip)
+        cli_usage_error(&p.tool, "-z: gzip compresses the lists");
+    if (p.pattern && n == 0 && glob(p.pattern, 0, NULL, &found) == 0) {
+        n = (int)found.gl_pathc;
+        operand = found.gl_pathv;
+    }
+    const int code = presto_run(&(struct presto_job){&p.tool, pulses_part, &p}, n, operand);
+    if (code == EXIT_SUCCESS && !p.noplot && p.nfile)
+        plot_events(&p);
+    globfree(&found);
+    free(p.plot_name);
+    free(p.event);
+    free(p.dm);
+    free(p.tsamp_s);
+    return code;
+}
