@@ -36,7 +36,7 @@ mkdir -p "$work"
 work=$(cd "$work" && pwd)
 here=$top/tests/mutate log=$work/log results=$work/results.$seed
 : >"$log"
-export ASAN_OPTIONS=hard_rss_limit_mb=6000 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
+export ASAN_OPTIONS=hard_rss_limit_mb=6000 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive PSRKIT_LONG=1
 
 # shellcheck disable=SC2016 # of the command
 # in_parallel FUNCTION: calls it with each line of standard input, JOBS at a time; each has a worker's folder.

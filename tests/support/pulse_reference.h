@@ -44,7 +44,7 @@ static double plain_middle(const double *v, size_t n, size_t least)
  * of the pieces' middle sizes has it.  Given:  v [npiece][each] */
 static double plain_square(const double *v, size_t npiece, size_t each, double *count)
 {
-    double middle[PLAIN_WINDOW], sum = 0;
+    double middle[PLAIN_WINDOW] = {0}, sum = 0;
     for (size_t k = 0; k < npiece; k++)
         middle[k] = plain_middle(v + k * each, each, 3);
     double limit = 3 * 1.4826022 * plain_middle(middle, npiece, 1);

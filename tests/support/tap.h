@@ -53,6 +53,16 @@ __attribute__((unused)) static void skip(const char *what, const char *why)
     fflush(stdout);
 }
 
+/* Whether to run cases that take long, as in `make check-long` and .ci/run; skips them if not. */
+__attribute__((unused)) static bool tap_long(const char *what)
+{
+    const char *text = getenv("PSRKIT_LONG");
+    const bool wanted = text && *text;
+    if (!wanted)
+        skip(what, "a long case: PSRKIT_LONG=1 or make check-long runs it");
+    return wanted;
+}
+
 __attribute__((unused)) static int done_testing(void)
 {
     printf("1..%d\n", tap_count);

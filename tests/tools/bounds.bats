@@ -103,6 +103,7 @@ never_text() {
 }
 
 @test "tables of fakebin" {
+    need_long
     one="fakebin -q -seed 1 -tobs 0.1 -nchans 32 -o x"
     never_text $'\n1\n1 2 3' $one -bandpass=
     never_text $'\n# a comment\nburst dm=10 t=0.05 width=0.01 snr=20' $one -addfile=
@@ -111,6 +112,7 @@ never_text() {
 }
 
 @test "tables of frbbeam" {
+    need_long
     fakebin -q -seed 3 -array s.array -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.02 -o v.dada
     one="frbbeam -q -device cpu -o x v.dada"
     never_text $'\n# a comment\ndish 0 none' $one -beams=s.beams -array=

@@ -52,6 +52,12 @@ room_pairs() {
 up down" ]
 }
 
+# object_of FOLDER/FILE.c PREFIX: object, what the build made of it.
+object_of() {
+    object=${1##*/}
+    object=$builddir/${1%/*}/$2-${object%.c}.o
+}
+
 # circles OBJECT...: the objects that use each other in a circle, those through which it closes.
 circles() {
     nm -A -g "$@" 2>/dev/null | awk '
@@ -68,7 +74,7 @@ circles() {
 @test "no circle of files in the library" {
     objects=()
     while read -r source; do
-        object=$builddir/$(dirname "$source")/.libs/libpsrkit_objects_la-$(basename "$source" .c).o
+        object_of "$source" .libs/libpsrkit_objects_la
         [ ! -f "$object" ] || objects+=("$object")
     done < <(cd "$srcdir" && find lib -name '*.c')
     [ ${#objects[@]} -gt 100 ]
@@ -80,10 +86,11 @@ circles() {
 @test "nor where psrdada is there" {
     with_rings=(-I"$srcdir/tests/psrdada" -DHAVE_PSRDADA)
     objects=()
+    with_them=$(cd "$srcdir" && grep -rl --include='*.c' HAVE_PSRDADA lib)
     while read -r source; do
-        object=$builddir/$(dirname "$source")/.libs/libpsrkit_objects_la-$(basename "$source" .c).o
+        object_of "$source" .libs/libpsrkit_objects_la
         [ -f "$object" ] || continue
-        if grep -q HAVE_PSRDADA "$srcdir/$source"; then
+        if [[ $with_them == *"$source"* ]]; then
             object=$BATS_TEST_TMPDIR/$(basename "$source" .c).o
             # config.h may say that it is there, too.
             ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 "${with_rings[@]}" \
@@ -100,8 +107,8 @@ circles() {
     for tool in $tools; do
         objects=()
         while read -r source; do
-            object=$builddir/$(dirname "$source")/bin_${tool//-/_}-$(basename "$source" .c).o
-            [[ $source != tools/common/* ]] || object=$builddir/tools/common/.libs/libcommon_la-$(basename "$source" .c).o
+            object_of "$source" "bin_${tool//-/_}"
+            [[ $source != tools/common/* ]] || object_of "$source" .libs/libcommon_la
             [ ! -f "$object" ] || objects+=("$object")
         done < <(cd "$srcdir" && find "tools/$tool" tools/common -name '*.c')
         [ ${#objects[@]} -gt 2 ]

@@ -47,6 +47,11 @@ need_data() {
     [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/$1" ] || skip "PSRKIT_TEST_DATA has no $1"
 }
 
+# need_long: skips a case that takes long, but in `make check-long` and .ci/run.
+need_long() {
+    [ -n "${PSRKIT_LONG-}" ] || skip "a long case: PSRKIT_LONG=1 or make check-long runs it"
+}
+
 # one_line PATTERN: standard error of the last run was one line that matches.
 one_line() {
     [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }

@@ -76,17 +76,19 @@ made_by_compilers='^\.gomp_critical_user_|\.resolver$'
 # Of the pairs FLOOR OBJECT on standard input prints the objects that use what a floor above theirs,
 # or beside it, defines.
 higher_uses() {
-    while read -r floor object; do
-        nm -A -g "$object" | sed "s/^/$floor /"
-    done | awk '
+    local pairs
+    pairs=$(cat)
+    { echo "$pairs"; echo; cut -d' ' -f2- <<<"$pairs" | xargs -d '\n' nm -A -g; } | awk '
         BEGIN {
             n = split("base stats formats dsp astro plan rfi beam fake search compat candidate run", rooms, " ")
             for (i = 1; i <= n; i++)
                 height[rooms[i]] = i
             n = 0
         }
-        $(NF - 1) != "U" { home[$NF] = $1 }
-        $(NF - 1) == "U" && $NF ~ /^psr_/ { n++; floor[n] = $1; object[n] = $2; name[n] = $NF }
+        !named { named = NF == 0; room[$2] = $1; next }
+        { from = $1; sub(/:.*/, "", from) }
+        $(NF - 1) != "U" { home[$NF] = room[from] }
+        $(NF - 1) == "U" && $NF ~ /^psr_/ { n++; floor[n] = room[from]; object[n] = from; name[n] = $NF }
         END {
             for (i = 1; i <= n; i++) {
                 to = home[name[i]]
@@ -100,7 +102,8 @@ higher_uses() {
     # Every source, in folders of folders too, belongs to the floor of its first one.
     list_objects() {
         (cd "$srcdir/lib" && find . -name '*.c' | sed 's|^\./||' | while read -r source; do
-            object=$builddir/lib/${source%/*}/.libs/libpsrkit_objects_la-$(basename "$source" .c).o
+            object=${source##*/}
+            object=$builddir/lib/${source%/*}/.libs/libpsrkit_objects_la-${object%.c}.o
             [ ! -f "$object" ] || echo "${source%%/*} $object"
         done)
     }

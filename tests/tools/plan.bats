@@ -57,12 +57,15 @@ refused() {
     leaves_no 't[_.]*'
 }
 
-@test "lines are what separate runs write, at any depth and on any threads" {
-    make_rfi
+@test "lines are what separate runs write, at any depth" {
+    need_long
     for bits in 1 2 4 16 32; do
         fakebin -nbits $bits -nchans 24 -tsamp 256 -tobs 3 -fch1 1500 -foff -4 -seed $bits -o f$bits.fil
         both -nobary -noclip f$bits.fil
     done
+}
+
+@test "lines are what separate runs write, on any threads" {
     both -nobary -noclip "$g8"
     both -nobary -noclip -nopad "$g8"
     both -nobary -noclip -format tim "$g8"
@@ -140,9 +143,12 @@ scrunched() {
         }'
 }
 
-@test "-scrunch makes lines of trials that dispersion within a channel smears" {
-    for case in "1 1" "0.5 1" "1 3" "20 1"; do
-        read -r ratio ds <<<"$case"
+# scrunches_as_lines F DS...: trials with -scrunch F and -downsamp DS are those of the lines of such a plan.
+scrunches_as_lines() {
+    local ratio ds algo
+    while [ $# -gt 0 ]; do
+        ratio=$1 ds=$2
+        shift 2
         scrunched "$ratio" "$ds" >plan
         for algo in direct tree; do
             gpudedisp -q -nobary -algo $algo -singlepulse -threshold 5 -plan plan -o a "$g8"
@@ -153,8 +159,17 @@ scrunched() {
         done
         rm a_DM* b_DM*
     done
+}
+
+@test "-scrunch makes lines of trials that dispersion within a channel smears" {
+    scrunches_as_lines 1 1
     [ "$(scrunched 1 1 | wc -l)" -eq 5 ]
     [ "$(scrunched 20 1 | wc -l)" -eq 1 ]
+}
+
+@test "-scrunch with other factors, and downsampled" {
+    need_long
+    scrunches_as_lines 0.5 1 1 3 20 1
 }
 
 @test "-scrunch takes DMs in any order, and does not go with what says lines itself" {

@@ -3,12 +3,17 @@
 
 load helper
 
-# x.fil: 16 s of 32 channels with a pulsar and a burst.
+# x.fil: 8 s of 32 channels with two pulsars and a burst, of which a search of few trials has enough.
 setup() {
     cd "$BATS_TEST_TMPDIR"
-    fakebin -q -seed 7 -tobs 16.777216 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -o x.fil \
-        -add "pulsar period=0.0391 dm=40 width=0.002 snr=40" -add "burst dm=70 t=6 width=0.002 snr=25"
-    run="psrsearch -hidm 100 -res 1 -numharm 4 -zmax 4 -ncands 3 -o d"
+    make_sky 8.388608 -add "pulsar period=0.0273 dm=20 width=0.001 snr=30"
+    run="psrsearch -hidm 100 -res 4 -fine 1 -numharm 4 -zmax 4 -ncands 3 -o d"
+}
+
+# make_sky SECONDS [SIGNAL...]: x.fil, so long, with a pulsar and a burst.
+make_sky() {
+    fakebin -q -seed 7 -tobs "$1" -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -o x.fil \
+        -add "pulsar period=0.0391 dm=40 width=0.002 snr=40" -add "burst dm=70 t=6 width=0.002 snr=25" "${@:2}"
 }
 
 # near GOT WANT TOLERANCE
@@ -44,6 +49,8 @@ same_search() {
 }
 
 @test "the pulsar and the burst are found, and the summary says so" {
+    make_sky 16.777216
+    run=${run/-res 4 -fine 1/-res 2}
     printf 'NAME,P0,DM\nJ0000+0000,0.0391,40\n' >cat.csv
     $run -catalogue cat.csv -json x.fil >summary 2>said
     cmp summary d/x.psrsearch.json
@@ -127,7 +134,7 @@ same_search() {
     # Lists of other DMs do not stay.
     $run -hidm 50 x.fil 2>said
     [[ $(begun) == "plan search sift fold "* ]]
-    fails ls d/x_DM99*
+    fails ls d/x_DM9*
     $run x.fil 2>said
     same_search before d
     touch x.fil
@@ -210,6 +217,7 @@ same_search() {
 @test "parts of the band are gpudedisp's" {
     $run -n -halve 2 x.fil | grep -q '^gpudedisp .*-singlepulse .*-halve 2 '
     fails grep -q -- -halve <($run -n x.fil)
+    run=${run/-res 4/-res 1}
     $run -halve 1 x.fil 2>said
     # two halves, what is half of both, and the whole band with boxcars of more than 300 samples
     [ "$(ls d/x_*MHz.singlepulse | wc -l)" -eq 4 ]
@@ -235,9 +243,9 @@ same_search() {
 
 @test "a short file is searched as far as half of it is left" {
     psrsearch -ncands 0 -o d -hidm 100000 -res 200 -search boxes -zmax 0 x.fil 2>said
-    dm=$(sed -nE 's/^psrsearch: x.fil: is 16.7772 s long: DMs are searched up to ([0-9.e+]+), which sweeps over half of it, not to 100000$/\1/p' said)
-    near "$(awk -v dm="$dm" 'BEGIN { print dm / 2.41e-4 * (1252 ^ -2 - 1500 ^ -2) }')" 8.3886 0.06
-    refuses 3 'x.fil: is 16.7772 s long, and DM [0-9.e+]+ sweeps over more than half of it' psrsearch -q -lodm 20000 -hidm 30000 -o e x.fil
+    dm=$(sed -nE 's/^psrsearch: x.fil: is 8.38861 s long: DMs are searched up to ([0-9.e+]+), which sweeps over half of it, not to 100000$/\1/p' said)
+    near "$(awk -v dm="$dm" 'BEGIN { print dm / 2.41e-4 * (1252 ^ -2 - 1500 ^ -2) }')" 4.1943 0.03
+    refuses 3 'x.fil: is 8.38861 s long, and DM [0-9.e+]+ sweeps over more than half of it' psrsearch -q -lodm 20000 -hidm 30000 -o e x.fil
 }
 
 @test "budgets" {
@@ -445,7 +453,7 @@ waits_for() {
     [[ $(begun) == "search sift fold "* ]]
 }
 
-# PSRKIT_KILLS times; PSRKIT_TEST_SEED for other moments.
+# PSRKIT_KILLS times, in a long check 4; PSRKIT_TEST_SEED for other moments.
 @test "killed at random moments, it goes on to the same bytes" {
     mkdir ref
     (cd ref && $run -q ../x.fil)
@@ -455,8 +463,8 @@ waits_for() {
     (cd ref && $run -q ../x.fil)
     took_ms=$((($(date +%s%N) - began) / 1000000))
     RANDOM=${PSRKIT_TEST_SEED:-1}
-    cut=0
-    for k in $(seq "${PSRKIT_KILLS:-4}"); do
+    cut=0 kills=${PSRKIT_LONG:+4}
+    for k in $(seq "${PSRKIT_KILLS:-${kills:-1}}"); do
         mkdir at
         for again in 1 2; do
             (cd at && exec $run -q ../x.fil) 3>&- &

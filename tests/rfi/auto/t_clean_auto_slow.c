@@ -35,7 +35,8 @@ static void test_fast_interference(uint64_t seed)
                                      .nharm = 1},
                               drop = {.kind = PSR_FAKE_RFI_DROP, .share = 1e-3, .width_s = 1e-3};
     test_slow("hum", &hum, 0.45, seed);
-    test_slow("lost packets", &drop, 0.6, seed);
+    if (tap_long("a slow pulsar in lost packets"))
+        test_slow("lost packets", &drop, 0.6, seed);
 }
 
 /* Adds to three parts of the band gains of their own that drift: random walks of a scatter, which come back within so many

@@ -236,6 +236,7 @@ int main(void)
     test_no_delay(5e-3, 1000, seed + 1);
     test_no_delay(5e-3, 50, seed + 2);
     test_no_delay(20e-3, 100, seed + 3);
-    test_random(seed + 4);
+    if (tap_long("bursts and sparks at random"))
+        test_random(seed + 4);
     return done_testing();
 }
