@@ -22,3 +22,27 @@ dist_arrays_DATA = \
 	data/arrays/chord.array \
 	data/arrays/hirax-16x16.array \
 	data/arrays/hirax-16x20.array
+
+# Completion in shells, which look for a file of the tool's name: links to one.  @TOOLS@ are all tools, and PRESTO's names.
+completions = data/completions/psrkit.bash data/completions/psrkit.fish data/completions/psrkit.zsh
+EXTRA_DIST += $(completions)
+completed = $(bin_PROGRAMS:bin/%=%) $(foreach pair,$(tool_aliases),$(firstword $(subst :, ,$(pair))))
+bash_completions = $(datadir)/bash-completion/completions
+fish_completions = $(datadir)/fish/vendor_completions.d
+zsh_completions = $(datadir)/zsh/site-functions
+fill_completion = sed 's/@TOOLS@/$(completed)/'
+install-data-hook: install-completions
+install-completions:
+	@$(MKDIR_P) '$(DESTDIR)$(bash_completions)' '$(DESTDIR)$(fish_completions)' '$(DESTDIR)$(zsh_completions)'
+	@$(fill_completion) '$(srcdir)/data/completions/psrkit.bash' >'$(DESTDIR)$(bash_completions)/psrkit'
+	@$(fill_completion) '$(srcdir)/data/completions/psrkit.fish' >'$(DESTDIR)$(fish_completions)/psrkit.fish'
+	@$(fill_completion) '$(srcdir)/data/completions/psrkit.zsh' >'$(DESTDIR)$(zsh_completions)/_psrkit'
+	@for tool in $(completed); do \
+	    ln -sf psrkit '$(DESTDIR)$(bash_completions)/'$$tool; \
+	    ln -sf psrkit.fish '$(DESTDIR)$(fish_completions)/'$$tool.fish; \
+	done
+uninstall-hook:
+	@cd '$(DESTDIR)$(bash_completions)' 2>/dev/null && rm -f psrkit $(completed) || :
+	@cd '$(DESTDIR)$(fish_completions)' 2>/dev/null && rm -f psrkit.fish $(completed:=.fish) || :
+	@rm -f '$(DESTDIR)$(zsh_completions)/_psrkit'
+.PHONY: install-completions
