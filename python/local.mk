@@ -3,8 +3,16 @@ EXTRA_DIST += \
 	python/MANIFEST.in \
 	python/README.md \
 	python/declarations.py \
+	python/make_wheel.sh \
 	python/pyproject.toml \
 	python/setup.py \
+	python/notebooks/burst.py \
+	python/notebooks/first_search.py \
+	python/notebooks/fold.py \
+	python/notebooks/interference.py \
+	python/notebooks/make_pages.py \
+	python/notebooks/recall.py \
+	python/notebooks/timing.py \
 	python/psrkit/__init__.py \
 	python/psrkit/_arrays.py \
 	python/psrkit/_dedispersion.py \
@@ -29,6 +37,7 @@ EXTRA_DIST += \
 	python/tests/test_hostile.py \
 	python/tests/test_interference.py \
 	python/tests/test_lists.py \
+	python/tests/test_notebooks.py \
 	python/tests/test_observation.py \
 	python/tests/test_periods.py \
 	python/tests/test_pictures.py \

@@ -34,7 +34,7 @@ make_prefix() {
     rm -f source/psrkit/_declarations.py source/psrkit/_constants.py
     "$python" -m pip install -q --no-index --no-build-isolation --no-deps --disable-pip-version-check --root-user-action=ignore --target site ./source
     mkdir run
-    cp -R source/tests source/pyproject.toml run
+    cp -R source/tests source/notebooks source/pyproject.toml run
     cd run
     PYTHONPATH=../site PSRKIT_INCLUDE=$srcdir/lib "$python" -m pytest -q -p no:cacheprovider -rs tests
 }
