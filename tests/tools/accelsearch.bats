@@ -131,6 +131,10 @@ LISTS
 -search boxes -lobin 5
 OPTIONS
     refuses 1 "-mem" gpuaccel-pulscan -search matched -mem 1M s.fft
+    PSRKIT_MEM=1M refuses 1 "-mem" gpuaccel-pulscan -search matched s.fft
+    PSRKIT_MEM=1M refuses 1 "nothing to search" gpuaccel-pulscan -search matched -mem 1G -rlo 30000 s.fft
+    PSRKIT_MEM=much refuses 2 "PSRKIT_MEM: 'much'" gpuaccel-pulscan -search matched s.fft
+    PSRKIT_DEVICE=abacus refuses 1 "abacus" gpuaccel-pulscan -search matched s.fft
     refuses 1 "nothing to search: -rlo is bin 30000" gpuaccel-pulscan -search matched -rlo 30000 s.fft
     [ -z "$(find . -name '*ACCEL*')" ]
 }

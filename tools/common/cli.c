@@ -133,33 +133,6 @@ static void print_examples(const char *lines)
     }
 }
 
-static void print_help(const struct cli *tool)
-{
-    printf("Usage: %s %s\n", tool->name, tool->operands);
-    print_wrapped(tool->summary, 0, 0);
-    if (tool->examples)
-        print_examples(tool->examples);
-    for (size_t i = 0; i < tool->noptions; i++) {
-        const struct cli_option *o = &tool->options[i];
-        if (o->type == CLI_HEADING)
-            printf("\n%s:\n", o->name);
-        else
-            print_option(o->name, o->arg, o->help);
-    }
-    print_option("h, -help", NULL, "Print this and exit.");
-    print_option("version", NULL, "Print the version and exit.");
-    printf("\nOptions take one dash or two.\n");
-}
-
-static void print_version(const struct cli *tool)
-{
-    printf("%s (psrkit) %s\n"
-           "License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.\n"
-           "This is free software: you are free to change and redistribute it.\n"
-           "There is NO WARRANTY, to the extent permitted by law.\n",
-           tool->name, PSRKIT_VERSION);
-}
-
 /* Whether the first n letters of word are one of names, "l, loDM". */
 static bool is_named(const char *names, const char *word, size_t n)
 {
@@ -182,6 +155,35 @@ static const struct cli_option *find_option(const struct cli *tool, const char *
             return o;
     }
     return NULL;
+}
+
+static void print_help(const struct cli *tool)
+{
+    printf("Usage: %s %s\n", tool->name, tool->operands);
+    print_wrapped(tool->summary, 0, 0);
+    if (tool->examples)
+        print_examples(tool->examples);
+    for (size_t i = 0; i < tool->noptions; i++) {
+        const struct cli_option *o = &tool->options[i];
+        if (o->type == CLI_HEADING)
+            printf("\n%s:\n", o->name);
+        else
+            print_option(o->name, o->arg, o->help);
+    }
+    print_option("h, -help", NULL, "Print this and exit.");
+    print_option("version", NULL, "Print the version and exit.");
+    printf("\nOptions take one dash or two.\n");
+    if (find_option(tool, "device"))
+        printf("PSRKIT_DEVICE and PSRKIT_MEM, in the environment, set -device and -mem.\n");
+}
+
+static void print_version(const struct cli *tool)
+{
+    printf("%s (psrkit) %s\n"
+           "License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.\n"
+           "This is free software: you are free to change and redistribute it.\n"
+           "There is NO WARRANTY, to the extent permitted by law.\n",
+           tool->name, PSRKIT_VERSION);
 }
 
 static void append_to_list(const struct cli *tool, struct cli_list *list, const char *text)
@@ -209,13 +211,11 @@ static const char *unit_of(const struct cli_option *o)
     return NULL;
 }
 
-static void take_value(const struct cli *tool, const struct cli_option *o, const char *word,
+static void take_value(const struct cli *tool, const struct cli_option *o, const char *what,
                        const char *text)
 {
-    char what[80];
     psr_err err;
     psr_status st = PSR_OK;
-    snprintf(what, sizeof what, "-%.*s", (int)strcspn(word, "="), word);
     switch (o->type) {
     case CLI_INT:
         st = psr_parse_int(what, text, (int64_t)o->min, (int64_t)o->max, o->value, &err);
@@ -276,8 +276,22 @@ static int take_option(const struct cli *tool, int argc, char **argv, int i)
     }
     if (!equals && i + 1 >= argc)
         cli_usage_error(tool, "-%s needs a value (%s)", word, o->arg);
-    take_value(tool, o, word, equals ? equals + 1 : argv[i + 1]);
+    char what[80];
+    snprintf(what, sizeof what, "-%.*s", (int)strcspn(word, "="), word);
+    take_value(tool, o, what, equals ? equals + 1 : argv[i + 1]);
     return equals ? i : i + 1;
+}
+
+/* Defaults from the environment, which an option overrides. */
+static void take_environment(const struct cli *tool)
+{
+    static const char *const variables[][2] = {{"PSRKIT_DEVICE", "device"}, {"PSRKIT_MEM", "mem"}};
+    for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
+        const char *text = getenv(variables[k][0]);
+        const struct cli_option *o = find_option(tool, variables[k][1]);
+        if (o && text && *text && (o->type == CLI_TEXT || o->type == CLI_SIZE))
+            take_value(tool, o, variables[k][0], text);
+    }
 }
 
 /* "-" is standard input and "-1.5" a number, unless the tool has an option of that name. */
@@ -294,6 +308,7 @@ int cli_parse(struct cli *tool, int argc, char **argv)
     int noperands = 0;
     bool options_ended = false;
     run_hold_descriptors();
+    take_environment(tool);
     for (int i = 1; i < argc; i++) {
         if (options_ended || !is_option(tool, argv[i]))
             argv[++noperands] = argv[i];
