@@ -4,6 +4,10 @@
 
 #include <psrkit/experimental/beam.h>
 
+/* Properties of the plan. */
+void psr_beam_describe_sized(const psr_beam *p, struct psr_beam_info *info, size_t size);
+#define psr_beam_describe(p, info) psr_beam_describe_sized((p), (info), sizeof *(info))
+
 /* Status: PSR_EINVAL naming field, value and limit (also for a weight or direction that is not
  *         finite); PSR_EFORMAT (as psr_array_check); PSR_ENOMEM; PSR_EDEVICE if the requested
  *         backend is not available; PSR_EUNSUPPORTED if FFTW has no plan for the grid */

@@ -139,7 +139,9 @@ class Dedisperser:
 
     def choose_step(self, nchan):
         """Spectra of a call: so few that it is short, and so many that copies of the sweep cost little."""
-        if ffi.string(lib.psr_dedisp_backend(self.desc.backend)) != b"cpu":
+        info = ffi.new("struct psr_dedisp_info *")
+        lib.psr_dedisp_describe_sized(self.plan, info, ffi.sizeof(info[0]))
+        if ffi.string(info.backend) != b"cpu":
             return max(1, lib.psr_dedisp_block(self.plan))
         step = max(CALL_ADDS / max(1, nchan * self.ndm), 10 * self.maxshift * self.downsamp / self.ndm, 1024)
         return max(1, min(int(step), lib.psr_dedisp_block(self.plan)))

@@ -61,8 +61,6 @@ struct psr_beam_info {
         *backend;  /* static storage; to be passed to psr_beam_free and psr_beam_free_device */
     int64_t bytes; /* allocated by the plan */
 };
-void psr_beam_describe_sized(const psr_beam *p, struct psr_beam_info *info, size_t size);
-#define psr_beam_describe(p, info) psr_beam_describe_sized((p), (info), sizeof *(info))
 
 PSR_API_END
 #endif

@@ -191,9 +191,8 @@ PSR_MUST_CHECK psr_status psr_clean_auto_create(psr_clean_auto **out,
                                                 const struct psr_clean_auto_desc *desc,
                                                 psr_err *err);
 
-/* Spectra of a window; and memory of the plan in bytes, without the report. */
+/* Spectra of a window. */
 size_t psr_clean_auto_window(const psr_clean_auto *p);
-int64_t psr_clean_auto_bytes(const psr_clean_auto *p);
 
 /* Takes the next spectra and returns those whose window is complete.
  * Given:    in    [nsamp][nchan] packed, each spectrum from a byte boundary

@@ -94,10 +94,6 @@ struct psr_dedisp_desc {
 PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
                                             psr_err *err);
 
-/* The backend that a plan with this backend name would use, as far as its devices are available;
- * static storage. */
-const char *psr_dedisp_backend(const char *name);
-
 /* Delay of the lowest channel of the band, kept or not, at the highest DM, in output samples: but
  * with late, the number of output samples lost to the largest delay. */
 size_t psr_dedisp_maxshift(const psr_dedisp *p);

@@ -120,9 +120,8 @@ PSR_MUST_CHECK psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *er
  * twice its share of max_events until the stream has ended. */
 size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct psr_event **events);
 
-/* Longest boxcar used, in samples; and that of a plan with these. */
+/* Longest boxcar used, in samples. */
 size_t psr_singlepulse_maxwidth(const psr_singlepulse *p);
-size_t psr_singlepulse_longest(double maxwidth_s, double tsamp_s);
 
 /* Frees the plan; NULL is allowed. */
 void psr_singlepulse_destroy(psr_singlepulse *p);

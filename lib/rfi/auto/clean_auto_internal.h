@@ -4,6 +4,9 @@
 
 #include <psrkit/experimental/clean_auto.h>
 
+/* Memory of the plan in bytes, without the report. */
+int64_t psr_clean_auto_bytes(const psr_clean_auto *p);
+
 /* Steps of the noise of kept channels in the spectra that the last execute or finish returned, in time order: from
  * spectrum t on, this share of the variance of channel c is missing, 1 where it is masked (sparks included), 0 at the
  * start of the stream; with weights, 1 - (q / 5)^2 where it is not masked.

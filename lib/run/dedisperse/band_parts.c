@@ -1,8 +1,9 @@
 /* Adds lines of trials for parts of the band. */
 #include "run/dedisperse/lines/trials.h"
 
+#include "search/singlepulse/singlepulse_internal.h"
+
 #include <math.h>
-#include <psrkit/experimental/singlepulse.h>
 #include <stdlib.h>
 
 enum { LEAST = 8 /* channels of a part: fewer cannot be told from interference */ };

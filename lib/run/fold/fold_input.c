@@ -3,9 +3,8 @@
 
 #include "base/input/readfd.h"
 #include "base/memory.h"
-
 #include "base/tool.h"
-#include <psrkit/experimental/dedisp.h>
+#include "search/dedisp/dedisp_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

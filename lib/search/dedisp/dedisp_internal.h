@@ -4,6 +4,10 @@
 
 #include <psrkit/experimental/dedisp.h>
 
+/* The backend that a plan with this backend name would use, as far as its devices are available;
+ * static storage. */
+const char *psr_dedisp_backend(const char *name);
+
 /* Computes psr_dedisp_maxshift without creating the plan.
  * Status: as psr_dedisp_create */
 PSR_MUST_CHECK psr_status psr_dedisp_measure(const struct psr_dedisp_desc *desc, size_t *maxshift,

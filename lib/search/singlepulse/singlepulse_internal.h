@@ -4,6 +4,9 @@
 
 #include <psrkit/experimental/singlepulse.h>
 
+/* Longest boxcar of a plan with these, in samples. */
+size_t psr_singlepulse_longest(double maxwidth_s, double tsamp_s);
+
 /* Declares that samples [span.first, span.first + span.count) of the input of dedispersion (counted
  * in series samples) contain no data: no boxcar uses them, at any DM, and they do not enter the
  * statistics.  Series i loses its samples from span.first - sweep[i] on; a late one those from

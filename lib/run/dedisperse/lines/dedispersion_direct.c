@@ -4,6 +4,7 @@
 #include "base/device/device_internal.h"
 #include "base/memory.h"
 #include "base/tool.h"
+#include "search/dedisp/dedisp_internal.h"
 #include "search/dedisp/dedisp_multi.h"
 #include <stdlib.h>
 
