@@ -141,3 +141,17 @@ observation() {
     refuses 1 "obs_ffa.csv would be written over" gpudedisp -nobary -nowrite -ffa "" -o obs obs_ffa.csv
     leaves_no 'x_*'
 }
+
+@test "accelsift makes one list of both searches, which gpufold folds and accelsift -folds scores" {
+    observation
+    gpudedisp -q -nobary -lodm 0 -dmstep 50 -numdms 9 -nowrite -ffa "" -accelsearch "-zmax 0 -numharm 16" -o both obs.fil
+    accelsift -o both.sift both_DM*_ACCEL_0 both_ffa.csv
+    [[ $(sed -n 2p both.sift) == both_DM200.00_ffa.csv:1\ *"  by fourier,ffa" ]]
+    run -0 --separate-stderr gpufold -q -topo -cands both.sift -ncands 1 -json -o both obs.fil
+    [ -z "$stderr" ]
+    [[ $output == '{"candidate": "both_DM200.00_ffa.csv_Cand_1"'* ]]
+    echo "$output" >folds.json
+    accelsift -folds folds.json -csv -o both.csv both_DM*_ACCEL_0 both_ffa.csv
+    [[ $(sed -n 2p both.csv) == both_DM200.00_ffa.csv,1,200,*',"fourier,ffa"' ]]
+    [[ $(sed -n 2p both.csv) != *nan* ]]
+}

@@ -1,5 +1,6 @@
 /* Candidates to fold from a list of PRESTO's ACCEL_sift.py. */
 #include "candlist_lines.h"
+#include "ffa_list.h"
 
 #include <psrkit/experimental/sift.h>
 
@@ -74,7 +75,7 @@ static psr_status take_row(struct psr_candlist_lines *l, char *const word[NWORD]
     if (!path)
         return psr_fail_nomem(err, "names", 64);
     const bool exists = access(path, F_OK) == 0;
-    l->nwithout += !exists;
+    l->nwithout += !exists && !psr_ffa_is_list(word[CAND]);
     st = exists ? take_record(l, path, number, c, err) : take_digits(l, word, c, err);
     free(path);
     *colon = ':';

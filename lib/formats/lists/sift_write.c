@@ -54,6 +54,12 @@ static const char *name_known(char text[KNOWN_MAX], const struct psr_sift_cand *
     return text;
 }
 
+static const char *name_searches(unsigned found)
+{
+    static const char *const name[] = {"", "fourier", "ffa", "fourier,ffa"};
+    return name[found & (PSR_SIFT_BY_FOURIER | PSR_SIFT_BY_FFA)];
+}
+
 /* --- names ------------------------------------------------------------------------------------ */
 
 static const char escaped[] = "\n\r\\", escapes[] = "nr\\";
@@ -134,6 +140,8 @@ static psr_status write_text(psr_outfile *f, const struct psr_sift_result *resul
         st = write_row(f, c, result->dm_decimals, err);
         if (!st)
             st = psr_outfile_printf(f, err, "%s%s", c->known ? "  = " : "", name_known(known, c));
+        if (!st && c->found & PSR_SIFT_BY_FFA)
+            st = psr_outfile_printf(f, err, "  by %s", name_searches(c->found));
         if (!st)
             st = psr_outfile_printf(f, err, "%s%s\n", c->marks ? "  ! " : "",
                                     c->marks ? psr_sift_name_marks(marks, c->marks) : "");
@@ -218,7 +226,7 @@ static psr_status write_score(psr_outfile *f, const struct psr_cand_score *s, ps
     for (int k = 0; k < PSR_CAND_SNR && !st; k++)
         st = psr_outfile_printf(f, err, ",%.4g", s ? s->number[k] : NAN);
     return st ? st
-              : psr_outfile_printf(f, err, ",%.4g,\"%s\"\n", s ? s->probability : NAN,
+              : psr_outfile_printf(f, err, ",%.4g,\"%s\"", s ? s->probability : NAN,
                                    s ? s->reasons : "");
 }
 
@@ -232,7 +240,7 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
     for (int k = 0; k < PSR_CAND_SNR && !st; k++)
         st = psr_outfile_printf(f, err, ",%s", psr_cand_number_name((enum psr_cand_number)k));
     if (!st)
-        st = psr_outfile_printf(f, err, ",probability,reasons\n");
+        st = psr_outfile_printf(f, err, ",probability,reasons,found\n");
     for (size_t i = 0; i < result->ncand && !st; i++) {
         const struct psr_sift_cand *c = &result->cand[i];
         char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
@@ -249,6 +257,8 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
             st = psr_outfile_printf(f, err, ",\"%s\"", psr_sift_name_marks(marks, c->marks));
         if (!st)
             st = write_score(f, c->score, err);
+        if (!st)
+            st = psr_outfile_printf(f, err, ",\"%s\"\n", name_searches(c->found));
     }
     return st;
 }
@@ -270,6 +280,7 @@ static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
         psr_json_double(j, "probability", c->score->probability);
         psr_json_string(j, "reasons", c->score->reasons);
     }
+    psr_json_string(j, "found", name_searches(c->found));
     psr_json_begin(j, "hits", PSR_JSON_ARRAY);
     for (size_t k = 0; k < c->nhit; k++) {
         psr_json_begin(j, NULL, PSR_JSON_OBJECT);

@@ -125,6 +125,9 @@ enum psr_sift_mark {
     PSR_SIFT_FEW_TURNS = 16, /* fewer than 3 turns in the observation, which red noise has, too */
 };
 
+/* Searches that found a candidate: itself or one of its hits. */
+enum psr_sift_search { PSR_SIFT_BY_FOURIER = 1, PSR_SIFT_BY_FFA = 2 };
+
 /* The marks that tell against a candidate. */
 #define PSR_SIFT_AGAINST (PSR_SIFT_LINE | PSR_SIFT_DM0 | PSR_SIFT_NARROW | PSR_SIFT_FEW_TURNS)
 
@@ -200,6 +203,7 @@ struct psr_sift_cand {
     const struct psr_cand_score *score; /* of its fold (below), which a caller sets; else NULL */
     double dm0_chi2; /* chi-squared by which DM 0 fits worse than dm: twice the loss of power; 0
                             for rejects, and with presto */
+    unsigned found;  /* by what, of enum psr_sift_search */
 };
 
 /* Owned by the psr_sift, and valid until the next call with it. */

@@ -203,7 +203,10 @@ static struct psr_sift_cand describe(const psr_sift *s, const struct psr_sift_en
         .reason = e->reason,
         .ratio = {e->ratio[0], e->ratio[1]},
         .dm0_chi2 = e->dm0_chi2,
+        .found = e->folded ? PSR_SIFT_BY_FFA : PSR_SIFT_BY_FOURIER,
     };
+    for (size_t id = e->next; id != PSR_SIFT_NONE; id = s->all.entry[id].next)
+        c.found |= s->all.entry[id].folded ? PSR_SIFT_BY_FFA : PSR_SIFT_BY_FOURIER;
     if (e->of != PSR_SIFT_NONE) {
         c.of_file = s->list[s->all.entry[e->of].list].file;
         c.of_number = s->all.entry[e->of].number;

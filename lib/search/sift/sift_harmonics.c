@@ -42,6 +42,8 @@ struct removing {
     double fixed_hz; /* tolerance of all, above 0 */
     const struct ratio *ratio;
     int numer, denom; /* of lines */
+    int most;         /* denominator of lines of Fourier searches */
+    bool high;        /* whether these are searched at high harmonics */
 };
 
 static double find_error(const struct removing *m, const struct psr_sift_entry *a,
@@ -93,10 +95,25 @@ static int find_divisor(int a, int b)
 /* A fold at p/q of a pulsar's frequency has 1 / sqrt(p q) of its S/N, and by chance not much more. */
 static const double FOLD_SHARE = 1.5;
 
-static bool has_share(const struct removing *m, const struct psr_sift_entry *a,
-                      const struct psr_sift_entry *b)
+/* A frequency of a fold is known to this over its harmonics, in bins. */
+static const double FOLD_ERROR = 0.6;
+
+/* What a fold at a wrong period leaves of a fold: where it is, and no stronger. */
+static bool is_wrong_fold(const struct removing *m, const struct psr_sift_entry *a,
+                          const struct psr_sift_entry *b)
 {
-    return !b->folded || b->sigma < FOLD_SHARE * a->sigma / sqrt((double)m->numer * m->denom);
+    const double ta = psr_sift_tobs(m->s, a), tb = psr_sift_tobs(m->s, b);
+    const double bins = FOLD_ERROR * ((double)m->numer / a->nharm + (double)m->denom / b->nharm);
+    return fabs(m->numer * a->f - m->denom * b->f) < fmin(bins, m->s->d.r_err) / fmin(ta, tb) &&
+           b->sigma < FOLD_SHARE * a->sigma / sqrt((double)m->numer * m->denom);
+}
+
+static bool is_on_lines(const struct removing *m, const struct psr_sift_entry *a,
+                        const struct psr_sift_entry *b)
+{
+    const bool possible = m->denom == 1 ? m->high : (b->on_lines >> m->denom & 1) != 0;
+    return m->denom <= m->most && possible &&
+           fabs(m->numer * a->f - m->denom * b->f) < find_error(m, a, b);
 }
 
 /* Harmonic q of the candidate is harmonic p of the better one, and so on; no other has power. */
@@ -105,9 +122,9 @@ static bool take_lines(void *ctx, size_t id)
     const struct removing *m = ctx;
     const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
     struct psr_sift_entry *b = &m->s->all.entry[id];
-    if (m->rank[id] < m->rank[m->fund] || (m->denom > 1 && !(b->on_lines >> m->denom & 1)) ||
-        !(fabs(m->numer * a->f - m->denom * b->f) < find_error(m, a, b)) || !has_share(m, a, b) ||
-        !psr_sift_may_explain(m->s, a, b, m->numer, m->denom))
+    if (m->rank[id] < m->rank[m->fund] || !psr_sift_may_explain(m->s, a, b, m->numer, m->denom))
+        return false;
+    if (a->folded && b->folded ? !is_wrong_fold(m, a, b) : !is_on_lines(m, a, b))
         return false;
     b->reason = PSR_SIFT_HARMONIC;
     b->of = m->fund;
@@ -139,8 +156,9 @@ static void remove_lines(struct removing *m, struct psr_sift_near *near)
 {
     const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
     const double r = a->f * psr_sift_tobs(m->s, a);
-    const int most = most_denominator(m->s, a);
-    for (int q = 2 * m->s->d.r_err <= CHANCE_OF_ALL * r ? 1 : 2; q <= most; q++) {
+    m->most = most_denominator(m->s, a);
+    m->high = 2 * m->s->d.r_err <= CHANCE_OF_ALL * r;
+    for (int q = a->folded || m->high ? 1 : 2; q <= (a->folded ? MOST_HARMONIC : m->most); q++) {
         const int end = q > 1 ? MOST_HARMONIC * q : MOST_LINE + 1;
         for (int p = 1; p < end; p++) {
             if (MOST_HARMONIC * p <= q || find_divisor(p, q) != 1)

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "base/tool.h"
+#include "formats/lists/ffa_list.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,10 @@ static psr_status add_readings(struct psr_sift *s, struct reading *r, const char
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < n && !st; i++) {
+        if (psr_ffa_is_list(path[i]))
+            r[i].status = psr_sift_read_ffa(s, path[i], psr_sift_add, &r[i].err);
+        if (r[i].status == PSR_OK && psr_ffa_is_list(path[i]))
+            continue;
         if (r[i].status == PSR_OK) {
             st = add_reading(s, &r[i], err);
         } else if (s->d.refuse && r[i].status != PSR_ENOMEM) {
@@ -173,7 +178,8 @@ psr_status psr_sift_read(psr_sift *s, const char *const *path, size_t n, psr_err
         return psr_fail_nomem(err, "lists", (double)n * sizeof *r);
 #pragma omp parallel for schedule(dynamic) num_threads(s->d.nthread)
     for (size_t i = 0; i < n; i++)
-        r[i].status = read_list(s, &r[i], path[i]);
+        if (!psr_ffa_is_list(path[i]))
+            r[i].status = read_list(s, &r[i], path[i]);
     psr_status st = add_readings(s, r, path, n, err);
     for (size_t i = 0; i < n; i++)
         clear_reading(&r[i]);

@@ -65,9 +65,7 @@ struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct
         }
     }
     e.first_power = row->nharm ? (float)row->harm_power[0] : 0;
-    e.on_lines = s->d.presto ? 0
-                 : e.folded  ? UINT32_MAX
-                             : find_lines(s, row->harm_power, row->nharm);
+    e.on_lines = s->d.presto ? 0 : find_lines(s, row->harm_power, row->nharm);
     if (s->d.presto)
         e.sigma = psr_presto_sigma(e.power, e.nharm, 1);
     else

@@ -92,6 +92,15 @@ static inline double psr_sift_tobs(const struct psr_sift *s, const struct psr_si
 enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_sift_entry *e,
                                     const double *power, double tobs_s, bool barycentric);
 
+/* Takes a list as psr_sift_add does. */
+typedef psr_status psr_sift_take_list(psr_sift *s, const struct psr_accel_rows *rows,
+                                      const char *path, double dm, psr_err *err);
+
+/* Passes on the candidates of NAME_ffa.csv, a list for each DM.
+ * Status: those of psr_ffa_list_read and of take */
+PSR_MUST_CHECK psr_status psr_sift_read_ffa(struct psr_sift *s, const char *path,
+                                            psr_sift_take_list *take, psr_err *err);
+
 /* Gives a row of a fast folding search the harmonics of its boxcar, with the power that has its S/N as sigma.
  * Given:  power [PSR_ACCEL_LIST_MAX_HARM]   room that row points to afterwards */
 void psr_sift_make_harmonics(struct psr_accel_row *row, double *power);

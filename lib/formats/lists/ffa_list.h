@@ -1,0 +1,29 @@
+/* ffa_list.h: reads the list of a search for slow pulsars (private). */
+#ifndef PSR_FORMATS_LISTS_FFA_LIST_H
+#define PSR_FORMATS_LISTS_FFA_LIST_H
+
+#include <psrkit/experimental/sift.h>
+
+/* A detection: of candidate number, from 1, at a DM. */
+struct psr_ffa_detection {
+    int64_t number;
+    double freq_hz, duty, dm, snr;
+};
+
+struct psr_ffa_detections {
+    struct psr_ffa_detection *hit; /* [n] by DM, then by number; owned */
+    size_t n, room;
+    double tobs_s;
+    struct psr_inf inf; /* what the list says of the series; the DM is none */
+};
+
+/* Reads a list of gpuffa; the caller clears *list, also after an error.  A list without candidates has no detection.
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_ffa_list_read(struct psr_ffa_detections *list, const char *path,
+                                            psr_err *err);
+void psr_ffa_detections_clear(struct psr_ffa_detections *list);
+
+/* Whether a path has the name of such a list: NAME_ffa.csv. */
+bool psr_ffa_is_list(const char *path);
+
+#endif
