@@ -307,8 +307,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/lists/candlist_table.c \
 	lib/formats/lists/catalogue.c \
 	lib/formats/lists/ffa_list.c \
-	lib/formats/lists/ffa_list.h \
-	lib/formats/lists/ffa_list_read.c \
 	lib/formats/lists/format_uncertainty.c \
 	lib/formats/lists/format_uncertainty.h \
 	lib/formats/lists/lists_internal.h \
@@ -809,7 +807,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_dms.c \
 	lib/search/sift/sift_duplicates.c \
 	lib/search/sift/sift_fold.c \
-	lib/search/sift/sift_read_ffa.c \
 	lib/search/sift/sift_harmonics.c \
 	lib/search/sift/sift_identify.c \
 	lib/search/sift/sift_internal.h \

@@ -159,7 +159,6 @@ UNIT_TESTS = \
 	tests/formats/series/t_series_tim \
 	tests/search/sift/t_sift \
 	tests/search/sift/t_sift_curve \
-	tests/search/sift/t_sift_ffa \
 	tests/search/sift/t_sift_files \
 	tests/search/sift/t_sift_pairs \
 	tests/stats/t_signif \

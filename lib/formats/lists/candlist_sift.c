@@ -1,6 +1,6 @@
 /* Candidates to fold from a list of PRESTO's ACCEL_sift.py. */
 #include "candlist_lines.h"
-#include "ffa_list.h"
+#include "lists_internal.h"
 
 #include <psrkit/experimental/sift.h>
 

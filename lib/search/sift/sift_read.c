@@ -3,7 +3,7 @@
 
 #include "base/path.h"
 #include "base/tool.h"
-#include "formats/lists/ffa_list.h"
+#include "formats/lists/lists_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
