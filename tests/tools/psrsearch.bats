@@ -259,6 +259,28 @@ same_search() {
     psrsearch -n -fine 1 x.fil | fails grep -q -- ' -fine [0-9]'
 }
 
+@test "slow pulsars are searched for in long observations, unless the budget is fast, and where it is asked for" {
+    fakebin -q -seed 7 -tobs 120 -tsamp 8000 -nchans 4 -nbits 8 -fch1 1500 -foff 64 -period 0 -o long.fil
+    psrsearch -n long.fil >commands
+    grep -q "^gpudedisp .* -ffa '' " commands
+    grep -q '^accelsift .* long_search/long_ffa.csv ' commands
+    psrsearch -n -budget deep long.fil | grep -q "^gpudedisp .* -ffa '' "
+    psrsearch -n -budget fast long.fil | fails grep -q _ffa.csv
+    psrsearch -n -ffa none long.fil | fails grep -q _ffa.csv
+    psrsearch -n x.fil | fails grep -q _ffa.csv
+    psrsearch -n -zap -ffa "-pmin 1" x.fil | grep -qF -- "-ffa '-pmin 1 -zaplist"
+    fakebin -q -seed 7 -tobs 40 -tsamp 1000 -nchans 16 -nbits 8 -fch1 1500 -foff 16 -period 0 -o slow.fil \
+        -add "pulsar period=1.1 dm=60 width=0.01 snr=30"
+    psrsearch -q -hidm 100 -res 4 -numharm 4 -zmax 0 -ncands 2 -ffa "-pmin 1 -pmax 2" -o d slow.fil
+    [[ $(sed -n 2p d/slow.sift) == slow_DM*_ffa.csv:1\ *"  by "*ffa* ]]
+    ls d/slow_slow_DM*_ffa.csv_Cand_1.pfd
+    [[ $(sed -n 2p d/slow.sift.csv) == *_ffa.csv,1,* ]]
+    [[ $(sed -n 2p d/slow.sift.csv) != *nan* ]]
+    grep -q _ffa.csv d/candidates.csv
+    psrsearch -hidm 100 -res 4 -numharm 4 -zmax 0 -ncands 2 -ffa "-pmin 1 -pmax 2" -o d slow.fil 2>said
+    [ -z "$(begun)" ]
+}
+
 @test "nothing found is no failure" {
     fakebin -q -seed 8 -tobs 8 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -period 0 -o x.fil
     $run -sigma 8 -threshold 9 -json x.fil >summary 2>said

@@ -8,10 +8,11 @@
 static const struct budget {
     const char *name, *search;
     int64_t zmax, numharm, ncands, nfine;
+    bool ffa;
 } budgets[] = {
-    {"fast", "matched", 0, 8, 10, 1},
-    {"normal", "matched", 50, 16, 50, 4},
-    {"deep", "matched", 200, 32, 100, 8},
+    {"fast", "matched", 0, 8, 10, 1, false},
+    {"normal", "matched", 50, 16, 50, 4, true},
+    {"deep", "matched", 200, 32, 100, 8, true},
 };
 enum { NBUDGET = sizeof budgets / sizeof *budgets };
 
@@ -75,6 +76,12 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
          "Also search jerks up to N bins (default: none); 100 takes ten times as long.", 0, 4000},
         {"numharm", CLI_INT, &o->numharm, "N",
          "Largest number of harmonics summed: 1, 2, 4, 8, 16 or 32.", 1, 32},
+        {"ffa", CLI_TEXT, &o->ffa, "HOW",
+         "Search for slow pulsars as gpuffa does, too: auto (default: in budgets normal and deep, "
+         "of "
+         "observations of 120 s or more), none, or that tool's options in one word (\"-pmin "
+         "0.5\").",
+         0, 0},
         {"sigma", CLI_DOUBLE, &o->sigma, "S",
          "Sigma threshold of the candidates of one DM (default 2).", 1, 1000},
         {"flo", CLI_DOUBLE, &o->flo_hz, "HZ",
@@ -175,6 +182,7 @@ static void apply_budget(struct psrsearch_options *o, const struct cli *tool)
     o->numharm = o->numharm >= 0 ? o->numharm : b->numharm;
     o->ncands = o->ncands >= 0 ? o->ncands : b->ncands;
     o->nfine = o->nfine ? o->nfine : b->nfine;
+    o->budget_ffa = b->ffa;
 }
 
 static void check_inputs(const struct psrsearch_options *o, const struct cli *tool)
@@ -192,6 +200,7 @@ void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int 
     *o = (struct psrsearch_options){.if_choice = -1,
                                     .clean = "auto",
                                     .budget = "normal",
+                                    .ffa = "auto",
                                     .hidm = default_hidm,
                                     .maxwidth_s = 0.5,
                                     .zmax = -1,

@@ -74,6 +74,16 @@ static double choose_interval(const struct psr_obs *obs)
     return obs->nsamp > 0 && length_s < most_s ? fmax(length_s / share, least_s) : 0;
 }
 
+/* Shorter observations have few turns of what a Fourier search misses. */
+static bool searches_slow(const struct psr_obs *obs, const struct psrsearch_options *o)
+{
+    const double least_s = 120, most_tsamp_s = 0.01;
+    if (strcmp(o->ffa, "auto") != 0)
+        return strcmp(o->ffa, "none") != 0;
+    return o->budget_ffa && obs->tsamp_s <= most_tsamp_s &&
+           (double)obs->nsamp * obs->tsamp_s >= least_s;
+}
+
 static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_options *o,
                               const struct cli *tool, psr_err *err)
 {
@@ -97,6 +107,7 @@ static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_o
         psr_note(&(struct psr_notes){cli_note, (void *)(uintptr_t)tool},
                  "%s: the header has no position or date: times are topocentric", o->input[0]);
     p->mask_s = choose_interval(obs);
+    p->slow = searches_slow(obs, o);
     st = limit_dm(p, obs, o, tool, err);
     psr_source_close(source);
     return st;

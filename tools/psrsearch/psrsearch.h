@@ -30,6 +30,8 @@ struct psrsearch_options {
     bool zap;                  /* the lines that the mask's tool has found */
     const char *zaplist;       /* a list of others; NULL: none */
     int64_t zmax, wmax, numharm, ncands;
+    const char *ffa;                 /* auto, none, or options of the search for slow pulsars */
+    bool budget_ffa;                 /* what auto is for the budget, of long observations */
     double sigma, flo_hz, threshold; /* as are those of 0: the tools' defaults */
     double maxwidth_s;
     int64_t nhalve, nfine; /* 0: not given */
@@ -74,6 +76,7 @@ struct psrsearch_plan {
     bool topo;     /* times are those at the telescope */
     double hidm;   /* as given, or as far as the observation is long enough */
     double mask_s; /* interval of the mask; 0: the tool's default */
+    bool slow;     /* slow pulsars are searched for */
     struct psrsearch_step step[PSRSEARCH_NSTEP];
 };
 

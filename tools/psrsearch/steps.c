@@ -102,6 +102,19 @@ static char *search_words(const struct psrsearch_plan *p, const struct psrsearch
     return NULL;
 }
 
+/* Returned: malloc'd; NULL for lack of memory */
+static char *slow_words(const struct psrsearch_plan *p, const struct psrsearch_options *o)
+{
+    const bool wanted = o->zap || o->zaplist;
+    char *zaplist = name_zaplist(p, o), *text = NULL;
+    const char *own = strcmp(o->ffa, "auto") != 0 ? o->ffa : "";
+    if (!wanted || zaplist)
+        text =
+            wanted ? psrsearch_join(own, *own ? " " : "", "-zaplist ", zaplist, NULL) : strdup(own);
+    free(zaplist);
+    return text;
+}
+
 static void make_search(struct words *w, const struct psrsearch_plan *p,
                         const struct psrsearch_options *o)
 {
@@ -133,6 +146,12 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
         words_add_int(w, "-fine", o->nfine);
     words_add(w, "-accelsearch");
     words_add(w, search);
+    if (p->slow) {
+        char *slow = slow_words(p, o);
+        words_add(w, "-ffa");
+        words_add(w, slow);
+        free(slow);
+    }
     words_add_text(w, "-device", o->device);
     add_limits(w, o, true);
     words_add_text(w, "-o", p->base);
@@ -149,6 +168,11 @@ static void add_sift(struct words *w, const struct psrsearch_plan *p,
     words_add(w, "-v");
     words_add(w, "-globaccel");
     words_add(w, pattern);
+    if (p->slow) {
+        char *slow = psrsearch_join(p->base, "_ffa.csv", NULL);
+        words_add(w, slow);
+        free(slow);
+    }
     words_add_text(w, "-catalogue", o->catalogue);
     words_add_name(w, "-lines", p, "_rfifind.zaplist");
     add_limits(w, o, false);
