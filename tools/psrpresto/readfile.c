@@ -163,7 +163,9 @@ static int join_index(const struct cli *tool, int argc, char **argv)
     for (int i = 1; i + 2 < argc; i++)
         if (cli_is_run_as(argv[i] + strspn(argv[i], "-"), "index") && argv[i][0] == '-' &&
             is_whole(argv[i + 1]) && is_whole(argv[i + 2])) {
-            argv[i + 1] = presto_join(tool, presto_join(tool, argv[i + 1], " "), argv[i + 2]);
+            char *first = presto_join(tool, argv[i + 1], " ");
+            argv[i + 1] = presto_join(tool, first, argv[i + 2]);
+            free(first);
             memmove(argv + i + 2, argv + i + 3, (size_t)(argc - i - 2) * sizeof *argv);
             return argc - 1;
         }
