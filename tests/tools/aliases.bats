@@ -94,3 +94,108 @@ run_make() {
     rm x_DM*
     refuses 1 'ACCEL_sift.py: no list is named' python3 mine.py
 }
+
+# observation FILE: 6 s of the tutorial's band, with a position that fakebin does not write.
+observation() {
+    fakebin -q -seed 7 -tobs 6 -tsamp 72 -nchans 96 -nbits 4 -fch1 1447.5 -foff 1 -tstart 53010.484826 -period 4.621638 \
+        -dm 62 -width 8 -snrpeak 2 -rfi "mains level=0.02" -add "burst dm=62 t=3 width=2e-3 snr=20" -o made.fil
+    { head -c 16 made.fil
+      printf '\7\0\0\0src_raj\xcd\xcc\xcc\xcc\x90\x0f\x04\x41\7\0\0\0src_dej\x33\x33\x33\x33\xab\xe5\xfd\xc0'
+      tail -c +17 made.fil; } >"$1"
+    rm made.fil
+}
+
+# Not among the lines, as nothing here stands for them: exploredat, explorefft, get_TOAs.py, dedisp.py (doc/presto.md).
+@test "the lines of PRESTO's search tutorial, unchanged but for their line breaks, on a made observation of its shape" {
+    command -v python3 >/dev/null || skip "there is no python3"
+    to=$BATS_TEST_TMPDIR/to
+    env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$builddir" DESTDIR="$to" bindir=/bin pkgdatadir=/share install-aliases
+    copy_tools "$to/bin" $tools
+    command -v python >/dev/null || ln -s "$(command -v python3)" "$to/bin/python"
+    export PATH=$to/bin:$PATH PRESTO=$to/share
+    mkdir "$BATS_TEST_TMPDIR/work"
+    cd "$BATS_TEST_TMPDIR/work"
+    observation GBT_Lband_PSR.fil
+    printf '%s\n' '# Freq Width #harm grow? bary?' '50.0 0.3 4 0 0' >Lband.birds
+    while IFS= read -r line; do
+        bash -o pipefail -c "$line" >>../out 2>../said </dev/null || { echo "failed: $line"; cat ../said; return 1; }
+    done <<'END'
+readfile GBT_Lband_PSR.fil
+rfifind -time 2.0 -o Lband GBT_Lband_PSR.fil
+prepdata -nobary -o Lband_topo_DM0.00 -dm 0.0 -mask Lband_rfifind.mask GBT_Lband_PSR.fil
+realfft Lband_topo_DM0.00.dat
+accelsearch -numharm 4 -zmax 0 Lband_topo_DM0.00.dat
+cp Lband_rfifind.inf Lband.inf
+makezaplist.py Lband.birds
+zapbirds -zap -zapfile Lband.zaplist Lband_topo_DM0.00.fft
+prepdata -o tmp GBT_Lband_PSR.fil | grep Average
+DDplan.py -d 500.0 -n 96 -b 96 -t 0.000072 -f 1400.0 -s 32 -r 0.5
+prepsubband -nsub 32 -lodm 0.0 -dmstep 2.0 -numdms 24 -downsamp 4 -mask Lband_rfifind.mask -o Lband GBT_Lband_PSR.fil
+prepsubband -nsub 32 -lodm 48.0 -dmstep 2.0 -numdms 24 -downsamp 4 -mask Lband_rfifind.mask -o Lband GBT_Lband_PSR.fil
+prepsubband -nsub 32 -lodm 96.0 -dmstep 2.0 -numdms 4 -downsamp 4 -mask Lband_rfifind.mask -o Lband GBT_Lband_PSR.fil
+prepsubband -sub -subdm 72.0 -nsub 32 -downsamp 4 -mask Lband_rfifind.mask -o Lband GBT_Lband_PSR.fil
+mkdir subbands
+mv *.sub* subbands/
+rm -f Lband*topo* tmp*
+realfft *.dat # works with multiple files now
+ls *.fft | xargs -n 1 zapbirds -zap -zapfile Lband.zaplist -baryv -5.697334e-05
+simple_zapbirds Lband.birds *.fft
+accelsearch -zmax 0 Lband_DM0.00.fft
+ls *.fft | xargs -n 1 accelsearch -zmax 0 -flo 15
+cp $PRESTO/examplescripts/ACCEL_sift.py .
+python ACCEL_sift.py > cands.txt
+prepfold -accelcand 1 -accelfile Lband_DM62.00_ACCEL_0.cand Lband_DM62.00.dat
+prepfold -dm 62.0 -accelcand 1 -accelfile Lband_DM62.00_ACCEL_0.cand subbands/Lband_DM72.00.sub??
+prepfold -n 64 -nsub 96 -p 0.004621638 -dm 62.0 GBT_Lband_PSR.fil
+single_pulse_search.py *.dat
+single_pulse_search.py *DM1??.??*.singlepulse
+END
+    grep -q 'Average topocentric velocity (c) = -5.599[0-9]*e-05' ../out
+    # The pulsar is the best candidate, at its DM, and the folds and the burst are there.
+    [[ "$(sed -n 2p cands.txt)" == Lband_DM62.00_ACCEL_0:1\ * ]]
+    [ -s GBT_Lband_PSR_4.62ms_Cand.pfd ]
+    [ -s Lband_DM62.00_ACCEL_Cand_1.pfd ]
+    awk '!/^#/ && $2 > 12 && $3 > 2.9 && $3 < 3.1 { found = 1 } END { exit !found }' Lband_DM62.00.singlepulse
+}
+
+install_completions() {
+    cd "$BATS_TEST_TMPDIR"
+    env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$builddir" DESTDIR="$PWD" datadir=/share install-completions
+    ln -s "$(command -v psrpresto)" realfft
+    PATH=$PWD:$PATH
+}
+
+@test "bash completes options of tools, and of PRESTO's names" {
+    install_completions
+    [ "$(readlink share/bash-completion/completions/gpufold)" = psrkit ]
+    source share/bash-completion/completions/realfft
+    complete -p gpudedisp realfft makezaplist.py >/dev/null
+    try() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _psrkit; }
+    try gpudedisp -singlep
+    [ "${COMPREPLY[*]}" = -singlepulse ]
+    try realfft x.dat --out
+    [ "${COMPREPLY[*]}" = -outdir ]
+    try gpudedisp -n
+    [ "${#COMPREPLY[@]}" -gt 5 ]
+    try gpudedisp obs
+    [ "${#COMPREPLY[@]}" = 0 ]
+}
+
+@test "fish completes options with their descriptions" {
+    install_completions
+    command -v fish >/dev/null || skip "there is no fish"
+    [ "$(fish --no-config -c 'source share/fish/vendor_completions.d/realfft.fish; complete -C "realfft -outd"' | cut -f 1)" = -outdir ]
+}
+
+@test "zsh completes options" {
+    install_completions
+    command -v zsh >/dev/null || skip "there is no zsh"
+    head -n 1 share/zsh/site-functions/_psrkit | grep -q '^#compdef .*gpudedisp.* realfft'
+    zsh -f -n share/zsh/site-functions/_psrkit
+}
+
+@test "uninstall removes what was installed" {
+    install_completions
+    env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$builddir" DESTDIR="$PWD" datadir=/share uninstall-hook
+    [ -z "$(find share ! -type d)" ]
+}
