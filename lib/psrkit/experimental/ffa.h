@@ -230,6 +230,7 @@ bool psr_ffasearch_fits(const psr_ffasearch *f, const struct psr_ffasearch_shape
 
 /* A plan. */
 struct psr_ffasearch_info {
+    size_t size;                                      /* sizeof the struct */
     struct psr_ffa_range range[PSR_FFASEARCH_RANGES]; /* [nrange] searched */
     size_t nrange;
     bool cut;      /* pmax is above a quarter of the series, and was not searched */
@@ -243,9 +244,13 @@ struct psr_ffasearch_info {
  * Returned: *info; NULL: not wanted
  * Status:   PSR_EINVAL naming the field (series too short for the periods, periods too short for the sampling); those
  *           of psr_ffa_create.  There is no plan then. */
-PSR_MUST_CHECK psr_status psr_ffasearch_plan(psr_ffasearch *f,
-                                             const struct psr_ffasearch_shape *shape, size_t ninput,
-                                             struct psr_ffasearch_info *info, psr_err *err);
+PSR_MUST_CHECK psr_status psr_ffasearch_plan_sized(psr_ffasearch *f,
+                                                   const struct psr_ffasearch_shape *shape,
+                                                   size_t ninput, struct psr_ffasearch_info *info,
+                                                   size_t size, psr_err *err);
+#define psr_ffasearch_plan(f, shape, ninput, info, err)                                            \
+    psr_ffasearch_plan_sized((f), (shape), (ninput), (info), sizeof(struct psr_ffasearch_info),    \
+                             (err))
 
 struct psr_ffasearch_input {
     const char *name; /* in messages */

@@ -151,16 +151,17 @@ static psr_status create_plan(psr_ffasearch *f, struct psr_ffa_desc *p, size_t b
     return st ? st : create_batch(f, p->batch, err);
 }
 
-static void describe_plan(const psr_ffasearch *f, struct psr_ffasearch_info *info)
+static void describe_plan(const psr_ffasearch *f, struct psr_ffasearch_info *info, size_t size)
 {
     struct psr_ffa_info plan;
     psr_ffa_describe(f->plan, &plan);
-    *info = (struct psr_ffasearch_info){.nrange = f->ranges.n,
-                                        .cut = f->ranges.cut,
-                                        .batch = f->batch,
-                                        .ntrial = plan.ntrial,
-                                        .sigma = plan.sigma};
-    memcpy(info->range, f->ranges.range, sizeof info->range);
+    struct psr_ffasearch_info all = {.nrange = f->ranges.n,
+                                     .cut = f->ranges.cut,
+                                     .batch = f->batch,
+                                     .ntrial = plan.ntrial,
+                                     .sigma = plan.sigma};
+    memcpy(all.range, f->ranges.range, sizeof all.range);
+    psr_give_desc(info, size, &all, sizeof all);
 }
 
 static psr_status make_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
@@ -181,12 +182,13 @@ static psr_status make_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *
     return st;
 }
 
-psr_status psr_ffasearch_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
-                              size_t ninput, struct psr_ffasearch_info *info, psr_err *err)
+psr_status psr_ffasearch_plan_sized(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
+                                    size_t ninput, struct psr_ffasearch_info *info, size_t size,
+                                    psr_err *err)
 {
     psr_status st = psr_ffasearch_fits(f, shape) ? PSR_OK : make_plan(f, shape, ninput, err);
     if (!st && info)
-        describe_plan(f, info);
+        describe_plan(f, info, size);
     return st;
 }
 
