@@ -124,6 +124,55 @@ value() {
     done
 }
 
+# series FLAGS... FILE: one.dat of gpudedisp at DM 40.
+series() {
+    gpudedisp -q -nobary -nopad -lodm 40 -numdms 1 -o "$@"
+}
+
+@test "what is cleaned is what gpudedisp searches" {
+    make_rfi
+    for how in '-clean auto' '-zerodm -nbits 32'; do
+        fbedit -q $how -o a.fil rfi.fil
+        series a -noclip a.fil
+        series b -noclip ${how% -nbits*} rfi.fil
+        cmp a_DM40.00.dat b_DM40.00.dat
+    done
+    fbedit -q -mask "$mask" -clip 6 -nbits 32 -o a.fil rfi.fil
+    series a -noclip a.fil
+    series b -mask "$mask" rfi.fil
+    paste <(od -An -v -w4 -t f4 a_DM40.00.dat) <(od -An -v -w4 -t f4 b_DM40.00.dat) |
+        awk '{ d = $1 - $2; if (d > 0.001 || d < -0.001) bad++ } END { exit !(NR == 29642 && !bad) }'
+    fbedit -q -mask "$mask" -clip 6 -o b.fil rfi.fil # rounded to 8 bits
+    fbedit -q -nbits 32 -o c.fil b.fil
+    paste <(data a.fil | od -An -v -w4 -t f4) <(data c.fil | od -An -v -w4 -t f4) |
+        awk '{ d = $1 - $2; if (d > 0.5001 || d < -0.5001) bad++; if (d) n++ } END { exit !(NR == 29696 * 32 && !bad && n < 20000) }'
+    fbedit -q -mask "$mask" -start 9600smp -o a.fil rfi.fil # the mask's time is the file's
+    fbedit -q -mask "$mask" -o b.fil rfi.fil
+    cmp <(data a.fil) <(data b.fil | tail -c +$((9600 * 32 + 1)))
+    cat rfi.fil | fbedit -q -mask "$mask" -start 9600smp -o c.fil -
+    cmp a.fil c.fil
+    fbedit -q -clean auto -o a.fil rfi.fil
+    cat rfi.fil | fbedit -q -ncpus 3 -clean auto -o b.fil -
+    cmp a.fil b.fil
+}
+
+@test "-dedisperse shifts channels" {
+    for nbits in 2 8 16 32; do
+        fbedit -q -nbits $nbits -o a.fil "$g8"
+        fbedit -q -dedisperse 40 -o b.fil a.fil
+        series a -noclip a.fil
+        gpudedisp -q -nobary -noclip -nopad -lodm 0 -numdms 1 -o b b.fil
+        cmp a_DM40.00.dat b_DM0.00.dat
+    done
+    [ "$(value b.fil refdm f8)" = 40 ]
+    refused 1 'dm 100000 is a delay of .* spectra, the range has 29696' -dedisperse 100000 "$g8"
+    cat "$g8" >one.fil
+    refused 1 'dm 100000 is a delay of .* spectra' -dedisperse 100000 - < <(cat one.fil)
+    refused 2 'not with -mask' -clean auto -mask m "$g8"
+    refused 1 'm.mask: No such file' -mask m.mask "$g8"
+    refused 2 "-clean: 'well' is neither" -clean well "$g8"
+}
+
 @test "-set corrects the header before all else" {
     fbedit -q -set source=B1234+56 -set telescope=Parkes -set tstart=60000.25 -set foff=4 -set fch1=1000 \
         -set position=12:34:56,-1:2:3 -start 60000.25001mjd -band 1000:1010 -o a.fil "$g8"

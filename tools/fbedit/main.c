@@ -17,7 +17,7 @@ static psr_status process(struct run *r, psr_edit *p)
     struct psr_edit_report report;
     psr_edit_describe(p, &report);
     if (r->opt.verbose)
-        fbedit_print_plan(&r->tool, p);
+        fbedit_print_plan(&r->tool, &r->opt.run, p);
     run_progress_start(&r->progress, !r->opt.quiet, report.count, "spectra", 1);
     psr_status st = psr_edit_run(p, &r->err);
     run_progress_end(&r->progress);

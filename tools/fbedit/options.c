@@ -12,6 +12,7 @@ struct words {
     const char *state;
     const char *chans, *band, *order;
     struct cli_list set;
+    const char *clean;
 };
 
 static void add_input(struct cli_table *list, struct psr_source_desc *d, struct words *w)
@@ -51,6 +52,30 @@ static void add_ranges(struct cli_table *list, struct psr_edit_desc *d, struct w
          "Order of the channels in frequency: up, or down, the highest first (default: as they "
          "are).",
          0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_cleaning(struct cli_table *list, struct psr_edit_desc *d, struct words *w)
+{
+    const struct cli_option options[] = {
+        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"mask", CLI_TEXT, &d->mask, "FILE",
+         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
+        {"clip", CLI_DOUBLE, &d->clip_sigma, "S",
+         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
+         "(default 0: do not clip).",
+         0, 1000},
+        {"zerodm", CLI_FLAG, &d->zerodm, NULL,
+         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
+         "clipping.",
+         0, 0},
+        {"clean", CLI_TEXT, &w->clean, "HOW",
+         "auto: write what gpudedisp -clean auto searches, samples of 8 bits with one level and "
+         "scatter, without interference. none (default): only what the other options say.",
+         0, 0},
+        {"dedisperse", CLI_DOUBLE, &d->dm, "DM",
+         "Shift channels by their delays to the highest at this DM, pc cm^-3.", 0, 1e6},
     };
     CLI_ADD(list, options);
 }
@@ -148,6 +173,9 @@ static void take_words(struct fbedit_options *o, const struct words *w, const st
     o->run.order = !w->order                 ? PSR_EDIT_AS_IS
                    : !strcmp(w->order, "up") ? PSR_EDIT_UP
                                              : PSR_EDIT_DOWN;
+    o->run.clean_auto = cli_parse_clean(tool, w->clean);
+    if (o->run.clean_auto && o->run.mask)
+        cli_usage_error(tool, "-clean auto finds what a mask would say: not with -mask");
     o->run.set = w->set.text;
     o->run.nset = w->set.n;
     if (!o->run.output)
@@ -156,13 +184,14 @@ static void take_words(struct fbedit_options *o, const struct words *w, const st
 
 int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, char **argv)
 {
-    struct words w = {.if_choice = -1};
+    struct words w = {.if_choice = -1, .clean = "none"};
     struct cli_table table = {.n = 0};
     *o = (struct fbedit_options){.quiet = false};
     psr_edit_defaults(&o->run);
     o->source = (struct psr_source_desc){.size = sizeof o->source, .if_choice = -1};
     add_input(&table, &o->source, &w);
     add_ranges(&table, &o->run, &w);
+    add_cleaning(&table, &o->run, &w);
     add_samples(&table, &o->run);
     add_output(&table, &o->run);
     cli_add_verbosity(&table, &o->quiet, &o->verbose);
@@ -174,7 +203,7 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
                     "fbedit -band 1300:1400 -order down -o - obs.fits | gpudedisp -o obs -\n",
         .summary =
             "Make a filterbank from observations in any format that psrkit reads: cut times "
-            "and channels, reverse the band, sum samples, change their bits, correct headers. "
+            "and channels, clean, dedisperse, sum samples, change their bits, correct headers. "
             "What is not changed keeps its bits.",
         .options = table.option,
         .noptions = table.n,

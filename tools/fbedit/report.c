@@ -33,7 +33,19 @@ static void print_values(const struct cli *tool, const struct psr_edit_report *r
     fprintf(stderr, "\n");
 }
 
-void fbedit_print_plan(const struct cli *tool, const psr_edit *p)
+static void print_cleaning(const struct cli *tool, const struct psr_edit_desc *d)
+{
+    if (d->zerodm)
+        fprintf(stderr, "%s: zero-DM\n", tool->name);
+    else if (d->clip_sigma > 0)
+        fprintf(stderr, "%s: clipped at %g sigma\n", tool->name, d->clip_sigma);
+    if (d->mask)
+        fprintf(stderr, "%s: masked by %s\n", tool->name, d->mask);
+    if (d->clean_auto)
+        fprintf(stderr, "%s: cleaned automatically\n", tool->name);
+}
+
+void fbedit_print_plan(const struct cli *tool, const struct psr_edit_desc *d, const psr_edit *p)
 {
     struct psr_edit_report r;
     psr_edit_describe(p, &r);
@@ -45,11 +57,15 @@ void fbedit_print_plan(const struct cli *tool, const psr_edit *p)
         else
             fprintf(stderr, "%lld\n", (long long)(r.start + r.count - 1));
     }
+    print_cleaning(tool, d);
     if (r.nchan != r.in->nchan)
         fprintf(stderr, "%s: channels %zu to %zu\n", tool->name, r.first_chan,
                 r.first_chan + r.nchan - 1);
     if (r.reversed)
         fprintf(stderr, "%s: channels in reverse order\n", tool->name);
+    if (r.dm > 0)
+        fprintf(stderr, "%s: channels shifted to DM %g, by up to %lld spectra\n", tool->name, r.dm,
+                (long long)r.max_delay);
     print_values(tool, &r);
     print_obs(tool, "out", r.out);
 }

@@ -5,7 +5,7 @@
 #include "options.h"
 
 /* The operations, in the order in which they are done. */
-void fbedit_print_plan(const struct cli *tool, const psr_edit *p);
+void fbedit_print_plan(const struct cli *tool, const struct psr_edit_desc *d, const psr_edit *p);
 
 /* A note on what filled no sum. */
 void fbedit_note_dropped(const struct cli *tool, const psr_edit *p);

@@ -134,7 +134,7 @@ void psr_filterbank_describe_sized(const psr_filterbank *p, struct psr_filterban
 
 /* Makes observations from observations: cuts, reorders and converts them, in one pass.
  *
- *   files or a stream -> corrected header -> time range -> channels and their order -> sums -> bits -> SIGPROC
+ *   files or a stream -> corrected header -> time range -> cleaning -> channels and their order -> dedispersion -> sums -> bits -> SIGPROC
  *
  * fbedit is a thin wrapper around this module.  To use it in a program:
  *
@@ -200,6 +200,14 @@ struct psr_edit_desc {
     bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
+
+    /* Cleaning of the whole band from the start on, before channels are chosen, as in psr_pipeline_desc. */
+    const char *mask;  /* rfifind mask, or NULL */
+    double clip_sigma; /* 0 (default): no clipping */
+    bool zerodm;       /* disables clipping */
+    bool clean_auto;   /* makes samples of 8 bits; excludes mask */
+
+    double dm; /* channels are shifted by their delays to the highest, pc cm^-3; 0: not */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
@@ -242,6 +250,8 @@ struct psr_edit_report {
     bool reversed;           /* their order */
     int64_t nread, nwritten; /* spectra so far */
     double read_s, edit_s, write_s; /* seconds so far */
+    double dm;                      /* as asked */
+    int64_t max_delay;              /* spectra that the shift of channels takes at the end */
 };
 void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size);
 #define psr_edit_describe(p, report) psr_edit_describe_sized((p), (report), sizeof *(report))

@@ -33,6 +33,13 @@ static psr_status check(const struct psr_edit_desc *d, psr_err *err)
     if (d->nthread < 0 || d->nthread > 4096)
         return psr_fail_field(err, PSR_EINVAL, "nthread", "edit: nthread %lld, must be 0 to 4096",
                               (long long)d->nthread);
+    if (d->clean_auto && d->mask)
+        return psr_fail_field(err, PSR_EINVAL, "mask",
+                              "edit: clean_auto finds what a mask would say: not with mask");
+    if (!(d->clip_sigma >= 0) || !(d->dm >= 0))
+        return psr_fail_field(err, PSR_EINVAL, d->dm >= 0 ? "clip_sigma" : "dm",
+                              "edit: clip_sigma %g, dm %g, must be 0 or more", d->clip_sigma,
+                              d->dm);
     if (d->low_mhz < 0 || d->high_mhz < d->low_mhz)
         return psr_fail_field(err, PSR_EINVAL, "band",
                               "edit: band %.10g:%.10g MHz, must be the lower one first", d->low_mhz,
@@ -85,12 +92,23 @@ static psr_status open_input(psr_edit *p, psr_err *err)
     return st ? st : open_at_start(p, err);
 }
 
+/* Whole blocks of cleaning: so no block brings one more with it. */
+static psr_status reserve_clean(psr_edit *p, psr_err *err)
+{
+    const size_t block = psr_stage_clean_block(p->clean);
+    p->block = (p->block + block - 1) / block * block;
+    return psr_stage_clean_reserve(p->clean, p->block, err);
+}
+
 static psr_status make_room(psr_edit *p, psr_err *err)
 {
     const struct psr_edit_channels *c = &p->channels;
     const size_t row_bytes = psr_source_block_bytes(p->source, 1),
                  out_bytes = psr_row_bytes(c->nchan, c->nbit);
     p->block = (p->values ? VALUES_BYTES : BLOCK_BYTES) / row_bytes + 1;
+    psr_status st = p->clean ? reserve_clean(p, err) : PSR_OK;
+    if (st)
+        return st;
     p->read = malloc(p->block * row_bytes);
     if (!p->read)
         return psr_fail_nomem(err, "spectra", (double)p->block * (double)row_bytes);
@@ -122,6 +140,7 @@ psr_status psr_edit_create(psr_edit **out, const struct psr_edit_desc *desc, psr
     if (!p)
         return psr_fail_nomem(err, "edit", sizeof *p);
     psr_obs_init(&p->in);
+    psr_obs_init(&p->cut);
     psr_obs_init(&p->out);
     psr_status st = psr_copy_desc(&p->d, sizeof p->d, desc, "edit", err);
     if (!st)
@@ -165,18 +184,25 @@ static psr_status discard(psr_edit *p, psr_err *err)
     return st;
 }
 
-/* Edits a block; n = 0 ends the input.
+/* Edits the block that was read; n = 0 ends the input.
  * Returned: *rows [*nrow] */
 static psr_status edit_block(psr_edit *p, size_t n, const uint8_t **rows, size_t *nrow,
                              psr_err *err)
 {
+    psr_status st = PSR_OK;
     *rows = p->read;
     *nrow = n;
-    if (p->selected) {
-        psr_edit_channels_copy(&p->channels, p->selected, p->read, n);
+    if (p->clean)
+        st = psr_edit_clean_run(p, rows, nrow, err);
+    if (p->selected && !st) {
+        psr_edit_channels_copy(&p->channels, p->selected, *rows, *nrow);
         *rows = p->selected;
     }
-    return p->values ? psr_edit_values_run(p->values, *rows, n, rows, nrow, err) : PSR_OK;
+    if (p->shift && !st)
+        st = psr_edit_shift_run(p->shift, *rows, *nrow, rows, nrow, err);
+    if (p->values && !st && (*nrow || n == 0))
+        st = psr_edit_values_run(p->values, *rows, *nrow, n == 0, rows, nrow, err);
+    return st;
 }
 
 static psr_status write_block(psr_edit *p, size_t n, psr_err *err)
@@ -206,6 +232,19 @@ static psr_status fail_short(const psr_edit *p, psr_err *err)
                           (long long)(p->start + p->nread));
 }
 
+/* A stream is known to be too short once it has ended. */
+static psr_status fail_empty(const psr_edit *p, psr_err *err)
+{
+    const int64_t delay = p->shift ? psr_edit_shift_max(p->shift) : 0;
+    if (delay >= p->nread)
+        return psr_fail_field(err, PSR_EINVAL, "dm",
+                              "edit: dm %g is a delay of %lld spectra, the range has %lld", p->d.dm,
+                              (long long)delay, (long long)p->nread);
+    return psr_fail_field(err, PSR_EINVAL, "tsum",
+                          "edit: tsum %lld, must be at most the %lld spectra of the range",
+                          (long long)p->d.tsum, (long long)(p->nread - delay));
+}
+
 psr_status psr_edit_run(psr_edit *p, psr_err *err)
 {
     psr_status st = discard(p, err);
@@ -223,9 +262,7 @@ psr_status psr_edit_run(psr_edit *p, psr_err *err)
     if (!st)
         st = write_block(p, 0, err);
     if (!st && p->nwritten == 0)
-        st = psr_fail_field(err, PSR_EINVAL, "tsum",
-                            "edit: tsum %lld, must be at most the %lld spectra of the range",
-                            (long long)p->d.tsum, (long long)p->nread);
+        st = fail_empty(p, err);
     if (!st)
         p->out.nsamp = p->nwritten;
     return st;
@@ -243,9 +280,12 @@ void psr_edit_destroy(psr_edit *p)
     if (!p)
         return;
     psr_source_close(p->source);
+    psr_stage_clean_destroy(p->clean);
+    psr_edit_shift_destroy(p->shift);
     psr_edit_values_destroy(p->values);
     psr_outfile_abort(p->file);
     psr_obs_clear(&p->in);
+    psr_obs_clear(&p->cut);
     psr_obs_clear(&p->out);
     free(p->read);
     free(p->selected);
@@ -271,6 +311,10 @@ void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, 
                                   .read_s = p->read_s,
                                   .edit_s = p->edit_s,
                                   .write_s = p->write_s};
+    if (p->shift) {
+        all.dm = p->d.dm;
+        all.max_delay = psr_edit_shift_max(p->shift);
+    }
     if (v) {
         all.ndropped_chan = p->channels.nchan % (size_t)p->d.fsum;
         all.ndropped = psr_edit_values_left(v);

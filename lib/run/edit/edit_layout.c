@@ -52,7 +52,7 @@ static psr_status choose_channels(psr_edit *p, psr_err *err)
     if (ranged && p->d.high_mhz > 0)
         return psr_fail_field(err, PSR_EINVAL, "band", "edit: chans and band, must be one of both");
     p->channels.nchan_in = p->in.nchan;
-    p->channels.nbit = p->in.nbit;
+    p->channels.nbit = p->nbit;
     p->channels.reverse =
         (p->d.order == PSR_EDIT_UP && !rising) || (p->d.order == PSR_EDIT_DOWN && rising);
     return p->d.high_mhz > 0 ? take_band(p, err) : take_range(p, err);
@@ -60,20 +60,23 @@ static psr_status choose_channels(psr_edit *p, psr_err *err)
 
 static psr_status check_bytes(const psr_edit *p, psr_err *err)
 {
-    if (p->channels.nchan * (size_t)p->in.nbit % 8 == 0)
+    if (p->channels.nchan * (size_t)p->nbit % 8 == 0)
         return PSR_OK;
     return psr_fail_field(
         err, PSR_EINVAL, "chans",
         "edit: %zu channels of %d bits end within a byte, must be a multiple of %d",
-        p->channels.nchan, p->in.nbit, 8 / p->in.nbit);
+        p->channels.nchan, p->nbit, 8 / p->nbit);
 }
 
 /* Samples that are neither summed nor of other bits are not touched. */
 static psr_status make_values(psr_edit *p, psr_err *err)
 {
+    const bool rounds = p->kind == PSR_FLOAT && p->in.kind != PSR_FLOAT;
     const struct psr_edit_values_desc d = {.nchan = p->channels.nchan,
-                                           .nbit = p->in.nbit,
-                                           .kind = p->in.kind,
+                                           .nbit = p->nbit,
+                                           .kind = p->kind,
+                                           .like_nbit = rounds ? p->in.nbit : 0,
+                                           .like_kind = p->in.kind,
                                            .tsum = p->d.tsum,
                                            .fsum = p->d.fsum,
                                            .nbits = p->d.nbits,
@@ -119,9 +122,32 @@ static void sum_band(struct psr_obs *out, size_t fsum)
         out->fch1_mhz = out->freq_mhz[0];
 }
 
+/* After the channels, before sums: delays are in spectra of the input. */
+static psr_status make_shift(psr_edit *p, psr_err *err)
+{
+    if (p->d.dm == 0)
+        return PSR_OK;
+    struct psr_obs *out = &p->out;
+    out->nbit = p->nbit;
+    out->kind = p->kind;
+    psr_status st = psr_edit_shift_create(&p->shift, out, p->d.dm, err);
+    if (st)
+        return st;
+    out->refdm = p->d.dm;
+    if (p->count < 0 || p->count > psr_edit_shift_max(p->shift))
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EINVAL, "dm",
+                          "edit: dm %g is a delay of %lld spectra, the range has %lld", p->d.dm,
+                          (long long)psr_edit_shift_max(p->shift), (long long)p->count);
+}
+
 static psr_status set_samples(psr_edit *p, psr_err *err)
 {
-    p->out.nsamp = p->count;
+    const int64_t lost = p->shift ? psr_edit_shift_max(p->shift) : 0,
+                  count = p->count < 0 ? -1 : p->count - lost;
+    p->out.nsamp = count;
+    p->out.nbit = p->nbit;
+    p->out.kind = p->kind;
     if (!p->values)
         return PSR_OK;
     if (p->d.fsum > 1)
@@ -129,34 +155,38 @@ static psr_status set_samples(psr_edit *p, psr_err *err)
     p->out.nbit = psr_edit_values_nbit(p->values);
     p->out.kind = psr_edit_values_kind(p->values);
     p->out.tsamp_s *= (double)p->d.tsum;
-    if (p->count < 0)
+    if (count < 0)
         return PSR_OK;
-    p->out.nsamp = p->count / p->d.tsum;
+    p->out.nsamp = count / p->d.tsum;
     if (p->out.nsamp > 0)
         return PSR_OK;
     return psr_fail_field(err, PSR_EINVAL, "tsum",
                           "edit: tsum %lld, must be at most the %lld spectra of the range",
-                          (long long)p->d.tsum, (long long)p->count);
+                          (long long)p->d.tsum, (long long)count);
 }
 
 psr_status psr_edit_lay_out(psr_edit *p, psr_err *err)
 {
-    psr_status st = choose_channels(p, err);
+    psr_status st = psr_obs_copy(&p->cut, &p->in, err);
+    if (st)
+        return st;
+    if (p->start > 0) {
+        p->cut.began = p->in.tstart;
+        p->cut.tstart = psr_mjd_add(p->in.tstart, (double)p->start * p->in.tsamp_s);
+    }
+    p->cut.nsamp = p->in.nsamp < 0 ? -1 : p->in.nsamp - p->start;
+    st = psr_edit_clean_create(p, err);
     if (!st)
-        st = psr_obs_copy(&p->out, &p->in, err);
+        st = choose_channels(p, err);
+    if (!st)
+        st = psr_obs_copy(&p->out, &p->cut, err);
     if (st)
         return st;
     set_band(p);
     st = check_bytes(p, err);
     if (!st)
-        st = make_values(p, err);
+        st = make_shift(p, err);
     if (!st)
-        st = set_samples(p, err);
-    if (st)
-        return st;
-    if (p->start > 0) {
-        p->out.began = p->in.tstart;
-        p->out.tstart = psr_mjd_add(p->in.tstart, (double)p->start * p->in.tsamp_s);
-    }
-    return PSR_OK;
+        st = make_values(p, err);
+    return st ? st : set_samples(p, err);
 }

@@ -3,7 +3,9 @@
 #define PSR_RUN_EDIT_EDIT_STATE_H
 
 #include "edit_channels.h"
+#include "edit_shift.h"
 #include "edit_values.h"
+#include "run/common/stage_clean.h"
 #include <psrkit/experimental/filterbank.h>
 #include <psrkit/experimental/outfile.h>
 
@@ -14,7 +16,12 @@ struct psr_edit {
     struct psr_obs in, out; /* the input from its first spectrum on, and what is written */
     int64_t start, count;   /* spectra of the input; count -1: to its end */
     int64_t discard;        /* spectra to read and forget: of an input that cannot seek */
+    struct psr_obs cut;     /* the input from the start of the range on */
+    psr_stage_clean *clean; /* NULL: not cleaned */
+    int nbit;               /* after cleaning */
+    enum psr_kind kind;
     struct psr_edit_channels channels;
+    psr_edit_shift *shift;   /* NULL: channels are not shifted */
     size_t block;            /* spectra at a time */
     uint8_t *read;           /* [block] as they are read */
     uint8_t *selected;       /* [block] of the channels that are written; NULL: all, as they are */
@@ -49,6 +56,17 @@ PSR_MUST_CHECK psr_status psr_edit_find_range(psr_edit *p, psr_err *err);
 /* Applies them to in.
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED */
 PSR_MUST_CHECK psr_status psr_edit_correct(psr_edit *p, psr_err *err);
+
+/* --- cleaning (edit_clean.c) --- */
+
+/* Makes clean of cut, and nbit and kind.
+ * Status: those of psr_stage_clean_create */
+PSR_MUST_CHECK psr_status psr_edit_clean_create(psr_edit *p, psr_err *err);
+
+/* Cleans the block that was read; *n = 0 ends the input.
+ * Returned: *rows [*n], perhaps more or fewer */
+PSR_MUST_CHECK psr_status psr_edit_clean_run(psr_edit *p, const uint8_t **rows, size_t *n,
+                                             psr_err *err);
 
 /* --- what is written (edit_layout.c) --- */
 

@@ -21,8 +21,8 @@ struct psr_edit_values {
     struct psr_edit_values_desc d;
     enum psr_edit_rule rule;
     size_t nchan, nslice; /* of the output */
-    int nbit;
-    enum psr_kind kind;
+    int nbit, like_nbit;  /* of the output, and of the integers that the input was */
+    enum psr_kind kind, like_kind;
     bool whole;     /* sums are of 32 bits; otherwise doubles */
     int32_t *sum;   /* [nchan] of the spectra that fill no sum yet */
     double *any;    /* [nchan] */
@@ -57,11 +57,11 @@ static void choose_levels(psr_edit_values *v)
 static void choose_rule(psr_edit_values *v)
 {
     const struct psr_edit_values_desc *d = &v->d;
-    const bool is_signed = d->kind == PSR_INT;
-    const double span = ldexp(1, d->nbit) - 1, count = (double)(d->tsum * d->fsum),
-                 largest = is_signed ? ldexp(1, d->nbit - 1) : span;
+    const bool is_signed = v->like_kind == PSR_INT;
+    const double count = (double)(d->tsum * d->fsum),
+                 largest = ldexp(1, is_signed ? v->like_nbit - 1 : v->like_nbit) - !is_signed;
     const double exact = 0x1p24, most = v->nbit == 32 ? exact : ldexp(1, v->nbit) - 1;
-    if (d->kind == PSR_FLOAT)
+    if (v->like_kind == PSR_FLOAT)
         v->rule = v->nbit == 32 ? PSR_EDIT_SUMS : PSR_EDIT_LEVELS;
     else if (v->kind == PSR_UINT && is_signed)
         v->rule = PSR_EDIT_LEVELS;
@@ -77,12 +77,12 @@ static void choose_rule(psr_edit_values *v)
 static void choose_type(psr_edit_values *v)
 {
     const struct psr_edit_values_desc *d = &v->d;
-    const bool writable = d->kind == PSR_FLOAT || (d->kind == PSR_UINT && d->nbit <= 16) ||
-                          (d->kind == PSR_INT && d->nbit == 8);
-    v->nbit = d->nbits ? (int)d->nbits : writable ? d->nbit : 32;
-    v->kind = v->nbit == 32                              ? PSR_FLOAT
-              : d->kind == PSR_INT && v->nbit == d->nbit ? PSR_INT
-                                                         : PSR_UINT;
+    const int nbit = v->like_nbit = d->like_nbit ? d->like_nbit : d->nbit;
+    const enum psr_kind kind = v->like_kind = d->like_nbit ? d->like_kind : d->kind;
+    const bool writable =
+        kind == PSR_FLOAT || (kind == PSR_UINT && nbit <= 16) || (kind == PSR_INT && nbit == 8);
+    v->nbit = d->nbits ? (int)d->nbits : writable ? nbit : 32;
+    v->kind = v->nbit == 32 ? PSR_FLOAT : kind == PSR_INT && v->nbit == nbit ? PSR_INT : PSR_UINT;
 }
 
 static psr_status check(const psr_edit_values *v, psr_err *err)
@@ -322,7 +322,7 @@ static size_t make_levels(psr_edit_values *v, size_t n, bool ended)
     return n;
 }
 
-psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n,
+psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n, bool last,
                                const uint8_t **rows, size_t *nrow, psr_err *err)
 {
     const size_t more = (size_t)((v->filled + (int64_t)n) / v->d.tsum);
@@ -335,7 +335,7 @@ psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n,
         return st;
     *nrow = sum_spectra(v, in, n, v->nheld);
     if (v->rule == PSR_EDIT_LEVELS)
-        *nrow = make_levels(v, *nrow, n == 0);
+        *nrow = make_levels(v, *nrow, last);
     *rows = v->out;
     return PSR_OK;
 }

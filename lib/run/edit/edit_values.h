@@ -17,6 +17,8 @@ struct psr_edit_values_desc {
     size_t nchan; /* of the input; what fills no sum at the end is dropped */
     int nbit;     /* of the input, like kind */
     enum psr_kind kind;
+    int like_nbit; /* floats that were such integers, and are rounded to them again; 0: not */
+    enum psr_kind like_kind;
     int64_t tsum, fsum; /* spectra and channels that are summed */
     int64_t
         nbits; /* of the output: 1, 2, 4, 8, 16, 32 (floats); 0: as the input, or floats where SIGPROC
@@ -38,12 +40,13 @@ enum psr_kind psr_edit_values_kind(const psr_edit_values *v);
 /* What a channel's mean and scatter become. */
 void psr_edit_values_levels(const psr_edit_values *v, double *mean, double *scatter);
 
-/* Takes the next spectra; n = 0 ends the input, and with it what is held to measure levels on.
+/* Takes the next spectra.  The last also give what is held to measure levels on.
  * Given:    in [n][nchan], packed
  * Returned: *rows [*nrow], packed, valid until the next call
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n,
-                                              const uint8_t **rows, size_t *nrow, psr_err *err);
+                                              bool last, const uint8_t **rows, size_t *nrow,
+                                              psr_err *err);
 
 /* Spectra that fill no sum so far. */
 int64_t psr_edit_values_left(const psr_edit_values *v);

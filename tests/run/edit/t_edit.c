@@ -3,6 +3,7 @@
 #include "formats/spectra/unpack.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
+#include <psrkit/ddplan.h>
 #include <psrkit/experimental/filterbank.h>
 
 #include <math.h>
@@ -320,6 +321,63 @@ static void check_sums(void)
     }
 }
 
+/* --- delays ----------------------------------------------------------------------------------- */
+
+/* One random observation, shifted to a random DM, by blocks as they come. */
+static bool shift(size_t type)
+{
+    const char *path = scratch("in.fil");
+    struct made in, out;
+    psr_err err = {.msg = ""};
+    make(&in, type, (size_t)(8 * tap_between(&state, 1, 20)), tap_between(&state, 200, 400));
+    in.obs.foff_mhz *= 10;
+    store(&in, path);
+    const struct psr_source_desc source = {
+        .size = sizeof source, .path = &path, .npath = 1, .if_choice = -1};
+    struct psr_edit_desc d;
+    psr_edit_defaults(&d);
+    d.source = &source;
+    d.output = scratch("out.fil");
+    const size_t nchan = in.obs.nchan;
+    double fastest_s = INFINITY, slowest_s = 0;
+    for (size_t c = 0; c < nchan; c++) {
+        const double s = psr_delay_s(PSR_DMCONST_PRESTO, 1, psr_obs_freq_mhz(&in.obs, c));
+        fastest_s = fmin(fastest_s, s);
+        slowest_s = fmax(slowest_s, s);
+    }
+    d.dm = tap_uniform(&state) * 150 * in.obs.tsamp_s / (slowest_s - fastest_s);
+    psr_status st = edit(&d, &err);
+    bool good = !st && load(&out, d.output);
+    size_t most = 0;
+    for (size_t c = 0; c < nchan && good; c++) {
+        const double delay_s =
+            d.dm * (psr_delay_s(PSR_DMCONST_PRESTO, 1, psr_obs_freq_mhz(&in.obs, c)) - fastest_s);
+        const size_t delay = (size_t)floor(delay_s / in.obs.tsamp_s + 0.5);
+        most = delay > most ? delay : most;
+        for (size_t t = 0; t < (size_t)out.obs.nsamp && good; t++)
+            good = t + delay < (size_t)in.obs.nsamp &&
+                   out.x[t * nchan + c] == in.x[(t + delay) * nchan + c];
+    }
+    good = good && out.obs.nsamp == in.obs.nsamp - (int64_t)most && out.obs.refdm == d.dm;
+    if (!good)
+        diag("type %zu, %zu channels, %lld spectra, DM %g: %s", type, nchan,
+             (long long)in.obs.nsamp, d.dm, err.msg);
+    if (!st)
+        drop(&out);
+    drop(&in);
+    return good;
+}
+
+static void check_shifts(void)
+{
+    for (size_t type = 0; type < NTYPE; type++) {
+        bool good = true;
+        for (int k = 0; k < 20 && good; k++)
+            good = shift(type);
+        ok(good, "random delays of %d bits, kind %d", types[type].nbit, types[type].kind);
+    }
+}
+
 /* --- what is refused -------------------------------------------------------------------------- */
 
 static void refuses(const char *field, psr_status want, const struct psr_edit_desc *d,
@@ -368,6 +426,10 @@ static void check_refusals(void)
     REFUSED("start", PSR_EINVAL, d.start = "x.5mjd");
     REFUSED("start", PSR_EINVAL, d.start = "1.5smp");
     REFUSED("", PSR_EIO, d.output = path);
+    REFUSED("dm", PSR_EINVAL, d.dm = -1);
+    REFUSED("dm", PSR_EINVAL, d.dm = 1e5);
+    REFUSED("clip_sigma", PSR_EINVAL, d.clip_sigma = -1);
+    REFUSED("mask", PSR_EINVAL, d.clean_auto = true; d.mask = "m");
     REFUSED("tsum", PSR_EINVAL, d.tsum = 0);
     REFUSED("tsum", PSR_EINVAL, d.tsum = 101);
     REFUSED("fsum", PSR_EINVAL, d.fsum = 17);
@@ -391,6 +453,7 @@ int main(void)
     scratch_make();
     check_cuts();
     check_sums();
+    check_shifts();
     check_refusals();
     return done_testing();
 }
