@@ -44,6 +44,12 @@ psr_status psr_rescale_create(psr_rescale **out, size_t nvalue, int64_t interval
     return PSR_OK;
 }
 
+void psr_rescale_scale(const psr_rescale *r, const float **offset, const float **gain)
+{
+    *offset = r->offset;
+    *gain = r->gain;
+}
+
 void psr_rescale_destroy(psr_rescale *r)
 {
     if (!r)

@@ -28,6 +28,9 @@ void psr_rescale_measure(psr_rescale *r, const float *rows, const bool *good, si
  * 0. */
 void psr_rescale_apply(psr_rescale *r, float *rows, const bool *good, size_t n);
 
+/* The scale that is applied now, (x - offset) gain: [nvalue] each. */
+void psr_rescale_scale(const psr_rescale *r, const float **offset, const float **gain);
+
 void psr_rescale_destroy(psr_rescale *r); /* NULL is allowed */
 
 /* Levels floor(x gain + shift + 0.5), clipped to the range of nbit bits.

@@ -94,6 +94,41 @@ value() {
     cmp <(data a.fil) <(data joined.fil)
 }
 
+@test "PSRFITS and DADA hold the same values" {
+    for nbits in 1 2 4 8 16 32; do
+        fbedit -q -nbits $nbits -o a.fil "$g8"
+        fbedit -q -o a.fits a.fil
+        fbedit -q -o a.dada a.fil
+        fbedit -q -o c.fil a.dada
+        cmp <(data a.fil) <(data c.fil)
+        fbedit -q -start 1smp -o b.fil a.fits
+        [ $nbits != 16 ] || fbedit -q -nbits 32 -o a.fil c.fil # they come back as floats: PSRFITS has signed ones
+        cmp <(data a.fil | tail -c +$((32 * $(value b.fil nbits d4) / 8 + 1))) <(data b.fil)
+    done
+    [ "$(head -c 80 a.fits)" = "$(printf '%-80s' 'SIMPLE  =                    T')" ]
+    [ "$(value b.fil tstart f8)" = "$(fbedit -q -start 1smp -o - a.fil >d.fil && value d.fil tstart f8)" ]
+    fbedit -q -format psrfits -end 1001smp -o - "$g8" >e.sf # rows that are not full
+    fbedit -q -o e.fil e.sf
+    [ "$(data e.fil | wc -c)" = $((1001 * 32)) ]
+    cat "$g8" | fbedit -q -format psrfits -end 1001smp -o - - | cmp - e.sf
+    refuses 3 'PSRFITS says first how many spectra' fbedit -q -format psrfits -o x - < <(cat "$g8")
+    refuses 2 "'fil' is neither sigproc nor" fbedit -q -format fil -o x "$g8"
+    leaves_no 'x[_.]*'
+}
+
+@test "levels in PSRFITS stand for values" {
+    for nbits in 4 8 16; do
+        fbedit -q -nbits 32 -o a.fil "$g8"
+        fbedit -q -nbits $nbits -o b.fits a.fil
+        fbedit -q -o c.fil b.fits
+        [ "$(value c.fil nbits d4)" = 32 ]
+        # The scatter of a channel is some 35; half a level is a quarter of it with 4 bits.
+        paste <(data a.fil | od -An -v -w4 -t f4) <(data c.fil | od -An -v -w4 -t f4) | awk -v nbits=$nbits '
+            { d = $1 - $2; s += d * d; n++ }
+            END { most = nbits == 4 ? 8 : nbits == 8 ? 2 : 0.01; print sqrt(s / n); exit !(n == 29696 * 32 && sqrt(s / n) < most) }'
+    done
+}
+
 @test "sums and bits: what fits is kept, and what fills no sum is told" {
     fbedit -q -tdecimate 4 -nbits 16 -o a.fil "$g8"
     [ "$(value a.fil nbits d4)" = 16 ]

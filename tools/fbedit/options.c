@@ -12,7 +12,7 @@ struct words {
     const char *state;
     const char *chans, *band, *order;
     struct cli_list set;
-    const char *clean;
+    const char *clean, *format;
 };
 
 static void add_input(struct cli_table *list, struct psr_source_desc *d, struct words *w)
@@ -96,13 +96,16 @@ static void add_samples(struct cli_table *list, struct psr_edit_desc *d)
     CLI_ADD(list, options);
 }
 
-static void add_output(struct cli_table *list, struct psr_edit_desc *d)
+static void add_output(struct cli_table *list, struct psr_edit_desc *d, struct words *w)
 {
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &d->output, "FILE",
-         "Write the observation to FILE, as SIGPROC filterbank; - is standard output, dada://KEY a "
-         "ring of psrdada.",
+         "Write the observation to FILE; - is standard output, dada://KEY a ring of psrdada.", 0,
+         0},
+        {"format", CLI_TEXT, &w->format, "NAME",
+         "sigproc, psrfits or dada (default: psrfits for .fits, .fit and .sf, dada for .dada and "
+         "rings, otherwise sigproc).",
          0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"ncpus, threads", CLI_INT, &d->nthread, "N", "Threads (default: all cores).", 1, 4096},
@@ -153,6 +156,18 @@ static void take_band(struct psr_edit_desc *d, const char *text, const struct cl
     }
 }
 
+static enum psr_edit_format take_format(const char *name, const struct cli *tool)
+{
+    static const char *const names[] = {
+        [PSR_EDIT_SIGPROC] = "sigproc", [PSR_EDIT_PSRFITS] = "psrfits", [PSR_EDIT_DADA] = "dada"};
+    if (!name)
+        return PSR_EDIT_BY_NAME;
+    for (size_t i = PSR_EDIT_SIGPROC; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return (enum psr_edit_format)i;
+    cli_usage_error(tool, "-format: '%s' is neither sigproc nor psrfits nor dada", name);
+}
+
 static void take_words(struct fbedit_options *o, const struct words *w, const struct cli *tool)
 {
     if (w->filterbank && w->psrfits)
@@ -173,6 +188,7 @@ static void take_words(struct fbedit_options *o, const struct words *w, const st
     o->run.order = !w->order                 ? PSR_EDIT_AS_IS
                    : !strcmp(w->order, "up") ? PSR_EDIT_UP
                                              : PSR_EDIT_DOWN;
+    o->run.format = take_format(w->format, tool);
     o->run.clean_auto = cli_parse_clean(tool, w->clean);
     if (o->run.clean_auto && o->run.mask)
         cli_usage_error(tool, "-clean auto finds what a mask would say: not with -mask");
@@ -193,7 +209,7 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
     add_ranges(&table, &o->run, &w);
     add_cleaning(&table, &o->run, &w);
     add_samples(&table, &o->run);
-    add_output(&table, &o->run);
+    add_output(&table, &o->run, &w);
     cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "fbedit",
@@ -202,7 +218,8 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
                     "fbedit -tdecimate 8 -fdecimate 4 -nbits 8 -o small.fil obs.fil\n"
                     "fbedit -band 1300:1400 -order down -o - obs.fits | gpudedisp -o obs -\n",
         .summary =
-            "Make a filterbank from observations in any format that psrkit reads: cut times "
+            "Make a SIGPROC, PSRFITS or DADA file of observations in any format that psrkit reads: "
+            "cut times "
             "and channels, clean, dedisperse, sum samples, change their bits, correct headers. "
             "What is not changed keeps its bits.",
         .options = table.option,

@@ -4,6 +4,7 @@
 #include "base/c_locale.h"
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
+#include "formats/spectra/source_internal.h"
 #include "formats/spectra/unpack.h"
 #include <psrkit/obs.h>
 
@@ -94,7 +95,8 @@ static psr_status write_primary(psr_outfile *f, const struct psr_obs *obs, psr_e
     format_angle(dec, sizeof dec, obs->dec_deg, true);
     const struct {
         const char *key, *text;
-    } texts[] = {{"FITSTYPE", "PSRFITS"},
+    } texts[] = {{"HDRVER", "6.1"},
+                 {"FITSTYPE", "PSRFITS"},
                  {"OBS_MODE", "SEARCH"},
                  {"TELESCOP", obs->telescope},
                  {"OBSERVER", obs->observer},
@@ -124,8 +126,14 @@ static psr_status write_primary(psr_outfile *f, const struct psr_obs *obs, psr_e
     put_logical(&h, "EXTEND");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         put_text(&h, texts[i].key, texts[i].text);
+    if (obs->has_date)
+        put_text(&h, "DATE-OBS", obs->date);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         put_number(&h, numbers[i].key, numbers[i].value);
+    if (obs->beam_arcsec >= 0) {
+        put_number(&h, "BMAJ", obs->beam_arcsec / 3600);
+        put_number(&h, "BMIN", obs->beam_arcsec / 3600);
+    }
     return end_header(&h, f, err);
 }
 
@@ -157,11 +165,17 @@ static psr_status write_table(psr_psrfits *w, psr_err *err)
                  {"PCOUNT", 0},
                  {"GCOUNT", 1},
                  {"TFIELDS", 7}},
-      numbers[] = {{"TBIN", obs->tsamp_s},       {"NCHAN", (double)obs->nchan},
-                   {"NPOL", obs->nif},           {"NBITS", obs->nbit},
-                   {"NSBLK", (double)w->nsblk},  {"NSTOT", (double)obs->nsamp},
-                   {"CHAN_BW", obs->foff_mhz},   {"ZERO_OFF", 0},
-                   {"SIGNINT", obs->nbit == 16}, {"NSUBOFFS", 0}};
+      numbers[] = {{"TBIN", obs->tsamp_s},
+                   {"NCHAN", (double)obs->nchan},
+                   {"NPOL", obs->nif},
+                   {"NBITS", obs->nbit},
+                   {"NSBLK", (double)w->nsblk},
+                   {"NSTOT", (double)obs->nsamp},
+                   {"CHAN_BW", obs->foff_mhz},
+                   {"ZERO_OFF", 0},
+                   {"SIGNINT", obs->nbit == 16},
+                   {"NSUBOFFS", 0},
+                   {"NCHNOFFS", 0}};
     put_text(&h, "XTENSION", "BINTABLE");
     memcpy(h.text, "XTENSION= 'BINTABLE'", 20);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -173,6 +187,10 @@ static psr_status write_table(psr_psrfits *w, psr_err *err)
     put_column(&h, 5, "DAT_OFFS", nscale, 'E');
     put_column(&h, 6, "DAT_SCL", nscale, 'E');
     put_column(&h, 7, "DATA", data / unit, unit == 1 ? 'B' : unit == 2 ? 'I' : 'E');
+    char shape[64];
+    snprintf(shape, sizeof shape, "(%zu,%d,%zu)", w->spectrum_bytes / (size_t)obs->nif / unit,
+             obs->nif, w->nsblk);
+    put_text(&h, "TDIM7", shape);
     put_text(&h, "EXTNAME", "SUBINT");
     put_text(&h, "INT_TYPE", "TIME");
     const bool coherence = obs->nif == 4 && obs->pols == PSR_POLS_COHERENCE;
@@ -216,6 +234,18 @@ static void fill_front(psr_psrfits *w)
         at = put_big32(at, obs->nbit == 16 ? 32768 : 0);
     for (size_t i = 0; i < nscale; i++)
         at = put_big32(at, 1);
+}
+
+/* DAT_OFFS and DAT_SCL are the last columns before the samples. */
+void psr_psrfits_set_scales(psr_psrfits *w, const float *scale, const float *offset)
+{
+    const size_t nscale = w->obs.nchan * (size_t)w->obs.nif;
+    const float zero = w->obs.nbit == 16 ? 32768 : 0;
+    uint8_t *at = w->row + w->front_bytes - 2 * nscale * sizeof(float);
+    for (size_t i = 0; i < nscale; i++)
+        at = put_big32(at, offset[i] + zero * scale[i]);
+    for (size_t i = 0; i < nscale; i++)
+        at = put_big32(at, scale[i]);
 }
 
 /* PSRFITS has the first channel in the high bits and numbers big-endian. */

@@ -43,4 +43,9 @@ PSR_MUST_CHECK psr_status psr_dada_parse_spectra(struct psr_obs *obs, size_t *he
 PSR_MUST_CHECK psr_status psr_dada_write_spectra(psr_outfile *f, const struct psr_obs *obs,
                                                  psr_err *err);
 
+/* What samples stand for, sample scale + offset, instead of themselves: DAT_SCL and DAT_OFFS of all rows.  Before the
+ * first spectrum.
+ * Given:  scale, offset   [nif][nchan]; samples of 16 bits count from 0 */
+void psr_psrfits_set_scales(psr_psrfits *w, const float *scale, const float *offset);
+
 #endif

@@ -134,7 +134,7 @@ void psr_filterbank_describe_sized(const psr_filterbank *p, struct psr_filterban
 
 /* Makes observations from observations: cuts, reorders and converts them, in one pass.
  *
- *   files or a stream -> corrected header -> time range -> cleaning -> channels and their order -> dedispersion -> sums -> bits -> SIGPROC
+ *   files or a stream -> corrected header -> time range -> cleaning -> channels and their order -> dedispersion -> sums -> bits -> file
  *
  * fbedit is a thin wrapper around this module.  To use it in a program:
  *
@@ -156,6 +156,14 @@ enum psr_edit_order {
     PSR_EDIT_AS_IS,
     PSR_EDIT_UP,   /* the first channel is the lowest in frequency */
     PSR_EDIT_DOWN, /* the highest */
+};
+
+/* Format of the output. */
+enum psr_edit_format {
+    PSR_EDIT_BY_NAME, /* PSRFITS if it ends in .fits, .fit or .sf, DADA if in .dada or for a ring, otherwise SIGPROC */
+    PSR_EDIT_SIGPROC,
+    PSR_EDIT_PSRFITS, /* the number of spectra must be known; levels have scales and offsets */
+    PSR_EDIT_DADA,
 };
 
 /* How samples are written: by the first rule that applies to all of them. */
@@ -208,6 +216,8 @@ struct psr_edit_desc {
     bool clean_auto;   /* makes samples of 8 bits; excludes mask */
 
     double dm; /* channels are shifted by their delays to the highest, pc cm^-3; 0: not */
+
+    enum psr_edit_format format;
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
@@ -252,6 +262,7 @@ struct psr_edit_report {
     double read_s, edit_s, write_s; /* seconds so far */
     double dm;                      /* as asked */
     int64_t max_delay;              /* spectra that the shift of channels takes at the end */
+    enum psr_edit_format format;    /* of the output */
 };
 void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size);
 #define psr_edit_describe(p, report) psr_edit_describe_sized((p), (report), sizeof *(report))

@@ -128,9 +128,7 @@ static psr_status set_up(psr_edit *p, psr_err *err)
         st = open_input(p, err);
     if (!st)
         st = make_room(p, err);
-    if (!st)
-        st = psr_outfile_create(&p->file, p->d.output, err);
-    return st ? st : psr_spectra_write_header(p->file, p->d.output, &p->out, err);
+    return st ? st : psr_edit_output_create(&p->output, p->d.output, p->d.format, &p->out, err);
 }
 
 psr_status psr_edit_create(psr_edit **out, const struct psr_edit_desc *desc, psr_err *err)
@@ -205,6 +203,15 @@ static psr_status edit_block(psr_edit *p, size_t n, const uint8_t **rows, size_t
     return st;
 }
 
+/* With the first rows it is known. */
+static void set_scale(psr_edit *p)
+{
+    const float *scale = p->values ? psr_edit_values_scale(p->values) : NULL;
+    if (scale)
+        psr_edit_output_scale(&p->output, scale, psr_edit_values_offset(p->values));
+    p->scaled = true;
+}
+
 static psr_status write_block(psr_edit *p, size_t n, psr_err *err)
 {
     const double began_s = psr_seconds();
@@ -212,8 +219,10 @@ static psr_status write_block(psr_edit *p, size_t n, psr_err *err)
     size_t nrow;
     psr_status st = edit_block(p, n, &rows, &nrow, err);
     const double edited_s = psr_seconds();
+    if (!st && nrow && !p->scaled)
+        set_scale(p);
     if (!st && nrow)
-        st = psr_outfile_write(p->file, rows, nrow * psr_row_bytes(p->out.nchan, p->out.nbit), err);
+        st = psr_edit_output_write(&p->output, rows, nrow, err);
     p->edit_s += edited_s - began_s;
     p->write_s += psr_seconds() - edited_s;
     p->nwritten += st ? 0 : (int64_t)nrow;
@@ -270,9 +279,7 @@ psr_status psr_edit_run(psr_edit *p, psr_err *err)
 
 psr_status psr_edit_finish(psr_edit *p, psr_err *err)
 {
-    psr_outfile *file = p->file;
-    p->file = NULL;
-    return psr_outfile_commit(file, err);
+    return psr_edit_output_finish(&p->output, err);
 }
 
 void psr_edit_destroy(psr_edit *p)
@@ -283,7 +290,7 @@ void psr_edit_destroy(psr_edit *p)
     psr_stage_clean_destroy(p->clean);
     psr_edit_shift_destroy(p->shift);
     psr_edit_values_destroy(p->values);
-    psr_outfile_abort(p->file);
+    psr_edit_output_abort(&p->output);
     psr_obs_clear(&p->in);
     psr_obs_clear(&p->cut);
     psr_obs_clear(&p->out);
@@ -305,6 +312,7 @@ void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, 
                                   .nchan = p->channels.nchan,
                                   .reversed = p->channels.reverse,
                                   .tsum = p->d.tsum,
+                                  .format = p->output.format,
                                   .fsum = p->d.fsum,
                                   .nread = p->nread,
                                   .nwritten = p->nwritten,

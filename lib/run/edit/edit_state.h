@@ -3,6 +3,7 @@
 #define PSR_RUN_EDIT_EDIT_STATE_H
 
 #include "edit_channels.h"
+#include "edit_output.h"
 #include "edit_shift.h"
 #include "edit_values.h"
 #include "run/common/stage_clean.h"
@@ -26,7 +27,8 @@ struct psr_edit {
     uint8_t *read;           /* [block] as they are read */
     uint8_t *selected;       /* [block] of the channels that are written; NULL: all, as they are */
     psr_edit_values *values; /* NULL: samples stay as they are */
-    psr_outfile *file;
+    struct psr_edit_output output;
+    bool scaled; /* the output knows what levels stand for */
     int nthread;
     int64_t nread, nwritten;
     double read_s, edit_s, write_s;

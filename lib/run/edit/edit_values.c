@@ -33,9 +33,10 @@ struct psr_edit_values {
     float *x;           /* [room][nchan] values that become levels */
     bool *good;         /* [room] */
     size_t room, nheld; /* rows; those of x that wait for the scale */
-    bool measured;
     psr_rescale *scale;
     float gain, shift;
+    float *
+        stands; /* [2][nchan] scale and offset of what levels stand for; NULL before they are known */
 };
 
 /* --- rules ------------------------------------------------------------------------------------ */
@@ -180,6 +181,7 @@ void psr_edit_values_destroy(psr_edit_values *v)
     free(v->out);
     free(v->x);
     free(v->good);
+    free(v->stands);
     free(v);
 }
 
@@ -305,21 +307,43 @@ static void digitise(psr_edit_values *v, size_t n)
     }
 }
 
-/* Rows that are held until there are enough of them to measure. */
-static size_t make_levels(psr_edit_values *v, size_t n, bool ended)
+/* A channel that does not vary stands for its mean. */
+static psr_status find_stands(psr_edit_values *v, psr_err *err)
+{
+    const float *offset, *gain;
+    v->stands = malloc(2 * v->nchan * sizeof *v->stands);
+    if (!v->stands)
+        return psr_fail_nomem(err, "scales of channels", 2 * (double)v->nchan * sizeof(float));
+    psr_rescale_scale(v->scale, &offset, &gain);
+    for (size_t c = 0; c < v->nchan; c++) {
+        const float scale = gain[c] > 0 ? 1 / (gain[c] * v->gain) : 0;
+        v->stands[c] = scale;
+        v->stands[v->nchan + c] = offset[c] - v->shift * scale;
+    }
+    return PSR_OK;
+}
+
+/* Rows are held until there are enough of them to measure.
+ * Given:    *nrow   new ones
+ * Returned: *nrow that are digitised */
+static psr_status make_levels(psr_edit_values *v, size_t *nrow, bool ended, psr_err *err)
 {
     const size_t enough = HELD_BYTES / (v->nchan * sizeof *v->x) + 1;
-    find_good(v, v->nheld, n);
-    v->nheld += n;
-    if (!v->measured && v->nheld < enough && !ended)
-        return 0;
-    if (!v->measured)
+    psr_status st = PSR_OK;
+    find_good(v, v->nheld, *nrow);
+    v->nheld += *nrow;
+    *nrow = 0;
+    if (!v->stands && v->nheld < enough && !ended)
+        return PSR_OK;
+    if (!v->stands) {
         psr_rescale_measure(v->scale, v->x, v->good, v->nheld < enough ? v->nheld : enough);
-    v->measured = true;
-    n = v->nheld;
+        st = find_stands(v, err);
+    }
+    *nrow = v->nheld;
     v->nheld = 0;
-    digitise(v, n);
-    return n;
+    if (!st)
+        digitise(v, *nrow);
+    return st;
 }
 
 psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n, bool last,
@@ -334,10 +358,8 @@ psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n, 
     if (st)
         return st;
     *nrow = sum_spectra(v, in, n, v->nheld);
-    if (v->rule == PSR_EDIT_LEVELS)
-        *nrow = make_levels(v, *nrow, last);
     *rows = v->out;
-    return PSR_OK;
+    return v->rule == PSR_EDIT_LEVELS ? make_levels(v, nrow, last, err) : PSR_OK;
 }
 
 /* --- accounts --------------------------------------------------------------------------------- */
@@ -366,6 +388,16 @@ void psr_edit_values_levels(const psr_edit_values *v, double *mean, double *scat
 {
     *mean = (double)v->shift;
     *scatter = (double)v->gain;
+}
+
+const float *psr_edit_values_scale(const psr_edit_values *v)
+{
+    return v->stands;
+}
+
+const float *psr_edit_values_offset(const psr_edit_values *v)
+{
+    return v->stands ? v->stands + v->nchan : NULL;
 }
 
 int64_t psr_edit_values_left(const psr_edit_values *v)

@@ -48,6 +48,10 @@ PSR_MUST_CHECK psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t 
                                               bool last, const uint8_t **rows, size_t *nrow,
                                               psr_err *err);
 
+/* What levels stand for, level scale + offset: [nchan] each, of the library, once there are rows; NULL for others. */
+const float *psr_edit_values_scale(const psr_edit_values *v);
+const float *psr_edit_values_offset(const psr_edit_values *v);
+
 /* Spectra that fill no sum so far. */
 int64_t psr_edit_values_left(const psr_edit_values *v);
 

@@ -1,0 +1,120 @@
+/* Writes spectra in any format. */
+#include "edit_output.h"
+
+#include "base/input/dada_ring.h"
+#include "base/obs_internal.h"
+#include "base/tool.h"
+#include "formats/spectra/source_internal.h"
+#include "formats/spectra/unpack.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static enum psr_edit_format find_format(const char *path)
+{
+    static const struct {
+        const char *suffix;
+        enum psr_edit_format format;
+    } suffixes[] = {{".fits", PSR_EDIT_PSRFITS},
+                    {".sf", PSR_EDIT_PSRFITS},
+                    {".fit", PSR_EDIT_PSRFITS},
+                    {".dada", PSR_EDIT_DADA}};
+    if (psr_dada_ring_is_name(path))
+        return PSR_EDIT_DADA;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (psr_path_ends(path, suffixes[i].suffix))
+            return suffixes[i].format;
+    return PSR_EDIT_SIGPROC;
+}
+
+/* The date of the first sample, as 2024-11-20T03:04:05.678, which most readers of PSRFITS ask for. */
+static void set_date(struct psr_obs *obs)
+{
+    const int64_t unix_day = 40587, day_ms = 86400000, second_ms = 1000;
+    const int64_t ms =
+        (obs->tstart.day - unix_day) * day_ms + (int64_t)(obs->tstart.frac * (double)day_ms);
+    const int64_t part = (ms % second_ms + second_ms) % second_ms;
+    const time_t seconds = (time_t)((ms - part) / second_ms);
+    struct tm utc;
+    char date[80];
+    obs->has_date = gmtime_r(&seconds, &utc) != NULL;
+    if (!obs->has_date)
+        return;
+    snprintf(date, sizeof date, "%04d-%02d-%02dT%02d:%02d:%02d.%03d", utc.tm_year + 1900,
+             utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)part);
+    snprintf(obs->date, sizeof obs->date, "%s", date);
+}
+
+/* Spectra in a row: all rows are full where that can be, for readers that ignore NSTOT. */
+static size_t choose_nsblk(int64_t nsamp)
+{
+    const int64_t step = 8, least = 256, most = 4096, usual = 1024;
+    for (int64_t n = most; n >= least; n -= step)
+        if (nsamp % n == 0)
+            return (size_t)n;
+    return (size_t)(nsamp < usual ? (nsamp + step - 1) / step * step : usual);
+}
+
+static psr_status begin_psrfits(struct psr_edit_output *o, const struct psr_obs *obs, psr_err *err)
+{
+    struct psr_obs full = *obs; /* its table is borrowed */
+    if (obs->nsamp < 0)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "format",
+                              "edit: PSRFITS says first how many spectra it has: a stream needs an "
+                              "end, or another format");
+    set_date(&full);
+    if (full.beam_arcsec < 0)
+        full.beam_arcsec = psr_telescope_beam_arcsec(
+            obs->telescope, (psr_obs_lowest_mhz(obs) + psr_obs_highest_mhz(obs)) / 2);
+    return psr_psrfits_create(&o->fits, o->file, &full, choose_nsblk(obs->nsamp), err);
+}
+
+psr_status psr_edit_output_create(struct psr_edit_output *o, const char *path,
+                                  enum psr_edit_format format, const struct psr_obs *obs,
+                                  psr_err *err)
+{
+    o->format = format == PSR_EDIT_BY_NAME ? find_format(path) : format;
+    o->row_bytes = psr_row_bytes(obs->nchan, obs->nbit);
+    if (o->format != PSR_EDIT_DADA && psr_dada_ring_is_name(path))
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "format", "edit: %s: a ring has DADA headers",
+                              path);
+    psr_status st = psr_outfile_create(&o->file, path, err);
+    if (st)
+        return st;
+    if (o->format == PSR_EDIT_PSRFITS)
+        return begin_psrfits(o, obs, err);
+    return o->format == PSR_EDIT_DADA
+               ? psr_dada_write_spectra(o->file, obs, err)
+               : psr_sigproc_write(o->file, obs, PSR_SIGPROC_FILTERBANK, err);
+}
+
+void psr_edit_output_scale(struct psr_edit_output *o, const float *scale, const float *offset)
+{
+    if (o->fits)
+        psr_psrfits_set_scales(o->fits, scale, offset);
+}
+
+psr_status psr_edit_output_write(struct psr_edit_output *o, const uint8_t *rows, size_t nrow,
+                                 psr_err *err)
+{
+    return o->fits ? psr_psrfits_append(o->fits, rows, nrow, err)
+                   : psr_outfile_write(o->file, rows, nrow * o->row_bytes, err);
+}
+
+psr_status psr_edit_output_finish(struct psr_edit_output *o, psr_err *err)
+{
+    psr_status st = o->fits ? psr_psrfits_finish(o->fits, err) : PSR_OK;
+    psr_outfile *file = o->file;
+    if (st)
+        return st;
+    o->file = NULL;
+    return psr_outfile_commit(file, err);
+}
+
+void psr_edit_output_abort(struct psr_edit_output *o)
+{
+    psr_psrfits_destroy(o->fits);
+    psr_outfile_abort(o->file);
+    *o = (struct psr_edit_output){.file = NULL};
+}
