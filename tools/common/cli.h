@@ -93,8 +93,8 @@ struct cli {
 int cli_parse(struct cli *tool, int argc, char **argv);
 
 /* Parses the options of a search, text, that the value of an option of a tool has, as in -accelsearch "-zmax 200".
- * Given:    inner   its summary and options; name and operands are set, the name for the life of the program
- * Returned: storage that texts of options point into; the caller frees it */
+ * Given:    inner   its summary and options; name and operands are set
+ * Returned: storage that the name and texts of options point into; the caller frees it */
 char *cli_parse_words(struct cli *inner, const struct cli *tool, const char *option,
                       const char *text);
 

@@ -25,18 +25,19 @@ static char *next_word(char **text)
 char *cli_parse_words(struct cli *inner, const struct cli *tool, const char *option,
                       const char *text)
 {
-    char *copy = strdup(text), *rest = copy, *name = NULL;
+    char *words = NULL, *rest;
     char **argv = calloc(strlen(text) / 2 + 3, sizeof *argv);
     int argc = 1;
-    if (!copy || !argv || asprintf(&name, "%s %s", tool->name, option) < 0)
+    if (!argv || asprintf(&words, "%s %s%c%s", tool->name, option, '\0', text) < 0)
         cli_usage_error(tool, "%s: out of memory", option);
-    argv[0] = name;
+    argv[0] = words;
+    rest = words + strlen(words) + 1;
     while ((argv[argc] = next_word(&rest)))
         argc++;
-    inner->name = name;
+    inner->name = words;
     inner->operands = "\"[OPTION]...\"";
     if (cli_parse(inner, argc, argv) > 0)
         cli_usage_error(inner, "'%s' is no option: the series are the input", argv[1]);
     free(argv);
-    return copy;
+    return words;
 }
