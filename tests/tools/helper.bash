@@ -52,6 +52,11 @@ need_long() {
     [ -n "${PSRKIT_LONG-}" ] || skip "a long case: PSRKIT_LONG=1 or make check-long runs it"
 }
 
+# need_pictures: skips the test in a build that draws none.
+need_pictures() {
+    grep -q '^#define PSR_CAIRO_SO' "$builddir/config.h" || skip "built without cairo"
+}
+
 # one_line PATTERN: standard error of the last run was one line that matches.
 one_line() {
     [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }

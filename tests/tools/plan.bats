@@ -228,7 +228,7 @@ make_burst() {
 }
 
 @test "the plot has the pulses of all lines" {
-    command -v gnuplot >/dev/null || skip "no gnuplot"
+    need_pictures
     make_burst
     printf '%s\n' '60 2 20 1' '100 2 20 4' >plan
     gpudedisp -q -nobary -singlepulse -nowrite -plan plan -plot p.png -o a burst.fil

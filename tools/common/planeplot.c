@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 161, MARGIN = 24, MOST_COLUMNS = 4000 };
-static const double WIDTH_IN = 9, HEIGHT_IN = 6.5, REACH = 1.6; /* drifts drawn, in widths */
+enum { ROWS = 161, MARGIN = 24, MOST_COLUMNS = 4000, WIDTH = 900, HEIGHT = 650, SHADES = 128 };
+static const double REACH = 1.6; /* drifts drawn, in widths */
+static const uint32_t MARK = 0xff4040;
 
 /* The harmonic that shows the candidate best. */
 static int best_harmonic(const struct psr_accel_cand *cand)
@@ -119,53 +120,67 @@ psr_status planeplot_keep(struct planeplot *p, const struct planeplot_bins *bins
     return st;
 }
 
-static void put_plane(FILE *f, const struct planeplot *p)
-{
-    fprintf(f, "$plane << EOD\n");
-    for (size_t i = 0; i < p->nz; i++)
-        for (size_t k = 0; k < p->nr; k++)
-            fprintf(f, "%.3g%c", (double)p->power[i * p->nr + k], k + 1 < p->nr ? ' ' : '\n');
-    fprintf(f, "EOD\n");
-}
-
 /* A line through the box's bins at the drift its width stands for. */
-static void put_box(FILE *f, const struct planeplot *p, int sign)
+static void draw_box(struct canvas *c, const struct canvas_panel *panel, const struct planeplot *p,
+                     int sign)
 {
-    fprintf(f, "set arrow from %.9g,%.9g to %.9g,%.9g nohead front lw 2 lc rgb '#6fd0ff'\n",
-            p->first, sign * (p->width - 1), p->first + p->width - 1, sign * (p->width - 1));
+    const double r[2] = {p->first, p->first + p->width - 1}, drift = sign * (p->width - 1);
+    canvas_curve(c, panel, r, (const double[2]){drift, drift}, 2, 2, MARK);
 }
 
-static const char style[] =
-    "set border 3 lc rgb '#444444' lw 1.2\n"
-    "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
-    "unset key\n"
-    "set palette defined (0 '#0b1020', 0.3 '#27408b', 0.6 '#b03060', 0.85 '#f4a034', 1 '#fffbe6')\n"
-    "set cblabel 'matched power, in means of noise'\n"
-    "set xlabel 'mean frequency r (bins)'\nset ylabel 'drift z (bins)'\n";
-
-psr_status planeplot_draw(const struct planeplot *p, struct gnuplot *g, psr_err *err)
+/* What the colours stand for. */
+static void draw_key(struct canvas *c, double most)
 {
+    const struct canvas_panel key = {.left = 850,
+                                     .top = 45,
+                                     .width = 20,
+                                     .height = 540,
+                                     .x_max = 1,
+                                     .y_max = most,
+                                     .y_label = "matched power, in means of noise",
+                                     .no_x_numbers = true};
+    float shade[SHADES];
+    for (int i = 0; i < SHADES; i++)
+        shade[i] = (float)i;
+    canvas_image(c, &key, shade, 1, SHADES, 0, SHADES - 1, true);
+    canvas_frame(c, &key);
+}
+
+static void draw_plane(struct canvas *c, const struct planeplot *p)
+{
+    const struct canvas_panel panel = {.left = 75,
+                                       .top = 45,
+                                       .width = 690,
+                                       .height = 540,
+                                       .x_min = p->rlo,
+                                       .x_max = p->rlo + p->dr * (double)(p->nr - 1),
+                                       .y_min = p->zlo,
+                                       .y_max = p->zlo + p->dz * (double)(p->nz - 1),
+                                       .x_label = "mean frequency r (bins)",
+                                       .y_label = "drift z (bins)"};
+    float most = 0;
+    for (size_t i = 0; i < p->nz * p->nr; i++)
+        most = fmaxf(most, p->power[i]);
+    canvas_image(c, &panel, p->power, p->nr, p->nz, 0, most > 0 ? (double)most : 1, true);
+    draw_box(c, &panel, p, p->z < 0 ? -1 : 1);
+    if (p->twice)
+        draw_box(c, &panel, p, p->z < 0 ? 1 : -1);
+    canvas_ring(c, &panel, p->r, p->z, 11, MARK);
+    canvas_frame(c, &panel);
+    canvas_text(c, panel.left, 25, 12, p->title);
+    draw_key(c, most > 0 ? (double)most : 1);
+}
+
+psr_status planeplot_draw(const struct planeplot *p, struct plotfile *f, psr_err *err)
+{
+    struct canvas *c;
     if (!p->power)
         return PSR_OK;
-    psr_status st = gnuplot_begin(g, WIDTH_IN, HEIGHT_IN, err);
-    if (st != PSR_OK)
+    psr_status st = canvas_create_for(&c, f->format, WIDTH, HEIGHT, err);
+    if (st)
         return st;
-    fputs(style, g->script);
-    put_plane(g->script, p);
-    fprintf(g->script, "set title ");
-    gnuplot_text(g, p->title);
-    fprintf(g->script, "\nset format x '%%.0f'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
-            p->rlo, p->rlo + p->dr * (double)(p->nr - 1), p->zlo,
-            p->zlo + p->dz * (double)(p->nz - 1));
-    put_box(g->script, p, p->z < 0 ? -1 : 1);
-    if (p->twice)
-        put_box(g->script, p, p->z < 0 ? 1 : -1);
-    fprintf(g->script, "$here << EOD\n%.9g %.9g\nEOD\n", p->r, p->z);
-    fprintf(g->script,
-            "plot $plane matrix using (%.9g+$1*%.9g):(%.9g+$2*%.9g):3 with image, "
-            "$here using 1:2 with points pt 6 ps 3 lw 2 lc rgb '#6fd0ff'\n",
-            p->rlo, p->dr, p->zlo, p->dz);
-    return gnuplot_end(g, err);
+    draw_plane(c, p);
+    return plotfile_end(f, c, err);
 }
 
 void planeplot_release(struct planeplot *p)

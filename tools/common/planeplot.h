@@ -2,7 +2,7 @@
 #ifndef PLANEPLOT_H
 #define PLANEPLOT_H
 
-#include "gnuplot.h"
+#include "plotfile.h"
 #include <psrkit/experimental/accel.h>
 #include <psrkit/experimental/pulscan.h>
 
@@ -33,8 +33,8 @@ PSR_MUST_CHECK psr_status planeplot_keep(struct planeplot *p, const struct plane
 
 /* Draws, into a plot that is open; it is the caller's to abort on error.  Without a candidate there
  * is nothing to draw, and no picture.
- * Status: those of gnuplot_begin and gnuplot_end */
-PSR_MUST_CHECK psr_status planeplot_draw(const struct planeplot *p, struct gnuplot *g,
+ * Status: those of canvas_create_for and plotfile_end */
+PSR_MUST_CHECK psr_status planeplot_draw(const struct planeplot *p, struct plotfile *f,
                                          psr_err *err);
 
 void planeplot_release(struct planeplot *p);

@@ -5,23 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_POINTS = 50000 };
-static const double WIDTH_IN = 12.5, HEIGHT_IN = 9.2;
+enum { MAX_POINTS = 50000, WIDTH = 1000, HEIGHT = 736 };
 
-/* Points grow with S/N: this much at the least S/N drawn, and at most. */
-static const double SMALLEST = 0.45, LARGEST = 4.5;
+/* Radius in pixels, which grows with S/N: at the least S/N drawn, and at most. */
+static const double SMALLEST = 1.6, LARGEST = 10;
+static const uint32_t EVENT = 0x702a5f8a, BEST = 0xc44e1c;
 
 struct range {
     double low, high;
 };
-
-static const char style[] = "set border 3 lc rgb '#444444' lw 1.2\n"
-                            "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
-                            "set grid lc rgb '#e4e4e4' lw 1 lt 1\n"
-                            "unset key\n"
-                            "set style line 1 lc rgb '#b02a5f8a' pt 7\n"
-                            "set style line 2 lc rgb '#c44e1c' pt 6 lw 2\n"
-                            "set style fill transparent solid 0.45 noborder\n";
 
 static int compare_events(const void *a, const void *b)
 {
@@ -55,7 +47,6 @@ static double time_of(const struct pulseplot *w, const struct psr_event *e)
 
 struct axes {
     struct range time, dm, snr;
-    double least; /* S/N of the smallest point */
 };
 
 static struct axes find_axes(const struct pulseplot *w, const struct psr_event *const *drawn,
@@ -72,101 +63,98 @@ static struct axes find_axes(const struct pulseplot *w, const struct psr_event *
         t = n ? widen(t.low, t.high, 0.02) : (struct range){0, 1};
     double top = n ? drawn[0]->snr : 1, least = n ? drawn[n - 1]->snr : 0;
     struct range snr = widen(least, top, 0.06);
-    return (struct axes){t, w->ndm ? widen(d.low, d.high, 0.02) : (struct range){0, 1}, snr, least};
+    return (struct axes){t, w->ndm ? widen(d.low, d.high, 0.02) : (struct range){0, 1}, snr};
 }
 
-/* A point outside all panels: without any, gnuplot draws no axes. */
-static const char nowhere[] = "1e30 1e30 1e30 1";
-
-static void put_points(FILE *f, const struct pulseplot *w, const struct psr_event *const *drawn,
-                       size_t n, const struct axes *a)
-{
-    fprintf(f, "$events << EOD\n");
-    /* The best last, so that they lie on top. */
-    for (size_t k = n; k-- > 0;) {
-        const struct psr_event *e = drawn[k];
-        double size = SMALLEST * sqrt(1 + 2 * fmax(e->snr - a->least, 0));
-        fprintf(f, "%.9g %.9g %.5g %.3g\n", time_of(w, e), w->dm[e->trial], e->snr,
-                fmin(size, LARGEST));
-    }
-    fprintf(f, "%s\nEOD\n$best << EOD\n", nowhere);
-    const struct psr_event *best = w->best ? &w->best->best : NULL;
-    if (best)
-        fprintf(f, "%.9g %.9g %.5g\n", time_of(w, best), w->dm[best->trial], best->snr);
-    fprintf(f, "%s\nEOD\n", nowhere);
-}
-
-static void put_title(struct gnuplot *g, const struct pulseplot *w, size_t drawn)
+static void draw_title(struct canvas *c, const struct pulseplot *w, size_t drawn)
 {
     char text[1024];
     int n =
         snprintf(text, sizeof text, "%.600s   %zu events", w->title ? w->title : "", w->nevents);
     if (drawn < w->nevents)
-        n += snprintf(text + n, sizeof text - (size_t)n, " (the best %zu drawn)", drawn);
-    if (w->best) {
-        const struct psr_event *e = &w->best->best;
-        snprintf(text + n, sizeof text - (size_t)n,
-                 "   best: S/N %.1f at %.4f s, DM %.6g pc/cm^3, width %.4g ms", e->snr,
-                 time_of(w, e), w->dm[e->trial], 1e3 * seconds_of(w, e, e->width));
-    }
-    fprintf(g->script, "set label 1 ");
-    gnuplot_text(g, text);
-    fprintf(g->script, " at screen 0.06,0.972 left textcolor rgb '#222222'\n");
+        snprintf(text + n, sizeof text - (size_t)n, " (the best %zu drawn)", drawn);
+    canvas_text(c, 66, 18, 12, text);
+    if (!w->best)
+        return;
+    const struct psr_event *e = &w->best->best;
+    snprintf(text, sizeof text,
+             "best: S/N %.1f at %.4f s, DM %.6g pc cm\xe2\x81\xbb\xc2\xb3, width %.4g ms", e->snr,
+             time_of(w, e), w->dm[e->trial], 1e3 * seconds_of(w, e, e->width));
+    canvas_text(c, 66, 35, 12, text);
 }
 
-struct panel {
-    const char *place, *xlabel, *ylabel;
-    const struct range *x, *y;
-    const char *columns, *best;
+struct picture {
+    struct canvas *canvas;
+    const struct pulseplot *what;
+    const struct psr_event *const *drawn; /* [n], the best first */
+    size_t n;
+    double least; /* S/N of the smallest point */
 };
 
-static void put_panel(FILE *f, const struct panel *p)
+/* What an axis shows of an event. */
+typedef double value_of(const struct pulseplot *w, const struct psr_event *e);
+
+static double dm_of(const struct pulseplot *w, const struct psr_event *e)
 {
-    fprintf(f, "%s\nset xlabel '%s'\nset ylabel '%s'\n", p->place, p->xlabel, p->ylabel);
-    fprintf(f, "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", p->x->low, p->x->high, p->y->low,
-            p->y->high);
-    fprintf(f, "plot $events using %s with points ls 1 ps variable, ", p->columns);
-    fprintf(f, "$best using %s with points ls 2 ps 3.2\nunset label 1\n", p->best);
+    return w->dm[e->trial];
 }
 
-static void put_script(struct gnuplot *g, const struct pulseplot *w,
-                       const struct psr_event *const *drawn, size_t n)
+static double snr_of(const struct pulseplot *w, const struct psr_event *e)
 {
-    FILE *f = g->script;
-    struct axes a = find_axes(w, drawn, n);
-    const struct panel panels[] = {
-        {"set lmargin at screen 0.06; set rmargin at screen 0.975; set tmargin at screen 0.94; "
-         "set bmargin at screen 0.60",
-         "Time (s)", "S/N", &a.time, &a.snr, "1:3:(0.55*$4)", "1:3"},
-        {"set lmargin at screen 0.06; set rmargin at screen 0.36; set tmargin at screen 0.50; "
-         "set bmargin at screen 0.075",
-         "DM (pc/cm^3)", "S/N", &a.dm, &a.snr, "2:3:(0.55*$4)", "2:3"},
-        {"set lmargin at screen 0.435; set rmargin at screen 0.975; set tmargin at screen 0.50; "
-         "set bmargin at screen 0.075",
-         "Time (s)", "DM (pc/cm^3)", &a.time, &a.dm, "1:2:4", "1:2"},
-    };
-    fputs(style, f);
-    put_points(f, w, drawn, n, &a);
-    put_title(g, w, n);
-    fprintf(f, "set multiplot\n");
-    for (int k = 0; k < 3; k++)
-        put_panel(f, &panels[k]);
-    fprintf(f, "unset multiplot\n");
+    (void)w;
+    return e->snr;
 }
 
-psr_status pulseplot_draw(struct gnuplot *g, const struct pulseplot *what, psr_err *err)
+/* The best last, so that they lie on top.
+ * Given: share   of their radius that points have */
+static void draw_panel(const struct picture *pic, struct canvas_panel panel, value_of *x,
+                       value_of *y, double share)
+{
+    const struct pulseplot *w = pic->what;
+    for (size_t k = pic->n; k-- > 0;) {
+        const struct psr_event *e = pic->drawn[k];
+        const double size = SMALLEST * sqrt(1 + 2 * fmax(e->snr - pic->least, 0));
+        canvas_dot(pic->canvas, &panel, x(w, e), y(w, e), share * fmin(size, LARGEST), EVENT);
+    }
+    if (w->best)
+        canvas_ring(pic->canvas, &panel, x(w, &w->best->best), y(w, &w->best->best), 9, BEST);
+    canvas_frame(pic->canvas, &panel);
+}
+
+static void draw_all(const struct picture *pic)
+{
+    static const char time_label[] = "time (s)", dm_label[] = "DM (pc cm\xe2\x81\xbb\xc2\xb3)";
+    const struct axes a = find_axes(pic->what, pic->drawn, pic->n);
+    struct canvas_panel p = {.left = 66, .top = 50, .width = 910, .height = 244};
+    draw_title(pic->canvas, pic->what, pic->n);
+    p.x_min = a.time.low, p.x_max = a.time.high, p.x_label = time_label;
+    p.y_min = a.snr.low, p.y_max = a.snr.high, p.y_label = "S/N";
+    draw_panel(pic, p, time_of, snr_of, 0.55);
+    p.top = 364, p.width = 290, p.height = 322;
+    p.x_min = a.dm.low, p.x_max = a.dm.high, p.x_label = dm_label;
+    draw_panel(pic, p, dm_of, snr_of, 0.55);
+    p.left = 436, p.width = 540;
+    p.x_min = a.time.low, p.x_max = a.time.high, p.x_label = time_label;
+    p.y_min = a.dm.low, p.y_max = a.dm.high, p.y_label = dm_label;
+    draw_panel(pic, p, time_of, dm_of, 1);
+}
+
+psr_status pulseplot_draw(struct plotfile *f, const struct pulseplot *what, psr_err *err)
 {
     size_t n = what->nevents;
     const struct psr_event **sorted = malloc((n + 1) * sizeof *sorted);
+    struct picture pic = {.what = what, .n = n < MAX_POINTS ? n : MAX_POINTS};
     if (!sorted)
         return psr_fail_nomem(err, "a plot", (double)n * sizeof *sorted);
     for (size_t k = 0; k < n; k++)
         sorted[k] = &what->events[k];
     qsort(sorted, n, sizeof *sorted, compare_events);
-    psr_status st = gnuplot_begin(g, WIDTH_IN, HEIGHT_IN, err);
+    pic.drawn = sorted;
+    pic.least = n ? sorted[pic.n - 1]->snr : 0;
+    psr_status st = canvas_create_for(&pic.canvas, f->format, WIDTH, HEIGHT, err);
     if (!st) {
-        put_script(g, what, sorted, n < MAX_POINTS ? n : MAX_POINTS);
-        st = gnuplot_end(g, err);
+        draw_all(&pic);
+        st = plotfile_end(f, pic.canvas, err);
     }
     free(sorted);
     return st;

@@ -3,7 +3,7 @@
 #ifndef PULSEPLOT_H
 #define PULSEPLOT_H
 
-#include "gnuplot.h"
+#include "plotfile.h"
 #include <psrkit/experimental/singlepulse.h>
 
 struct pulseplot {
@@ -20,8 +20,8 @@ struct pulseplot {
 
 /* Draws, into a plot that is open; it is the caller's to abort on error.  Of more than 50000 events
  * the best are drawn, and the picture says so.
- * Status: those of gnuplot_begin and gnuplot_end; PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status pulseplot_draw(struct gnuplot *g, const struct pulseplot *what,
+ * Status: those of canvas_create_for and plotfile_end; PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status pulseplot_draw(struct plotfile *f, const struct pulseplot *what,
                                          psr_err *err);
 
 #endif

@@ -32,6 +32,22 @@ static size_t fit_length(const char *at)
     return iscntrl((unsigned char)*at) ? 0 : psr_utf8_length(at);
 }
 
+void quote_shown(char *to, size_t room, const char *text)
+{
+    enum { LONGEST = 4 };
+    size_t at = 0;
+    while (*text && at + LONGEST < room) {
+        const size_t n = fit_length(text);
+        if (n)
+            memcpy(to + at, text, n);
+        else
+            to[at] = '?';
+        at += n ? n : 1;
+        text += n ? n : 1;
+    }
+    to[at] = '\0';
+}
+
 static bool is_fit(const char *word)
 {
     size_t n = 1;

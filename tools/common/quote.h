@@ -1,4 +1,4 @@
-/* quote.h: quotes the words of a command line for a shell. */
+/* quote.h: quotes the words of a command line for a shell, and texts for pictures. */
 #ifndef PSR_TOOLS_QUOTE_H
 #define PSR_TOOLS_QUOTE_H
 
@@ -12,5 +12,8 @@ void quote_print(FILE *to, const char *text);
  * Given:    argv   [argc]; the first word is replaced by name
  * Returned: malloc'd; NULL where there is no memory */
 char *quote_command(const char *name, int argc, char *const *argv);
+
+/* Copies what fits of a text: what is no UTF-8, and control characters, are question marks. */
+void quote_shown(char *to, size_t room, const char *text);
 
 #endif

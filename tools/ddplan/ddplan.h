@@ -3,7 +3,7 @@
 #define PSR_TOOLS_DDPLAN_H
 
 #include "tools/common/cli.h"
-#include "tools/common/gnuplot.h"
+#include "tools/common/plotfile.h"
 
 #include <psrkit/ddplan.h>
 #include <stdbool.h>
@@ -95,7 +95,7 @@ void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *
                        const struct ddplan_cost *cost);
 
 /* Draws the smearing against DM into a plot that is open; it is the caller's to abort on error.
- * Status: those of gnuplot_begin and gnuplot_end. */
-PSR_MUST_CHECK psr_status ddplan_draw(struct gnuplot *g, const struct psr_ddplan *p, psr_err *err);
+ * Status: those of canvas_create_for and plotfile_end. */
+PSR_MUST_CHECK psr_status ddplan_draw(struct plotfile *f, const struct psr_ddplan *p, psr_err *err);
 
 #endif

@@ -69,11 +69,11 @@ static psr_status put_out(const struct cli *tool, const struct ddplan_options *o
                           const struct psr_ddplan *plan, int *code, psr_err *err)
 {
     struct ddplan_cost cost;
-    struct gnuplot plot = {0};
+    struct plotfile plot = {0};
     bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
     psr_err why;
     psr_status st = PSR_OK;
-    if (o->plot && gnuplot_open(&plot, o->plot, &why))
+    if (o->plot && plotfile_open(&plot, o->plot, &why))
         *code = cli_report(tool, &why);
     if (o->cost)
         st = ddplan_cost_of(&cost, o, plan, err);
@@ -83,7 +83,7 @@ static psr_status put_out(const struct cli *tool, const struct ddplan_options *o
         print_text(o, plan, o->cost ? &cost : NULL);
     if (st == PSR_OK && plot.out && ddplan_draw(&plot, plan, &why))
         *code = cli_report(tool, &why);
-    gnuplot_abort(&plot);
+    plotfile_abort(&plot);
     return st;
 }
 

@@ -174,7 +174,7 @@ static void check_subbands(const struct ddplan_options *o, const struct cli *too
 static char *plot_name(const struct cli *tool, const char *name)
 {
     char *path = NULL;
-    if (asprintf(&path, "%s%s", name, gnuplot_has_suffix(name) ? "" : ".eps") < 0)
+    if (asprintf(&path, "%s%s", name, plotfile_has_suffix(name) ? "" : ".eps") < 0)
         cli_usage_error(tool, "no memory for the command line");
     return path;
 }

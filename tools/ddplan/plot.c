@@ -2,11 +2,14 @@
 #include "ddplan.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Each term of the smearing is one curve, in DDplan.py's colours.  Curves break between the lines
  * of the plan. */
 struct curve {
-    const char *title, *style;
+    const char *title;
+    double width;
+    uint32_t colour;
     double (*value)(const struct psr_smearing *s);
 };
 
@@ -41,15 +44,12 @@ static double sub(const struct psr_smearing *s)
 }
 
 static const struct curve curves[] = {
-    {"total", "lw 3.5 lc rgb '#202020'", total},
-    {"optimal", "lw 2 lc rgb '#f39c12'", optimal},
-    {"in a channel", "lw 2 lc rgb '#2471a3'", chan},
-    {"sample time", "lw 2 lc rgb '#1e8449'", sample},
-    {"DM step", "lw 2 lc rgb '#c0392b'", bw},
-    {"sub-band step", "lw 2 lc rgb '#7d3c98'", sub},
+    {"total", 3.5, 0x202020, total},     {"optimal", 2, 0xf39c12, optimal},
+    {"in a channel", 2, 0x2471a3, chan}, {"sample time", 2, 0x1e8449, sample},
+    {"DM step", 2, 0xc0392b, bw},        {"sub-band step", 2, 0x7d3c98, sub},
 };
 
-enum { NPOINT = 200, NCURVE = sizeof curves / sizeof *curves };
+enum { WIDTH = 1000, HEIGHT = 650, NPOINT = 200, NCURVE = sizeof curves / sizeof *curves };
 
 /* Sub-bands come last, so that an exact plan just has one curve less. */
 static int count_curves(const struct psr_ddplan *p)
@@ -57,27 +57,8 @@ static int count_curves(const struct psr_ddplan *p)
     return p->desc->nsub ? NCURVE : NCURVE - 1;
 }
 
-/* The column of DM and one per curve, a block of lines for each line of the plan. */
-static void send_data(FILE *to, const struct psr_ddplan *p)
-{
-    fprintf(to, "$smearing << EOD\n");
-    for (int i = 0; i < p->nline; i++) {
-        const struct psr_ddplan_line *l = &p->line[i];
-        for (int k = 0; k <= NPOINT; k++) {
-            double dm = l->lodm + (l->hidm - l->lodm) * k / NPOINT;
-            struct psr_smearing s = psr_ddplan_smearing(p, i, dm);
-            fprintf(to, "%.9g", dm);
-            for (int c = 0; c < NCURVE; c++)
-                fprintf(to, " %.6g", curves[c].value(&s));
-            fprintf(to, "\n");
-        }
-        fprintf(to, "\n");
-    }
-    fprintf(to, "EOD\n");
-}
-
 /* A range that holds all but the smearing in a channel, which may vanish, with room for labels. */
-static void send_ranges(FILE *to, const struct psr_ddplan *p)
+static void set_ranges(struct canvas_panel *panel, const struct psr_ddplan *p)
 {
     double least = INFINITY, most = 0;
     for (int i = 0; i < p->nline; i++) {
@@ -89,62 +70,92 @@ static void send_ranges(FILE *to, const struct psr_ddplan *p)
             most = fmax(most, s.total);
         }
     }
-    double floor_ms = 0.6 * least, room = pow(most / floor_ms, 0.45);
-    fprintf(to, "set logscale y\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", p->desc->lodm,
-            p->desc->hidm, floor_ms, 1.2 * most * room);
+    panel->x_min = p->desc->lodm;
+    panel->x_max = p->desc->hidm;
+    panel->y_min = 0.6 * least;
+    panel->y_max = 1.2 * most * pow(most / panel->y_min, 0.45);
 }
 
 /* The lines of the plan as bands of the background, each with what it is. */
-static void send_lines(FILE *to, const struct psr_ddplan *p)
+static void draw_lines(struct canvas *c, const struct canvas_panel *panel,
+                       const struct psr_ddplan *p)
 {
-    double width = p->desc->hidm - p->desc->lodm;
+    const double scale = panel->width / (panel->x_max - panel->x_min);
     for (int i = 0; i < p->nline; i++) {
         const struct psr_ddplan_line *l = &p->line[i];
-        double left = l->lodm, right = fmin(l->hidm, p->desc->hidm);
-        fprintf(to,
-                "set object rectangle from first %.9g,graph 0 to first %.9g,graph 1 behind "
-                "fc rgb '%s' fs solid noborder\n",
-                left, right, i % 2 ? "#ffffff" : "#f1f4f7");
-        if (right - left < 0.035 * width)
+        const double right = fmin(l->hidm, panel->x_max),
+                     middle = panel->left + scale * (0.5 * (l->lodm + right) - panel->x_min);
+        char text[80];
+        canvas_band(c, panel, l->lodm, right, i % 2 ? 0xffffff : 0xe9eef3);
+        if (scale * (right - l->lodm) < 32)
             continue;
-        fprintf(to,
-                "set label \"%lld DMs (%.1f%%)\\nstep %g, downsample %lld\" at first %.9g,graph "
-                "0.97 rotate by 90 right font ',10' tc rgb '#404040'\n",
-                (long long)l->ndm, 100 * l->work, l->dmstep, (long long)l->downsamp,
-                0.5 * (left + right) - 0.008 * width);
+        snprintf(text, sizeof text, "%lld DMs (%.1f%%)", (long long)l->ndm, 100 * l->work);
+        canvas_text_up(c, middle - 3, panel->top + 160, 11, text);
+        snprintf(text, sizeof text, "step %g, downsample %lld", l->dmstep, (long long)l->downsamp);
+        canvas_text_up(c, middle + 11, panel->top + 160, 11, text);
     }
 }
 
-static void send_title(FILE *to, const struct psr_ddplan *p)
+static void draw_curve(struct canvas *c, const struct canvas_panel *panel,
+                       const struct psr_ddplan *p, const struct curve *curve)
 {
-    const struct psr_band *b = &p->desc->band;
-    bool micro = b->tsamp_s < 1e-4;
-    fprintf(to, "set title \"f_{ctr} = %g MHz     dt = %g %s     BW = %g MHz     N_{chan} = %lld",
-            b->fctr_mhz, b->tsamp_s * (micro ? 1e6 : 1e3), micro ? "{/Symbol m}s" : "ms", b->bw_mhz,
-            (long long)b->nchan);
-    if (p->desc->nsub)
-        fprintf(to, "     N_{sub} = %lld", (long long)p->desc->nsub);
-    if (p->desc->cohdm > 0)
-        fprintf(to, "     coherent DM = %g", p->desc->cohdm);
-    fprintf(to, "\"\n");
+    for (int i = 0; i < p->nline; i++) {
+        const struct psr_ddplan_line *l = &p->line[i];
+        double dm[NPOINT + 1], ms[NPOINT + 1];
+        for (int k = 0; k <= NPOINT; k++) {
+            dm[k] = l->lodm + (l->hidm - l->lodm) * k / NPOINT;
+            const struct psr_smearing s = psr_ddplan_smearing(p, i, dm[k]);
+            ms[k] = curve->value(&s);
+        }
+        canvas_curve(c, panel, dm, ms, NPOINT + 1, curve->width, curve->colour);
+    }
 }
 
-psr_status ddplan_draw(struct gnuplot *g, const struct psr_ddplan *p, psr_err *err)
+/* The curves, and below them what they are. */
+static void draw_curves(struct canvas *c, const struct canvas_panel *panel,
+                        const struct psr_ddplan *p)
 {
-    psr_status st = gnuplot_begin(g, 10, 6.5, err);
-    if (st != PSR_OK)
+    const int n = count_curves(p);
+    for (int k = 0; k < n; k++) {
+        const double x = panel->left + k * panel->width / n, y = panel->top + panel->height + 52;
+        draw_curve(c, panel, p, &curves[k]);
+        canvas_patch(c, x, y - 7, 22, 4, curves[k].colour);
+        canvas_text(c, x + 30, y, 12, curves[k].title);
+    }
+}
+
+static void write_title(char *text, size_t room, const struct psr_ddplan *p)
+{
+    const struct psr_band *b = &p->desc->band;
+    const bool micro = b->tsamp_s < 1e-4;
+    int n = snprintf(text, room, "%g MHz \xc2\xb1 %g MHz     %lld channels     sample time %g %s",
+                     b->fctr_mhz, b->bw_mhz / 2, (long long)b->nchan,
+                     b->tsamp_s * (micro ? 1e6 : 1e3), micro ? "\xc2\xb5s" : "ms");
+    if (p->desc->nsub)
+        n += snprintf(text + n, room - (size_t)n, "     %lld sub-bands", (long long)p->desc->nsub);
+    if (p->desc->cohdm > 0)
+        snprintf(text + n, room - (size_t)n, "     coherent DM %g", p->desc->cohdm);
+}
+
+psr_status ddplan_draw(struct plotfile *f, const struct psr_ddplan *p, psr_err *err)
+{
+    struct canvas_panel panel = {.left = 75,
+                                 .top = 40,
+                                 .width = 900,
+                                 .height = 535,
+                                 .log_y = true,
+                                 .x_label = "dispersion measure (pc cm\xe2\x81\xbb\xc2\xb3)",
+                                 .y_label = "smearing (ms)"};
+    struct canvas *c;
+    char title[200];
+    psr_status st = canvas_create_for(&c, f->format, WIDTH, HEIGHT, err);
+    if (st)
         return st;
-    FILE *to = g->script;
-    send_data(to, p);
-    send_ranges(to, p);
-    send_lines(to, p);
-    send_title(to, p);
-    fprintf(to, "set xlabel 'Dispersion measure (pc cm^{-3})'\nset ylabel 'Smearing (ms)'\n"
-                "set key below horizontal samplen 2\nset tics out nomirror\n"
-                "set border 3 lc rgb '#808080'\nset format y '%%g'\nplot ");
-    for (int c = 0; c < count_curves(p); c++)
-        fprintf(to, "%s$smearing using 1:%d with lines %s title '%s'", c ? ", " : "", c + 2,
-                curves[c].style, curves[c].title);
-    fprintf(to, "\n");
-    return gnuplot_end(g, err);
+    write_title(title, sizeof title, p);
+    panel.title = title;
+    set_ranges(&panel, p);
+    draw_lines(c, &panel, p);
+    draw_curves(c, &panel, p);
+    canvas_frame(c, &panel);
+    return plotfile_end(f, c, err);
 }

@@ -64,7 +64,7 @@ static void add_output(struct cli_table *list, struct ddplan_options *o)
         {"o, output", CLI_TEXT, &o->draw, "FILE",
          "Write a plot of smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; .eps is "
          "appended to "
-         "other names (needs gnuplot).",
+         "other names (needs cairo).",
          0, 0},
     };
     CLI_ADD(list, options);

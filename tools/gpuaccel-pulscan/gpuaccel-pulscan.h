@@ -66,7 +66,7 @@ struct accel_job {
     size_t ngathered;          /* batches whose files are all known */
     struct psr_async_task loading;
 
-    struct gnuplot plot;
+    struct plotfile plot;
     struct planeplot plane; /* of the best candidate, with -plot */
     psr_outfile *table;     /* of -csv and -json; NULL otherwise */
     int code;               /* exit code, if files failed */

@@ -61,7 +61,7 @@ static psr_status open_table(struct accel_job *j)
 static void open_plot(struct accel_job *j)
 {
     psr_err why;
-    if (j->opt.plot && gnuplot_open(&j->plot, j->opt.plot, &why))
+    if (j->opt.plot && plotfile_open(&j->plot, j->opt.plot, &why))
         accel_report(j, NULL, &why);
 }
 
@@ -135,7 +135,7 @@ static void release(struct accel_job *j)
         psr_monitor_destroy(&j->monitor);
     psr_fourier_destroy(j->search);
     psr_outfile_abort(j->table);
-    gnuplot_abort(&j->plot);
+    plotfile_abort(&j->plot);
     psr_zaplist_clear(&j->zaplist);
     planeplot_release(&j->plane);
     accel_release_names(j);

@@ -1,7 +1,7 @@
 /* Reads the command line of gpuaccel-pulscan, and checks what its table cannot express. */
 #include "gpuaccel-pulscan.h"
 
-#include "tools/common/gnuplot.h"
+#include "tools/common/plotfile.h"
 #include <string.h>
 
 /* Combinations that the table cannot express. */
@@ -21,8 +21,8 @@ static void check_combinations(const struct accel_options *o, const struct cli *
         cli_usage_error(tool, "-o names the output of one file; use -outdir with several");
     if (o->plot && (d->rblock || d->pulscan))
         cli_usage_error(tool, "-plot: candidates of blocks have no plane around them");
-    if (o->plot && !gnuplot_has_suffix(o->plot))
-        cli_usage_error(tool, "-plot: '%s' does not end in %s", o->plot, gnuplot_suffixes);
+    if (o->plot && !plotfile_has_suffix(o->plot))
+        cli_usage_error(tool, "-plot: '%s' does not end in %s", o->plot, plotfile_suffixes);
     if (o->root && o->outdir)
         cli_usage_error(tool, "-o and -outdir exclude each other");
     const char *table = o->csv ? "-csv" : o->json ? "-json" : NULL;

@@ -54,7 +54,7 @@ static void keep_plane(struct accel_job *j, size_t slot, size_t i,
         return;
     if (planeplot_keep(&j->plane, &bins, result->list.cand, file->about.tobs_s, file->path, &why)) {
         accel_report(j, j->opt.plot, &why);
-        gnuplot_abort(&j->plot);
+        plotfile_abort(&j->plot);
     }
 }
 

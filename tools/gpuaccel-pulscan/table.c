@@ -33,7 +33,7 @@ static void add_output(struct cli_table *list, struct accel_options *o)
          1e9},
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
          "Plot the (r, z) plane around the best candidate; format by suffix: png, pdf, svg, eps "
-         "or ps (needs gnuplot).",
+         "or ps (needs cairo).",
          0, 0},
         {"fftout", CLI_FLAG, &o->fourier.search.keep_spectra, NULL,
          "Write the spectra of .dat files as ROOT.fft, or ROOT_red.fft with -rednoise.", 0, 0},

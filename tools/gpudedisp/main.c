@@ -12,7 +12,7 @@ struct run {
     struct gpudedisp_options opt;
     struct cli tool;
     struct run_progress progress;
-    struct gnuplot plot;
+    struct plotfile plot;
     struct line_output live;
     int code; /* of a plot that was left out */
     psr_err err;
@@ -45,7 +45,7 @@ static bool has_work(psr_pipeline *p)
 static void open_plot(struct run *r)
 {
     psr_err why;
-    if (r->opt.plot && gnuplot_open(&r->plot, r->opt.plot, &why))
+    if (r->opt.plot && plotfile_open(&r->plot, r->opt.plot, &why))
         r->code = cli_report(&r->tool, &why);
 }
 
@@ -146,7 +146,7 @@ static psr_status run(struct run *r)
         st = process(r, p);
     st = close_live(r, p, st);
     psr_pipeline_destroy(p);
-    gnuplot_abort(&r->plot);
+    plotfile_abort(&r->plot);
     return st;
 }
 

@@ -132,12 +132,12 @@ void gpudedisp_note_left_out(struct cli *tool, psr_pipeline *p)
                  found->nleft_out, found->nsearched);
 }
 
-psr_status gpudedisp_draw(psr_pipeline *p, struct gnuplot *g, psr_err *err)
+psr_status gpudedisp_draw(psr_pipeline *p, struct plotfile *f, psr_err *err)
 {
     const struct psr_pulses_found *found = psr_pipeline_result(p, "pulses");
     struct psr_pipeline_report r;
     psr_pipeline_describe(p, &r);
-    return pulseplot_draw(g,
+    return pulseplot_draw(f,
                           &(struct pulseplot){.title = r.input,
                                               .events = found->event,
                                               .nevents = found->nevent,

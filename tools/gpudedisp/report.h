@@ -3,7 +3,7 @@
 #define PSR_TOOLS_GPUDEDISP_REPORT_H
 
 #include "tools/common/cli.h"
-#include "tools/common/gnuplot.h"
+#include "tools/common/plotfile.h"
 
 #include <psrkit/pipeline.h>
 
@@ -17,7 +17,7 @@ void gpudedisp_print_velocity(psr_pipeline *p);
 /* Says how many candidates of a Fourier search are in no list. */
 void gpudedisp_note_left_out(struct cli *tool, psr_pipeline *p);
 
-/* Draws the pulses that were found; g is open.  Status: those of pulseplot_draw. */
-PSR_MUST_CHECK psr_status gpudedisp_draw(psr_pipeline *p, struct gnuplot *g, psr_err *err);
+/* Draws the pulses that were found; f is open.  Status: those of pulseplot_draw. */
+PSR_MUST_CHECK psr_status gpudedisp_draw(psr_pipeline *p, struct plotfile *f, psr_err *err);
 
 #endif

@@ -210,7 +210,7 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "pulse's date and DM.",
          0, 0},
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
-         "Plot the events; format by suffix: png, pdf, svg, eps or ps (needs gnuplot).", 0, 0},
+         "Plot the events; format by suffix: png, pdf, svg, eps or ps (needs cairo).", 0, 0},
     };
     CLI_ADD(list, options);
 }

@@ -63,9 +63,6 @@ PSR_MUST_CHECK psr_status gpufold_check_names(const struct gpufold_options *o,
                                               const struct gpufold_roots *roots,
                                               struct psr_candlist *list, psr_err *err);
 
-/* Whether this build draws pictures. */
-bool gpufold_can_draw(void);
-
 /* Draws the fold as PNG.
  * Status: PSR_EINVAL in a build without cairo, PSR_ENOMEM, those of psr_outfile_write */
 PSR_MUST_CHECK psr_status gpufold_draw(psr_outfile *f, const struct psr_folder_fold *fold,

@@ -1,6 +1,7 @@
 /* gpufold: folds pulsar candidates in one pass over telescope data. */
 #include "gpufold.h"
 
+#include "tools/common/canvas.h"
 #include "tools/common/run.h"
 
 #include <stdio.h>
@@ -151,8 +152,8 @@ static psr_status run(struct run *r)
         d->notes = (struct psr_notes){cli_note, &r->tool};
     d->take = take;
     d->then = then;
-    d->view = !r->opt.noplot && gpufold_can_draw();
-    if (!r->opt.noplot && !gpufold_can_draw())
+    d->view = !r->opt.noplot && canvas_can_draw();
+    if (!r->opt.noplot && !canvas_can_draw())
         psr_note(&d->notes, "no pictures: built without cairo");
     d->refuse = refuse;
     d->skip = r->opt.resume ? skip : NULL;

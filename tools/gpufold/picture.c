@@ -11,11 +11,6 @@ enum { WIDTH = 1200, HEIGHT = 860 };
 
 static const char chi_label[] = "reduced \xcf\x87\xc2\xb2";
 
-bool gpufold_can_draw(void)
-{
-    return true;
-}
-
 /* Lists of numbers that a panel shows. */
 struct series {
     double *x, *y;

@@ -3,6 +3,7 @@
 #include "picture.h"
 #include "report.h"
 
+#include "tools/common/canvas.h"
 #include "tools/common/run.h"
 #include <stdlib.h>
 
@@ -48,7 +49,7 @@ static psr_status begin_plot(struct run *r, psr_err *why)
     const char *path = r->opt.plot;
     if (!path)
         return PSR_OK;
-    if (!gpurfifind_can_draw())
+    if (!canvas_can_draw())
         return psr_fail(why, PSR_EINVAL, "%s: no picture: built without cairo", path);
     return psr_outfile_create(&r->plot, path, why);
 }

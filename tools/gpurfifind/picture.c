@@ -15,11 +15,6 @@ enum { LEFT = 75, APART = 285, LINE_TOP = 190, LINE_HEIGHT = 100, IMAGE_TOP = 29
 /* Shares of good cells whose values are within the range of colours. */
 static const double DARKEST = 0.01, BRIGHTEST = 0.99;
 
-bool gpurfifind_can_draw(void)
-{
-    return true;
-}
-
 /* What is drawn of the cells; several of them are one of the picture where they are many. */
 struct picture {
     const struct psr_rfi_run_report *r;

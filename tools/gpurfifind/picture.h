@@ -4,9 +4,6 @@
 
 #include <psrkit/experimental/clean.h>
 
-/* Whether this build draws pictures. */
-bool gpurfifind_can_draw(void);
-
 /* Draws means, standard deviations, largest powers and the mask by channel and interval, with the
  * bandpass and the shares that are masked, and numbers.
  * Given:  name   of the run, for the title

@@ -165,7 +165,7 @@ static psr_status pulses_part(void *ctx, const char *path, psr_err *err)
 }
 
 /* In samples of the finest series. */
-static psr_status draw_events(const struct pulses *p, struct gnuplot *g, psr_err *err)
+static psr_status draw_events(const struct pulses *p, struct plotfile *f, psr_err *err)
 {
     double tsamp_s = p->tsamp_s[0];
     size_t *scale = calloc(p->nfile, sizeof *scale);
@@ -175,7 +175,7 @@ static psr_status draw_events(const struct pulses *p, struct gnuplot *g, psr_err
         tsamp_s = fmin(tsamp_s, p->tsamp_s[i]);
     for (size_t i = 0; i < p->nfile; i++)
         scale[i] = (size_t)llround(p->tsamp_s[i] / tsamp_s);
-    psr_status st = pulseplot_draw(g,
+    psr_status st = pulseplot_draw(f,
                                    &(struct pulseplot){.title = p->plot_name,
                                                        .events = p->event,
                                                        .nevents = p->nevent,
@@ -193,15 +193,15 @@ static psr_status draw_events(const struct pulses *p, struct gnuplot *g, psr_err
 /* The lists are complete without it. */
 static void plot_events(const struct pulses *p)
 {
-    struct gnuplot g = {.script = NULL};
+    struct plotfile f;
     psr_err why;
     char *name = presto_join(&p->tool, p->plot_name, "_singlepulse.ps");
-    psr_status st = gnuplot_open(&g, name, &why);
+    psr_status st = plotfile_open(&f, name, &why);
     if (st == PSR_OK)
-        st = draw_events(p, &g, &why);
+        st = draw_events(p, &f, &why);
     if (st != PSR_OK)
         cli_note_left_out(&p->tool, &why);
-    gnuplot_abort(&g);
+    plotfile_abort(&f);
     free(name);
 }
 

@@ -1,6 +1,8 @@
 /* Single pulses and interference: pictures and the table of bursts. */
 #include "page.h"
 
+#include "tools/common/canvas.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +55,7 @@ static psr_status put_table(struct page *p, psr_err *err)
     page_table(h, "bursts", columns, NCOLUMN);
     for (size_t i = 0; i < n && !st && !h->status; i++)
         st = put_burst(p, &r->burst[i],
-                       i < PICTURES && (r->nevent || r->nview) && report_can_draw(), err);
+                       i < PICTURES && (r->nevent || r->nview) && canvas_can_draw(), err);
     page_table_end(h);
     return st;
 }
@@ -62,7 +64,7 @@ static psr_status put_plot(struct page *p, psr_err *err)
 {
     unsigned char *bytes;
     size_t n;
-    if (!report_can_draw()) {
+    if (!canvas_can_draw()) {
         html_raw(&p->html, "<p>No plot: this psrreport was built without cairo.</p>\n");
         return PSR_OK;
     }

@@ -83,11 +83,6 @@ static void draw_histograms(struct canvas *c, const struct report *r, const stru
     plot_histogram(c, p, r, false);
 }
 
-bool report_can_draw(void)
-{
-    return true;
-}
-
 psr_status report_draw_pulses(const struct report *r, unsigned char **bytes, size_t *n,
                               psr_err *err)
 {

@@ -208,9 +208,6 @@ PSR_MUST_CHECK psr_status report_read_json(struct report *r, const char *name,
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* Whether this build draws plots. */
-bool report_can_draw(void);
-
 /* Draws single pulses: S/N against time, and DM against time.
  * Returned: *bytes [*n], a PNG, malloc'd, caller frees
  * Status:   PSR_EINVAL in a build without cairo; PSR_ENOMEM */
