@@ -29,6 +29,8 @@ CUDA_FILES = \
 	kernels/dedisp_tree_words_rows.cu \
 	kernels/dedisp_tree_words_trials.cu \
 	kernels/mask_correction.cu \
+	kernels/ffa_merge.cu \
+	kernels/ffa_samples.cu \
 	kernels/fold.cu \
 	kernels/fold_search.cu \
 	kernels/probe.cu \
@@ -64,6 +66,7 @@ CUDA_INCLUDES = \
 	kernels/dedisp_tree_words.cuh \
 	kernels/dedisp_tree_words_kernels.h \
 	kernels/mask_kernels.h \
+	kernels/ffa_kernels.h \
 	kernels/fold_kernels.h \
 	kernels/half.cuh \
 	kernels/launch.cuh \
@@ -112,7 +115,7 @@ CLEAN_OBJECTS = \
 	kernels/clean_modes.$(OBJEXT) kernels/clean_samples.$(OBJEXT) kernels/clean_sparks.$(OBJEXT)
 $(CLEAN_OBJECTS): kernel_flags = -fmad=false
 $(CLEAN_OBJECTS): lib/rfi/auto/clean_auto_math.h
-kernels/fold.$(OBJEXT) kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
+kernels/ffa_merge.$(OBJEXT) kernels/ffa_samples.$(OBJEXT) kernels/fold.$(OBJEXT) kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
 	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)

@@ -101,6 +101,9 @@ lib_cuda_sources = \
 	lib/search/dedisp/cuda/dedisp_cuda_words_rows.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words_trials.c \
 	lib/search/dedisp/mask/mask_cuda.c \
+	lib/search/ffa/cuda/ffa_cuda.c \
+	lib/search/ffa/cuda/ffa_cuda.h \
+	lib/search/ffa/cuda/ffa_cuda_plan.c \
 	lib/search/fold/fold_cuda.c \
 	lib/search/fold/fold_lists.c \
 	lib/search/fold/fold_lists.h \
@@ -668,6 +671,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/ffa/ffa_check.c \
 	lib/search/ffa/ffa_internal.h \
 	lib/search/ffa/ffa_ladder.c \
+	lib/search/ffa/ffa_noise.c \
 	lib/search/ffa/ffa_peaks.c \
 	lib/search/ffa/ffa_peaks.h \
 	lib/search/ffa/ffa_threshold.c \

@@ -500,6 +500,7 @@ GPU_TESTS = \
 	tests/gpu/t_dedisp_tree_cuda \
 	tests/gpu/t_dedisp_tree_random_cuda \
 	tests/gpu/t_equalise_cuda \
+	tests/gpu/t_ffa_cuda \
 	tests/gpu/t_filterbank_cuda \
 	tests/gpu/t_fold_cuda \
 	tests/gpu/t_fold_search_cuda \
@@ -517,6 +518,9 @@ GPU_TESTS = \
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 tests_gpu_ldadd = lib/libpsrkit_objects.la $(CUDA_LIBS)
 
+tests_gpu_t_ffa_cuda_SOURCES = tests/gpu/t_ffa_cuda.c
+tests_gpu_t_ffa_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_ffa_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_beam_cuda_SOURCES = tests/gpu/t_beam_cuda.c tests/gpu/beam_shape.h
 tests_gpu_t_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_beam_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
@@ -708,6 +712,7 @@ GPU_BENCHES = \
 	tests/gpu/bench_dedisp_beams_cuda \
 	tests/gpu/bench_dedisp_cuda \
 	tests/gpu/bench_equalise_cuda \
+	tests/gpu/bench_ffa_cuda \
 	tests/gpu/bench_fold_cuda \
 	tests/gpu/bench_pulscan_cuda \
 	tests/gpu/bench_singlepulse_cuda \
@@ -736,6 +741,9 @@ tests_gpu_bench_dedisp_beams_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_g
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
+tests_gpu_bench_ffa_cuda_SOURCES = tests/gpu/bench_ffa_cuda.c tests/bench/bench.h tests/support/tap.h
+tests_gpu_bench_ffa_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_ffa_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_bench_fold_cuda_SOURCES = tests/gpu/bench_fold_cuda.c tests/bench/bench.h tests/support/tap.h
 tests_gpu_bench_fold_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_fold_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)

@@ -3,11 +3,15 @@
 #include "base/device/backend_choice.h"
 #include "ffa_peaks.h"
 
+#include <config.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* In order of preference for "auto". */
 static const struct psr_ffa_ops *const backends[] = {
+#ifdef HAVE_CUDA
+    &psr_ffa_cuda,
+#endif
     &psr_ffa_cpu,
 };
 enum { NBACKEND = sizeof backends / sizeof *backends };

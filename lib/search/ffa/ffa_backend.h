@@ -41,6 +41,6 @@ struct psr_ffa_ops {
     void (*destroy)(void *state);
 };
 
-extern const struct psr_ffa_ops psr_ffa_cpu;
+extern const struct psr_ffa_ops psr_ffa_cpu, psr_ffa_cuda;
 
 #endif

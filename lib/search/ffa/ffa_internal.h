@@ -140,6 +140,14 @@ void psr_ffa_forget(struct psr_ffa_search *s);
 /* Steps, folds and trials. */
 PSR_MUST_CHECK psr_status psr_ffa_make_ladder(struct psr_ffa_search *s, psr_err *err);
 
+/* Section 1, from the means and variances of n blocks.
+ * Returned: false: the series cannot be searched */
+struct psr_ffa_noise {
+    double sigma;
+    float centre, scale;
+};
+bool psr_ffa_noise(const float *mean, const float *var, size_t n, struct psr_ffa_noise *noise);
+
 /* Number of independent trials in noise, and the threshold of one false alarm in ten series. */
 double psr_ffa_count_trials(const struct psr_ffa_search *s);
 double psr_ffa_threshold(double ntrial_eff);

@@ -1,8 +1,6 @@
 /* Measures the noise of a series. */
 #include "ffa_cpu.h"
 
-#include "stats/quantile.h"
-
 #include <math.h>
 
 enum { LANES = 16 };
@@ -76,14 +74,10 @@ void psr_ffa_cpu_load(const struct psr_ffa_search *s, const struct psr_ffa_loops
     if (series->bad >= 0)
         return;
     const size_t n = measure_blocks(s, loops, x, mean, var);
-    if (!n)
+    struct psr_ffa_noise noise;
+    if (!psr_ffa_noise(mean, var, n, &noise))
         return;
-    const double c = 1 - 2 / (9.0 * (PSR_FFA_BLOCK - 1));
-    const double sigma = sqrt((double)psr_quantile_select(var, n, (n - 1) / 2) / (c * c * c));
-    const float scale = (float)(PSR_FFA_FINE / sigma);
-    if (!isnormal(sigma) || !isnormal(scale))
-        return;
-    series->rms = sigma;
-    series->centre = psr_quantile_select(mean, n, (n - 1) / 2);
-    series->scale = scale;
+    series->rms = noise.sigma;
+    series->centre = noise.centre;
+    series->scale = noise.scale;
 }

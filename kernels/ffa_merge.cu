@@ -1,0 +1,504 @@
+/* Transforms of folds, and the S/N of their rows.
+ *
+ * The recursion halves the rows of a fold, level after level; a node is one of its parts, and its depth the number of
+ * halvings.  A thread block makes successive rows of one node from rows of the nodes "levels" below it: of
+ * each of these it needs only as many as its own share, and one or two more.  It first finds, from the top, which
+ * rows it needs of each node, then loads those of the lowest level, and merges them upwards in shared memory,
+ * from one of two buffers to the other.  A warp adds a row, two bins a lane.
+ *
+ * Bound: shared memory, 6 bytes an addition, and 4 for each width and bin of S/N. */
+#include "ffa_kernels.h"
+#include "launch.cuh"
+
+#include <climits>
+
+namespace
+{
+
+constexpr int WARP = 32, MOST_NODES = 2 << FFA_MAX_LEVELS;
+constexpr unsigned ALL = ~0u;
+
+/* Nodes of a tile, numbered as a heap: 1 is the result, 2 k and 2 k + 1 are the halves of k. */
+struct nodes {
+    uint32_t size[MOST_NODES], start[MOST_NODES]; /* rows of the fold */
+    uint32_t low[MOST_NODES], count[MOST_NODES];  /* rows that are needed */
+    uint32_t offset[MOST_NODES];                  /* their place among those of the level */
+    uint32_t total[FFA_MAX_LEVELS + 1];           /* rows of a level */
+    uint32_t first[FFA_MAX_LEVELS + 1];           /* its first one among all levels' */
+    uint32_t largest;                             /* 1: sums may saturate */
+};
+
+/* How a row is made: of which rows of the level below it, or of the fold (start). */
+struct recipe {
+    uint32_t head, tail; /* head NONE: tail alone */
+    uint32_t shift;
+};
+constexpr uint32_t NONE = ~0u;
+
+static __host__ __device__ size_t bytes_of_plan(uint32_t rows)
+{
+    return (sizeof(struct nodes) + rows * sizeof(struct recipe) + 15) / 16 * 16;
+}
+
+static __host__ __device__ size_t bytes_of_sums(uint32_t nbin, uint32_t widest)
+{
+    return ((size_t)nbin + widest + 2) / 2 * 2 * sizeof(int);
+}
+
+static __device__ uint32_t row_of(uint32_t s, uint32_t rows, uint32_t m)
+{
+    return (2 * s * (rows - 1) + (m - 1)) /
+           (2 * (m - 1)); /* below 2^32: m is at most FFA_MAX_ROWS */
+}
+
+/* --- which rows ------------------------------------------------------------------------------- */
+
+/* The node at a depth, from the bits of its number. */
+static __device__ void find_node(uint32_t nrow, uint32_t depth, uint32_t number, uint32_t *start,
+                                 uint32_t *size)
+{
+    uint32_t m = nrow, from = 0;
+    for (uint32_t d = depth; d-- > 0;) {
+        const uint32_t half = m / 2;
+        if (number >> d & 1) {
+            from += half;
+            m -= half;
+        } else {
+            m = half;
+        }
+    }
+    *start = from;
+    *size = m;
+}
+
+static __device__ void find_half(struct nodes &n, uint32_t k)
+{
+    const uint32_t of = k / 2, m = n.size[of], half = m / 2, low = n.low[of], count = n.count[of];
+    const bool tail = k & 1;
+    const uint32_t rows = tail ? m - half : half;
+    n.size[k] = rows;
+    n.start[k] = n.start[of] + (tail ? half : 0);
+    n.low[k] = 0;
+    n.count[k] = m == 1 && tail ? count : 0;
+    if (m > 1 && count) {
+        n.low[k] = row_of(low, rows, m);
+        n.count[k] = row_of(low + count - 1, rows, m) + 1 - n.low[k];
+    }
+}
+
+/* Places of the rows of one level, by a warp. */
+static __device__ void place_rows(struct nodes &n, uint32_t level, int lane)
+{
+    const uint32_t nodes = 1u << level;
+    uint32_t before = 0;
+    for (uint32_t k = 0; k < nodes; k += WARP) {
+        const uint32_t count = k + lane < nodes ? n.count[nodes + k + lane] : 0;
+        uint32_t sum = count;
+        for (int width = 1; width < WARP; width *= 2) {
+            const uint32_t other = __shfl_up_sync(ALL, sum, width);
+            sum += lane >= width ? other : 0;
+        }
+        if (k + lane < nodes)
+            n.offset[nodes + k + lane] = before + sum - count;
+        before += __shfl_sync(ALL, sum, WARP - 1);
+    }
+    if (lane == 0)
+        n.total[level] = before;
+}
+
+static __device__ struct recipe make_recipe(const struct nodes &n, uint32_t k, uint32_t s,
+                                            bool lowest, uint32_t nbin)
+{
+    const uint32_t m = n.size[k];
+    if (lowest)
+        return {NONE, n.start[k] + s, 0};
+    if (m == 1)
+        return {NONE, n.offset[2 * k + 1], 0};
+    const uint32_t h = row_of(s, m / 2, m), t = row_of(s, m - m / 2, m);
+    return {n.offset[2 * k] + h - n.low[2 * k], n.offset[2 * k + 1] + t - n.low[2 * k + 1],
+            (s - t) % nbin};
+}
+
+static __device__ void plan_rows(struct nodes &n, struct recipe *recipe,
+                                 const struct ffa_k_fold &fold, const struct ffa_k_sweep &sweep,
+                                 uint32_t number, uint32_t low, uint32_t end)
+{
+    if (threadIdx.x == 0) {
+        find_node(fold.nrow, sweep.depth, number, &n.start[1], &n.size[1]);
+        const uint32_t stop = end < n.size[1] ? end : n.size[1];
+        n.low[1] = low;
+        n.count[1] = low < stop ? stop - low : 0;
+    }
+    __syncthreads();
+    for (uint32_t level = 1; level <= sweep.levels; level++) {
+        if (threadIdx.x < 1u << level)
+            find_half(n, (1u << level) + threadIdx.x);
+        __syncthreads();
+    }
+    if (threadIdx.x / WARP <= sweep.levels)
+        place_rows(n, threadIdx.x / WARP, threadIdx.x % WARP);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        n.first[0] = 0;
+        for (uint32_t level = 0; level < sweep.levels; level++)
+            n.first[level + 1] = n.first[level] + n.total[level];
+    }
+    __syncthreads();
+    for (uint32_t k = 1 + threadIdx.x; k < 2u << sweep.levels; k += blockDim.x) {
+        const uint32_t level = 31 - __clz(k);
+        for (uint32_t i = 0; i < n.count[k]; i++)
+            recipe[n.first[level] + n.offset[k] + i] =
+                make_recipe(n, k, n.low[k] + i, level == sweep.levels, fold.nbin);
+    }
+    __syncthreads();
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* Two sums of 16 bits; saturated unless they are known to fit. */
+template <bool FIT> static __device__ uint32_t add_pair(uint32_t a, int c0, int c1)
+{
+    const uint32_t c = __byte_perm((uint32_t)c0, (uint32_t)c1, 0x5410);
+    if (FIT) {
+#if __CUDA_ARCH__ >= 900
+        uint32_t sum;
+        asm("add.s16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(c));
+        return sum;
+#else
+        return __vadd2(a, c);
+#endif
+    }
+#if __CUDA_ARCH__ >= 720
+    const int s0 = (int)(int16_t)(a & 0xffff) + c0, s1 = ((int)a >> 16) + c1;
+    uint32_t sum;
+    asm("cvt.pack.sat.s16.s32 %0, %1, %2;" : "=r"(sum) : "r"(s1), "r"(s0));
+    return sum;
+#else
+    return __vaddss2(a, c);
+#endif
+}
+
+/* Rows hold their first bin once more behind the last: a pair of bins never wraps around. */
+template <bool FIT>
+static __device__ void merge_row(uint32_t *to, const int16_t *head, const int16_t *tail,
+                                 uint32_t nbin, uint32_t shift, int lane)
+{
+    const uint32_t *pair = (const uint32_t *)head;
+    uint32_t j = __viaddmin_u32(2 * lane + shift, 0u - nbin, 2 * lane + shift);
+#pragma unroll 4
+    for (uint32_t i = lane; 2 * i <= nbin; i += WARP) {
+        j = min(j, j - nbin);
+        to[i] = add_pair<FIT>(pair[i], tail[j], tail[j + 1]);
+        j += 2 * WARP;
+    }
+}
+
+static __device__ void copy_row(uint32_t *to, const uint32_t *from, int nbin, int lane)
+{
+    for (int i = lane; 2 * i <= nbin; i += WARP)
+        to[i] = from[i];
+}
+
+static __device__ uint32_t larger_pair(uint32_t most, uint32_t x)
+{
+    return __vmaxu2(most, __vabsss2(x));
+}
+
+/* Rows of the lowest level: of samples they are not aligned.
+ * Returned: the largest absolute value of what this thread read */
+static __device__ uint32_t load_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
+                                     const struct recipe *recipe, uint32_t n, int16_t *to)
+{
+    const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    uint32_t most = 0;
+    for (uint32_t r = threadIdx.x / WARP; r < n; r += warps) {
+        int16_t *row = to + (size_t)r * fold.pitch;
+        if (m.samples) {
+            const int16_t *from = m.d_q + fold.q0 + (uint64_t)recipe[r].tail * fold.nbin;
+            for (uint32_t i = lane; i <= fold.nbin; i += WARP) {
+                const int16_t x = from[i < fold.nbin ? i : 0];
+                row[i] = x;
+                most = max(most, (uint32_t)abs((int)x));
+            }
+        } else {
+            const uint2 *from =
+                (const uint2 *)(m.d_from + fold.sums0 + (uint64_t)recipe[r].tail * fold.pitch);
+            for (uint32_t i = lane; i < fold.pitch / 4; i += WARP) {
+                const uint2 x = from[i];
+                ((uint2 *)row)[i] = x;
+                most = larger_pair(larger_pair(most, x.x), x.y);
+            }
+        }
+    }
+    return m.samples ? most : max(most & 0xffff, most >> 16);
+}
+
+template <bool FIT>
+static __device__ void merge_level(const struct recipe *recipe, uint32_t n, const int16_t *from,
+                                   int16_t *to, const struct ffa_k_fold &fold)
+{
+    const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    for (uint32_t r = threadIdx.x / WARP; r < n; r += warps) {
+        const struct recipe one = recipe[r];
+        uint32_t *row = (uint32_t *)(to + (size_t)r * fold.pitch);
+        const int16_t *tail = from + (size_t)one.tail * fold.pitch;
+        if (one.head == NONE)
+            copy_row(row, (const uint32_t *)tail, fold.nbin, lane);
+        else
+            merge_row<FIT>(row, from + (size_t)one.head * fold.pitch, tail, fold.nbin, one.shift,
+                           lane);
+    }
+}
+
+static __device__ void store_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
+                                  const struct nodes &n, const int16_t *from)
+{
+    const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    int16_t *to = m.d_to + fold.sums0 + (uint64_t)(n.start[1] + n.low[1]) * fold.pitch;
+    for (uint32_t r = threadIdx.x / WARP; r < n.count[1]; r += warps)
+        for (uint32_t i = lane; i < fold.pitch / 4; i += WARP)
+            ((uint2 *)(to + (size_t)r * fold.pitch))[i] =
+                ((const uint2 *)(from + (size_t)r * fold.pitch))[i];
+}
+
+/* --- S/N -------------------------------------------------------------------------------------- */
+
+/* Bins of a lane, an odd number: lanes then write to different banks. */
+static __device__ int bins_of_lane(int nbin)
+{
+    return ((nbin + WARP - 1) / WARP) | 1;
+}
+
+/* Prefix sums of a profile, and on around it up to the widest boxcar. */
+static __device__ void sum_bins(const int16_t *x, int nbin, int widest, int *sums, int lane)
+{
+    const int each = bins_of_lane(nbin), from = lane * each < nbin ? lane * each : nbin,
+              end = from + each < nbin ? from + each : nbin;
+    int total = 0;
+    for (int i = from; i < end; i++)
+        total += x[i];
+    int before = total;
+    for (int width = 1; width < WARP; width *= 2) {
+        const int other = __shfl_up_sync(ALL, before, width);
+        before += lane >= width ? other : 0;
+    }
+    before -= total;
+    for (int i = from; i < end; i++) {
+        sums[i] = before;
+        before += x[i];
+    }
+    const int all = __shfl_sync(ALL, before, WARP - 1);
+    __syncwarp();
+    for (int i = lane; i <= min(widest, nbin); i += WARP)
+        sums[nbin + i] = all + (i ? sums[i] : 0);
+    __syncwarp();
+}
+
+static __device__ int find_largest(int x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(ALL, x);
+#else
+    for (int width = WARP / 2; width; width /= 2) {
+        const int other = __shfl_xor_sync(ALL, x, width);
+        x = other > x ? other : x;
+    }
+    return x;
+#endif
+}
+
+static __device__ void use_trial(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
+                                 uint32_t s, float snr, uint32_t width)
+{
+    const uint64_t trial = fold.trial0 + s - fold.s_lo;
+    if (!m.d_hit) {
+        m.d_snr[trial] = snr;
+        m.d_width[trial] = (int)width;
+    } else if (snr > m.sigma) {
+        const unsigned at = atomicAdd(m.d_nhit, 1u);
+        if (at < m.cap)
+            m.d_hit[at] = {trial, fold.number, width, snr, 0};
+    }
+}
+
+/* The k-th width: each is the sum of the one before it and of the third before it. */
+static __host__ __device__ constexpr int width_of(int k)
+{
+    return k < 4 ? k + 1 : width_of(k - 1) + width_of(k - 3);
+}
+
+template <int K> struct boxcars {
+    static __device__ void take(int (&best)[FFA_MAX_WIDTHS], const int *sums, int less)
+    {
+        boxcars<K - 1>::take(best, sums, less);
+        best[K - 1] = __viaddmax_s32(sums[width_of(K - 1)], less, best[K - 1]);
+    }
+};
+template <> struct boxcars<0> {
+    static __device__ void take(int (&)[FFA_MAX_WIDTHS], const int *, int)
+    {
+    }
+};
+
+template <int WIDTHS>
+static __device__ void rate_row(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
+                                const int16_t *x, uint32_t s, int *sums, int lane)
+{
+    const int nbin = fold.nbin;
+    int best[FFA_MAX_WIDTHS];
+#pragma unroll
+    for (int i = 0; i < WIDTHS; i++)
+        best[i] = INT_MIN;
+    sum_bins(x, nbin, width_of(WIDTHS - 1), sums, lane);
+    for (int i = lane; i < nbin; i += WARP)
+        boxcars<WIDTHS>::take(best, sums + i, -sums[i]);
+    const float *gain = m.d_gain + (size_t)fold.number * 2 * FFA_MAX_WIDTHS,
+                *loss = gain + FFA_MAX_WIDTHS;
+    const float sum = (float)sums[nbin];
+    float snr = -1e30f;
+    uint32_t at = 0;
+#pragma unroll
+    for (int k = 0; k < WIDTHS; k++) {
+        if (k >= (int)m.nwidth)
+            break;
+        const float z = gain[k] * (float)find_largest(best[k]) - loss[k] * sum;
+        at = z > snr ? k : at;
+        snr = z > snr ? z : snr;
+    }
+    if (lane == 0)
+        use_trial(m, fold, s, snr, at);
+    __syncwarp();
+}
+
+template <int WIDTHS>
+static __device__ void rate_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
+                                 const struct nodes &n, const int16_t *rows, char *room,
+                                 size_t bytes)
+{
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const size_t each = bytes_of_sums(fold.nbin, width_of(WIDTHS - 1));
+    const int fit = (int)(bytes / each),
+              warps = (int)(blockDim.x / WARP) < fit ? (int)(blockDim.x / WARP) : fit;
+    if (warp >= warps)
+        return;
+    for (uint32_t r = warp; r < n.count[1]; r += warps)
+        rate_row<WIDTHS>(m, fold, rows + (size_t)r * fold.pitch, n.low[1] + r,
+                         (int *)(room + each * warp), lane);
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static __device__ uint32_t find_fold(const struct ffa_k_merge &m)
+{
+    uint32_t low = 0, high = m.nfold;
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+        if (m.d_block[middle] <= blockIdx.x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+template <int WIDTHS>
+static __global__ void __launch_bounds__(1024) merge(const __grid_constant__ ffa_k_merge m)
+{
+    extern __shared__ uint4 shared[];
+    const struct ffa_k_sweep &w = m.sweep;
+    const uint32_t at = find_fold(m), block = blockIdx.x - m.d_block[at];
+    const struct ffa_k_fold fold = m.d_fold[at];
+    const uint32_t low = m.rate ? fold.s_lo : 0,
+                   rows = m.rate ? fold.s_hi - fold.s_lo
+                                 : (fold.nrow + (1u << w.depth) - 1) >> w.depth,
+                   tiles = (rows + w.tile - 1) / w.tile, tile = block % tiles;
+    struct nodes &n = *(struct nodes *)shared;
+    struct recipe *recipe = (struct recipe *)(&n + 1);
+    int16_t *even = (int16_t *)((char *)shared + bytes_of_plan(w.rows)),
+            *odd = even + (size_t)w.even * fold.pitch;
+    const uint32_t from = low + tile * w.tile, end = from + w.tile;
+    plan_rows(n, recipe, fold, w, block / tiles, from, m.rate && end > fold.s_hi ? fold.s_hi : end);
+    if (!n.count[1])
+        return;
+    if (threadIdx.x == 0)
+        n.largest = 0;
+    __syncthreads();
+    const uint32_t largest = load_rows(m, fold, recipe + n.first[w.levels], n.total[w.levels],
+                                       w.levels % 2 ? odd : even);
+    if (largest << w.levels > 32767)
+        n.largest = 1; /* any thread, the same value */
+    __syncthreads();
+    const bool fit = !n.largest;
+    for (uint32_t level = w.levels; level-- > 0;) {
+        const struct recipe *rows_of = recipe + n.first[level];
+        const int16_t *source = level % 2 ? even : odd;
+        int16_t *result = level % 2 ? odd : even;
+        if (fit)
+            merge_level<true>(rows_of, n.total[level], source, result, fold);
+        else
+            merge_level<false>(rows_of, n.total[level], source, result, fold);
+        __syncthreads();
+    }
+    if constexpr (WIDTHS > 0)
+        rate_rows<WIDTHS>(m, fold, n, even, (char *)odd, w.shared - ((char *)odd - (char *)shared));
+    else
+        store_rows(m, fold, n, even);
+}
+
+template <int WIDTHS> static cudaError_t launch(const struct ffa_k_merge *m, cudaStream_t stream)
+{
+    int processors;
+    cudaError_t e = allow_all_shared(merge<WIDTHS>, &processors);
+    if (e)
+        return e;
+    merge<WIDTHS><<<m->nblock, m->sweep.threads, m->sweep.shared, stream>>>(*m);
+    return cudaGetLastError();
+}
+
+} // namespace
+
+cudaError_t ffa_k_limits(size_t *shared, size_t *shared_of_two)
+{
+    int device, block, all, reserved;
+    cudaError_t e = cudaGetDevice(&device);
+    if (!e)
+        e = cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (!e)
+        e = cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+    if (!e)
+        e = cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device);
+    if (e)
+        return e;
+    *shared = (size_t)block;
+    *shared_of_two = (size_t)(all / 2 - reserved);
+    return cudaSuccess;
+}
+
+size_t ffa_k_merge_bytes(uint32_t rows)
+{
+    return bytes_of_plan(rows);
+}
+
+size_t ffa_k_rate_bytes(uint32_t nbin)
+{
+    return bytes_of_sums(nbin, width_of(FFA_MAX_WIDTHS - 1));
+}
+
+int ffa_k_width(int k)
+{
+    return width_of(k);
+}
+
+cudaError_t ffa_k_merge_rows(const struct ffa_k_merge *m, cudaStream_t stream)
+{
+    if (!m->nblock)
+        return cudaSuccess;
+    if (!m->rate)
+        return launch<0>(m, stream);
+    /* As many as the default ranges have, and others; what is too many is not rated. */
+    return m->nwidth <= 8    ? launch<8>(m, stream)
+           : m->nwidth <= 11 ? launch<11>(m, stream)
+           : m->nwidth <= 13 ? launch<13>(m, stream)
+           : m->nwidth <= 15 ? launch<15>(m, stream)
+                             : launch<FFA_MAX_WIDTHS>(m, stream);
+}

@@ -1,0 +1,458 @@
+/* The fast folding search on a CUDA device.
+ *
+ * The next series is copied in, and measured, while one is searched; two streams take groups of folds in turn, so
+ * that the last thread blocks of one do not keep the device waiting. */
+#include "ffa_cuda.h"
+
+#include "base/device/device_internal.h"
+#include "base/tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 2, STREAMS = 2, MOST_HITS = 1 << 20, OLDEST_SM = 70 };
+
+/* A series on its way. */
+struct slot {
+    float *h_x, *d_x; /* [nsamp] */
+    float *h_level, *d_level;
+    long long *h_bad, *d_bad;
+    uint32_t *d_prefix;
+    float *d_mean, *d_median;
+    int16_t *d_q;
+    void *d_scan;
+    struct ffa_k_hit *d_hit;
+    unsigned *d_nhit, *h_nhit;
+    cudaStream_t stream;
+    cudaEvent_t ready, done[STREAMS]; /* samples made, folds done */
+    uint32_t series;
+    bool busy, searched;
+};
+
+struct state {
+    const struct psr_ffa_search *s;
+    struct psr_ffa_cuda_plan plan;
+    bool started;
+    size_t scan_bytes;
+    float sigma; /* the largest that is not above the threshold */
+    struct slot slot[SLOTS];
+    cudaStream_t work[STREAMS];
+    int16_t *d_sums[STREAMS][2];
+    struct ffa_k_step *d_step;
+    struct ffa_k_fold *d_fold;
+    uint32_t *d_block;
+    float *d_gain;
+    float *d_snr; /* [ntrial] once a periodogram was asked for */
+    int *d_width;
+    int64_t bytes;
+};
+
+static psr_status fail(const struct state *c, cudaError_t e, const char *what, psr_err *err)
+{
+    if (e != cudaErrorMemoryAllocation)
+        return psr_cuda_fail(c->s->device, e, what, err);
+    (void)cudaGetLastError();
+    return psr_fail(err, PSR_ENOMEM, "device %d: %s: %s", c->s->device, what,
+                    cudaGetErrorString(e));
+}
+
+/* --- a series to samples ---------------------------------------------------------------------- */
+
+static struct ffa_k_series series_of(const struct state *c, const struct slot *t)
+{
+    return (struct ffa_k_series){
+        .d_x = t->d_x,
+        .nsamp = c->s->nsamp,
+        .d_level = t->d_level,
+        .d_bad = t->d_bad,
+        .d_prefix = t->d_prefix,
+        .d_scan = t->d_scan,
+        .scan_bytes = c->scan_bytes,
+        .d_step = c->d_step,
+        .nstep = c->s->nstep,
+        .nq = c->plan.nq,
+        .npart = c->plan.npart,
+        .d_mean = t->d_mean,
+        .d_median = t->d_median,
+        .d_q = t->d_q,
+    };
+}
+
+/* Copies with all threads: a single one is slower than the bus. */
+static void copy_in(const struct state *c, float *to, const float *from)
+{
+    const size_t n = c->s->nsamp, piece = 1 << 18;
+    const int nthread = c->s->nthread;
+    (void)nthread; /* without OpenMP */
+#pragma omp parallel for num_threads(nthread)
+    for (size_t i = 0; i < n; i += piece)
+        memcpy(to + i, from + i, (n - i < piece ? n - i : piece) * sizeof *to);
+}
+
+/* Queues the copy of a series and its measurement. */
+static cudaError_t send(struct state *c, struct slot *t, const float *x)
+{
+    const struct ffa_k_series k = series_of(c, t);
+    const size_t nblock = c->s->nsamp / PSR_FFA_BLOCK;
+    copy_in(c, t->h_x, x);
+    TRY(cudaMemcpyAsync(t->d_x, t->h_x, c->s->nsamp * sizeof *t->d_x, cudaMemcpyHostToDevice,
+                        t->stream));
+    TRY(cudaMemsetAsync(t->d_bad, 0x7f, sizeof *t->d_bad, t->stream));
+    TRY(ffa_k_measure(&k, t->stream));
+    TRY(cudaMemcpyAsync(t->h_bad, t->d_bad, sizeof *t->h_bad, cudaMemcpyDeviceToHost, t->stream));
+    return cudaMemcpyAsync(t->h_level, t->d_level, 2 * nblock * sizeof *t->h_level,
+                           cudaMemcpyDeviceToHost, t->stream);
+}
+
+/* Waits for the measurement, and queues the samples if the series can be searched. */
+static cudaError_t sample(struct state *c, struct slot *t, double *rms, int64_t *bad)
+{
+    const size_t nblock = c->s->nsamp / PSR_FFA_BLOCK;
+    struct ffa_k_series k = series_of(c, t);
+    struct psr_ffa_noise noise;
+    t->searched = false;
+    TRY(cudaStreamSynchronize(t->stream));
+    if (*t->h_bad < (long long)c->s->nsamp) {
+        *bad = *t->h_bad;
+        return cudaSuccess;
+    }
+    if (!psr_ffa_noise(t->h_level, t->h_level + nblock, nblock, &noise))
+        return cudaSuccess;
+    *rms = noise.sigma;
+    k.centre = noise.centre;
+    k.scale = noise.scale;
+    t->searched = true;
+    TRY(cudaMemsetAsync(t->d_nhit, 0, sizeof *t->d_nhit, t->stream));
+    TRY(ffa_k_sample(&k, t->stream));
+    return cudaEventRecord(t->ready, t->stream);
+}
+
+/* --- folds ------------------------------------------------------------------------------------ */
+
+static struct ffa_k_merge merge_of(const struct state *c, const struct slot *t,
+                                   const struct psr_ffa_group *g)
+{
+    const struct psr_ffa_widths *w = &c->s->widths[c->s->step[c->s->fold[g->fold0].step].range];
+    return (struct ffa_k_merge){
+        .d_fold = c->d_fold + g->fold0,
+        .nfold = (uint32_t)g->nfold,
+        .d_q = t->d_q,
+        .d_gain = c->d_gain,
+        .nwidth = (uint32_t)w->n,
+        .sigma = c->sigma,
+        .d_hit = t->d_hit,
+        .d_nhit = t->d_nhit,
+        .cap = MOST_HITS,
+        .d_snr = c->d_snr,
+        .d_width = c->d_width,
+    };
+}
+
+static cudaError_t fold_group(struct state *c, const struct slot *t, size_t number, bool all)
+{
+    const struct psr_ffa_group *g = &c->plan.group[number];
+    const size_t stream = number % STREAMS;
+    struct ffa_k_merge m = merge_of(c, t, g);
+    if (all)
+        m.d_hit = NULL;
+    for (size_t i = 0; i < g->nsweep; i++) {
+        m.sweep = g->sweep[i];
+        m.samples = i == 0;
+        m.rate = i + 1 == g->nsweep;
+        m.d_block = c->d_block + g->block0[i];
+        m.nblock = g->nblock[i];
+        m.d_from = c->d_sums[stream][i % 2];
+        m.d_to = c->d_sums[stream][(i + 1) % 2];
+        TRY(ffa_k_merge_rows(&m, c->work[stream]));
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t fold_all(struct state *c, struct slot *t, bool all)
+{
+    for (int i = 0; i < STREAMS; i++)
+        TRY(cudaStreamWaitEvent(c->work[i], t->ready, 0));
+    for (size_t g = 0; g < c->plan.ngroup; g++)
+        TRY(fold_group(c, t, g, all));
+    for (int i = 0; i < STREAMS; i++) {
+        TRY(cudaEventRecord(t->done[i], c->work[i]));
+        TRY(cudaStreamWaitEvent(t->stream, t->done[i], 0));
+    }
+    return cudaMemcpyAsync(t->h_nhit, t->d_nhit, sizeof *t->h_nhit, cudaMemcpyDeviceToHost,
+                           t->stream);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static psr_status add_hit(struct psr_ffa_found *found, uint32_t series, const struct ffa_k_hit *h,
+                          psr_err *err)
+{
+    psr_status st = psr_grow(&found->hit, &found->cap, found->n, sizeof *found->hit, "trials", err);
+    if (!st)
+        found->hit[found->n++] =
+            (struct psr_ffa_hit){series, h->fold, (size_t)h->trial, h->snr, (int)h->width};
+    return st;
+}
+
+static cudaError_t take_trials(struct state *c)
+{
+    if (c->d_snr)
+        return cudaSuccess;
+    TRY(psr_cuda_take(&c->d_snr, c->s->ntrial * sizeof *c->d_snr, &c->bytes));
+    return psr_cuda_take(&c->d_width, c->s->ntrial * sizeof *c->d_width, &c->bytes);
+}
+
+/* S/N of all trials of the samples in a slot. */
+static cudaError_t fetch_trials(struct state *c, struct slot *t, float *snr, int *width)
+{
+    TRY(take_trials(c));
+    TRY(fold_all(c, t, true));
+    TRY(cudaStreamSynchronize(t->stream));
+    TRY(cudaMemcpy(snr, c->d_snr, c->s->ntrial * sizeof *snr, cudaMemcpyDeviceToHost));
+    return width
+               ? cudaMemcpy(width, c->d_width, c->s->ntrial * sizeof *width, cudaMemcpyDeviceToHost)
+               : cudaSuccess;
+}
+
+/* More trials are above the threshold than there is room for: all are fetched. */
+static psr_status fetch_many(struct state *c, struct slot *t, struct psr_ffa_found *found,
+                             psr_err *err)
+{
+    const struct psr_ffa_search *s = c->s;
+    float *snr = calloc(s->ntrial, sizeof *snr);
+    int *width = calloc(s->ntrial, sizeof *width);
+    psr_status st = snr && width ? PSR_OK : psr_fail_nomem(err, "trials", 8.0 * (double)s->ntrial);
+    if (!st) {
+        const cudaError_t e = fetch_trials(c, t, snr, width);
+        st = e ? fail(c, e, "trials", err) : PSR_OK;
+    }
+    for (size_t i = 0; i < s->nfold && !st; i++)
+        for (size_t k = s->fold[i].trial0;
+             k < s->fold[i].trial0 + s->fold[i].s_hi - s->fold[i].s_lo; k++) {
+            const struct ffa_k_hit hit = {k, (uint32_t)i, (uint32_t)width[k], snr[k], 0};
+            if ((double)snr[k] > s->sigma && (st = add_hit(found, t->series, &hit, err)))
+                break;
+        }
+    free(snr);
+    free(width);
+    return st;
+}
+
+/* Waits for a slot and takes its trials. */
+static psr_status fetch(struct state *c, struct slot *t, struct psr_ffa_found *found, psr_err *err)
+{
+    if (!t->busy)
+        return PSR_OK;
+    t->busy = false;
+    cudaError_t e = cudaStreamSynchronize(t->stream);
+    if (e)
+        return fail(c, e, "search", err);
+    const size_t n = *t->h_nhit;
+    if (n > MOST_HITS)
+        return fetch_many(c, t, found, err);
+    struct ffa_k_hit *hit = n ? malloc(n * sizeof *hit) : NULL;
+    if (n && !hit)
+        return psr_fail_nomem(err, "trials", (double)(n * sizeof *hit));
+    if (n)
+        e = cudaMemcpy(hit, t->d_hit, n * sizeof *hit, cudaMemcpyDeviceToHost);
+    psr_status st = e ? fail(c, e, "trials", err) : PSR_OK;
+    for (size_t i = 0; i < n && !st; i++)
+        st = add_hit(found, t->series, &hit[i], err);
+    free(hit);
+    return st;
+}
+
+/* --- the backend ------------------------------------------------------------------------------ */
+
+static psr_status start_series(struct state *c, struct slot *t, struct psr_ffa_found *found,
+                               psr_err *err)
+{
+    cudaError_t e = sample(c, t, &found->rms[t->series], &found->bad[t->series]);
+    if (!e && t->searched)
+        e = fold_all(c, t, false);
+    t->busy = !e && t->searched;
+    return e ? fail(c, e, "search", err) : PSR_OK;
+}
+
+static psr_status search_all(struct state *c, size_t nseries, const float *const *in,
+                             struct psr_ffa_found *found, psr_err *err)
+{
+    cudaError_t e = cudaSetDevice(c->s->device);
+    if (!e && nseries)
+        e = send(c, &c->slot[0], in[0]);
+    if (e)
+        return fail(c, e, "series", err);
+    for (size_t i = 0; i < nseries; i++) {
+        struct slot *t = &c->slot[i % SLOTS], *next = &c->slot[(i + 1) % SLOTS];
+        psr_status st;
+        if (psr_is_stopped(&c->s->stop))
+            return psr_fail(err, PSR_ESTOPPED, "search: stopped");
+        t->series = (uint32_t)i;
+        if ((st = start_series(c, t, found, err)) || (st = fetch(c, next, found, err)))
+            return st;
+        if (i + 1 < nseries && (e = send(c, next, in[i + 1])))
+            return fail(c, e, "series", err);
+    }
+    return nseries ? fetch(c, &c->slot[(nseries - 1) % SLOTS], found, err) : PSR_OK;
+}
+
+static psr_status execute(void *state, size_t nseries, const float *const *in,
+                          struct psr_ffa_found *found, psr_err *err)
+{
+    struct state *c = state;
+    psr_status st = search_all(c, nseries, in, found, err);
+    for (int i = 0; i < SLOTS; i++) {
+        (void)cudaStreamSynchronize(c->slot[i].stream);
+        c->slot[i].busy = false;
+    }
+    for (int i = 0; i < STREAMS; i++)
+        (void)cudaStreamSynchronize(c->work[i]);
+    return st;
+}
+
+static psr_status periodogram(void *state, const float *in, float *snr, int *width, psr_err *err)
+{
+    struct state *c = state;
+    struct slot *t = &c->slot[0];
+    double rms = 0;
+    int64_t bad = -1;
+    cudaError_t e = cudaSetDevice(c->s->device);
+    if (!e && !(e = send(c, t, in)) && !(e = sample(c, t, &rms, &bad)) && t->searched)
+        e = fetch_trials(c, t, snr, width);
+    return e ? fail(c, e, "trials", err) : PSR_OK;
+}
+
+static int64_t bytes(const void *state)
+{
+    return ((const struct state *)state)->bytes;
+}
+
+/* --- start and end ---------------------------------------------------------------------------- */
+
+static cudaError_t take_slot(struct state *c, struct slot *t)
+{
+    const struct psr_ffa_search *s = c->s;
+    const struct psr_ffa_cuda_plan *p = &c->plan;
+    const size_t level = 2 * (s->nsamp / PSR_FFA_BLOCK) * sizeof(float);
+    TRY(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking));
+    TRY(cudaEventCreateWithFlags(&t->ready, cudaEventDisableTiming));
+    for (int i = 0; i < STREAMS; i++)
+        TRY(cudaEventCreateWithFlags(&t->done[i], cudaEventDisableTiming));
+    TRY(psr_cuda_take_pinned(&t->h_x, s->nsamp * sizeof *t->h_x, &c->bytes));
+    TRY(psr_cuda_take_pinned(&t->h_level, level, &c->bytes));
+    TRY(psr_cuda_take_pinned(&t->h_bad, sizeof *t->h_bad, &c->bytes));
+    TRY(psr_cuda_take_pinned(&t->h_nhit, sizeof *t->h_nhit, &c->bytes));
+    TRY(psr_cuda_take(&t->d_x, s->nsamp * sizeof *t->d_x, &c->bytes));
+    TRY(psr_cuda_take(&t->d_level, level, &c->bytes));
+    TRY(psr_cuda_take(&t->d_bad, sizeof *t->d_bad, &c->bytes));
+    TRY(psr_cuda_take(&t->d_nhit, sizeof *t->d_nhit, &c->bytes));
+    TRY(psr_cuda_take(&t->d_hit, MOST_HITS * sizeof *t->d_hit, &c->bytes));
+    TRY(psr_cuda_take(&t->d_prefix, (s->nsamp + 1) * sizeof *t->d_prefix, &c->bytes));
+    TRY(psr_cuda_take(&t->d_scan, c->scan_bytes, &c->bytes));
+    TRY(psr_cuda_take(&t->d_mean, p->npart * sizeof *t->d_mean, &c->bytes));
+    TRY(psr_cuda_take(&t->d_median, p->npart * sizeof *t->d_median, &c->bytes));
+    return psr_cuda_take(&t->d_q, p->nq * sizeof *t->d_q, &c->bytes);
+}
+
+static cudaError_t take_all(struct state *c)
+{
+    const struct psr_ffa_search *s = c->s;
+    const struct psr_ffa_cuda_plan *p = &c->plan;
+    TRY(ffa_k_scan_bytes(s->nsamp, &c->scan_bytes));
+    TRY(psr_cuda_upload(&c->d_step, p->step, s->nstep * sizeof *p->step, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_fold, p->fold, s->nfold * sizeof *p->fold, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_block, p->block, p->nblock * sizeof *p->block, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_gain, p->gain, s->nfold * 2 * FFA_MAX_WIDTHS * sizeof *p->gain,
+                        &c->bytes));
+    for (int i = 0; i < STREAMS; i++) {
+        TRY(cudaStreamCreateWithFlags(&c->work[i], cudaStreamNonBlocking));
+        for (int k = 0; k < 2; k++)
+            TRY(psr_cuda_take(&c->d_sums[i][k], p->sums * sizeof(int16_t), &c->bytes));
+    }
+    for (int i = 0; i < SLOTS; i++)
+        TRY(take_slot(c, &c->slot[i]));
+    return cudaSuccess;
+}
+
+static void free_slot(struct slot *t)
+{
+    void *const d[] = {t->d_x,      t->d_level, t->d_bad,  t->d_nhit,   t->d_hit,
+                       t->d_prefix, t->d_scan,  t->d_mean, t->d_median, t->d_q};
+    void *const h[] = {t->h_x, t->h_level, t->h_bad, t->h_nhit};
+    for (size_t i = 0; i < sizeof d / sizeof *d; i++)
+        cudaFree(d[i]);
+    for (size_t i = 0; i < sizeof h / sizeof *h; i++)
+        psr_device_unpin(h[i]);
+    if (t->stream)
+        cudaStreamDestroy(t->stream);
+    if (t->ready)
+        cudaEventDestroy(t->ready);
+    for (int i = 0; i < STREAMS; i++)
+        if (t->done[i])
+            cudaEventDestroy(t->done[i]);
+}
+
+static void free_device(struct state *c)
+{
+    cudaSetDevice(c->s->device);
+    for (int i = 0; i < SLOTS; i++)
+        free_slot(&c->slot[i]);
+    for (int i = 0; i < STREAMS; i++) {
+        cudaFree(c->d_sums[i][0]);
+        cudaFree(c->d_sums[i][1]);
+        if (c->work[i])
+            cudaStreamDestroy(c->work[i]);
+    }
+    cudaFree(c->d_step);
+    cudaFree(c->d_fold);
+    cudaFree(c->d_block);
+    cudaFree(c->d_gain);
+    cudaFree(c->d_snr);
+    cudaFree(c->d_width);
+}
+
+static void destroy(void *state)
+{
+    struct state *c = state;
+    if (c->started)
+        free_device(c);
+    psr_ffa_cuda_plan_free(&c->plan);
+    free(c);
+}
+
+static psr_status start(struct state *c, psr_err *err)
+{
+    psr_status st = psr_cuda_check_sm(c->s->device, OLDEST_SM, err);
+    if (st)
+        return st;
+    cudaError_t e = cudaSetDevice(c->s->device);
+    if (e)
+        return fail(c, e, "search", err);
+    c->started = true;
+    if ((st = psr_ffa_cuda_plan_make(&c->plan, c->s, err)))
+        return st;
+    e = take_all(c);
+    return e ? fail(c, e, "memory", err) : PSR_OK;
+}
+
+/* Leaves nothing behind where it fails, so that another backend can be tried. */
+static psr_status create(void **state, const struct psr_ffa_search *s, psr_err *err)
+{
+    struct state *c = calloc(1, sizeof *c);
+    *state = NULL;
+    if (!c)
+        return psr_fail_nomem(err, "a search", sizeof *c);
+    c->s = s;
+    c->sigma = (float)s->sigma;
+    if ((double)c->sigma > s->sigma)
+        c->sigma = nextafterf(c->sigma, -INFINITY);
+    psr_status st = start(c, err);
+    if (st)
+        destroy(c);
+    else
+        *state = c;
+    return st;
+}
+
+const struct psr_ffa_ops psr_ffa_cuda = {"cuda", create, execute, periodogram, bytes, destroy};
