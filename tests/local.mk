@@ -17,7 +17,9 @@ sanitize_environment = \
 	TSAN_OPTIONS="ignore_noninstrumented_modules=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 endif
 
+# Threads that wait for others sleep: spinning, they take most of the time where tests share the cores.
 AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
+	OMP_WAIT_POLICY="$${OMP_WAIT_POLICY-passive}"; export OMP_WAIT_POLICY; \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	builddir='$(abs_top_builddir)'; export builddir; \
 	tools='$(bin_PROGRAMS:bin/%=%)'; export tools; \
@@ -656,12 +658,17 @@ endif
 # One after the other: a GPU has memory for some tests at once, not for all.
 check-gpu: all
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
-	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='tests/base/t_device $(GPU_TESTS) $(gpu_cli_tests)'
+	PSRKIT_LONG=1 $(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='tests/base/t_device $(GPU_TESTS) $(gpu_cli_tests)'
 	@sed -n '/ # SKIP /{s/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p;q;}' tests/gpu/t_lost_cuda.log
 else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'
 endif
+
+# All tests with the cases that take long, which `make check` skips.
+check-long: all
+	PSRKIT_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check
+.PHONY: check-long
 
 # Repeats every test that draws random numbers with SEEDS other seeds, from FIRST_SEED on.
 SEEDS = 20
@@ -677,7 +684,7 @@ else
 check_seeds_gpu = echo 'SKIP: check-seeds: this build is without CUDA: NO test of a GPU was run'
 endif
 %.seeds: %
-	@$(AM_TESTS_ENVIRONMENT) SEEDS='$(SEEDS)' FIRST_SEED='$(FIRST_SEED)' $(srcdir)/tests/check_seeds.sh $<
+	@$(AM_TESTS_ENVIRONMENT) PSRKIT_LONG=1 SEEDS='$(SEEDS)' FIRST_SEED='$(FIRST_SEED)' $(srcdir)/tests/check_seeds.sh $<
 .PHONY: check-seeds
 
 # Searches a stream for so many minutes: tests/bench/soak_live.sh [MINUTES].
