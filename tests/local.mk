@@ -94,7 +94,6 @@ UNIT_TESTS = \
 	tests/run/t_folder \
 	tests/formats/stream/t_frame_order \
 	tests/formats/spectra/t_gaps \
-	tests/tools/t_gnuplot \
 	tests/formats/series/t_inf \
 	tests/tools/t_json_read \
 	tests/base/t_limits \
@@ -135,6 +134,7 @@ UNIT_TESTS = \
 	tests/search/singlepulse/t_pulse_view \
 	tests/search/singlepulse/t_pulse_steps \
 	tests/tools/t_pulseplot \
+	tests/tools/t_quote \
 	tests/formats/spectra/t_drop_reader \
 	tests/run/t_dump \
 	tests/run/t_read_ahead \
@@ -286,9 +286,9 @@ EXTRA_DIST += \
 	tests/science/sensitivity.txt \
 	tests/science/tree_depth.txt
 
-tests_tools_t_gnuplot_LDADD = tools/libcommon.la $(LDADD)
 tests_tools_t_json_read_LDADD = tools/libcommon.la $(LDADD)
 tests_tools_t_pulseplot_LDADD = tools/libcommon.la $(LDADD)
+tests_tools_t_quote_LDADD = tools/libcommon.la $(LDADD)
 # Steps of the system that a run is killed at, or that fail.
 tests_base_t_output_group_LDFLAGS = \
 	-Wl,--wrap=fcntl64 -Wl,--wrap=rename -Wl,--wrap=unlink -Wl,--wrap=write
