@@ -84,6 +84,8 @@ UNIT_TESTS = \
 	tests/search/pulscan/t_fundamental \
 	tests/run/edit/t_edit \
 	tests/search/ffa/t_ffa \
+	tests/search/ffa/t_ffa_integers \
+	tests/search/ffa/t_ffa_noise \
 	tests/run/t_filterbank \
 	tests/run/t_filterbank_latency \
 	tests/search/fold/t_fold \
@@ -807,9 +809,10 @@ endif
 # record are in tests/science/.
 EXTRA_PROGRAMS += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
 CLEANFILES += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
-check-science: tests/rfi/auto/t_clean_auto_noise tests/search/pulscan/t_pulscan_noise tests/rfi/t_rfi_noise tests/science/sensitivity
+check-science: tests/rfi/auto/t_clean_auto_noise tests/search/ffa/t_ffa_noise tests/search/pulscan/t_pulscan_noise tests/rfi/t_rfi_noise tests/science/sensitivity
 	tests/rfi/auto/t_clean_auto_noise 600
 	tests/rfi/t_rfi_noise 60
+	tests/search/ffa/t_ffa_noise 2000 20000 2026
 	tests/search/pulscan/t_pulscan_noise 10000 65536 2026
 	tests/search/pulscan/t_pulscan_noise 300 1048576 2027
 	tests/science/sensitivity 300 400 1

@@ -14,8 +14,8 @@
  *      sigma = sqrt(v / c^3), c = 1 - 2 / (9 x 1023), in doubles.
  *    A sample outside gaps that is not finite, or sigma or its reciprocal not normal: no search.
  *
- * 2. Integers of samples: FINE = 16 units a sigma.
- *      X_i = round(min(max((x_i - centre) * r, -32767), 32767)), floats, r = (float)(16 / sigma); 0 in gaps
+ * 2. Integers of samples: FINE = 32 units a sigma.
+ *      X_i = round(min(max((x_i - centre) * r, -32767), 32767)), floats, r = (float)(32 / sigma); 0 in gaps
  *      P_0 = 0, P_{i+1} = P_i + X_i, modulo 2^32 (uint32): differences of boundaries are right as int32.
  *
  * 3. Samples of a step.  advance = round(2^32 f_k / granule) (uint64), granule = the power of two with
@@ -29,7 +29,7 @@
  *      e = 2 j - (part - 1), r = floor(e / (2 part)), l = e - 2 part r (integers)
  *      base_j = B_r + (B_{r+1} - B_r) * ((float)l * w), w = (float)(1.0 / (2 part)); B_0 if r < 0,
  *      B_{nparts-1} if r >= nparts - 1; 0 without a running median
- *      y_j = ((float)D_j - base_j) * scale, scale = (float)(units / (16 sqrt(f_k)))
+ *      y_j = ((float)D_j - base_j) * scale, scale = (float)(units / (32 sqrt(f_k)))
  *      q_j = round(min(max(y_j, -32767), 32767)), int16; in a step of floats q_j = y_j
  *
  * 5. Transforms.  Rows r = 0 .. m - 1 of b bins: q[r b + i].  Row s of the sum of rows [first, first + m):
@@ -57,7 +57,7 @@
 
 enum {
     PSR_FFA_BLOCK = 1024, /* samples */
-    PSR_FFA_FINE = 16,    /* units of X per sigma */
+    PSR_FFA_FINE = 32,    /* units of X per sigma */
     PSR_FFA_PARTS = 25,   /* of the window of the running median */
     PSR_FFA_MAX_WIDTH = 24,
     PSR_FFA_UNITS = 8, /* most units of q per sigma */

@@ -186,8 +186,8 @@ static void test_sums(bool floats, uint64_t *seed)
         ok(worst.n > 30 && worst.rounded < 1e-4, "S/N of floats is that of naive sums");
     else
         ok(worst.n > 30 && worst.differ == 0, "S/N of integers is that of naive sums to the bit");
-    /* Integers: 1 / sqrt(12) / 8 of rounding to units, 1 / sqrt(12) / 16 of that of samples. */
-    ok(worst.ideal < 6 * (floats ? 0.018 : 0.041),
+    /* Integers: 1 / sqrt(12) / 8 of rounding to units, 1 / sqrt(12) / 32 of that of samples. */
+    ok(worst.ideal < 6 * (floats ? 0.009 : 0.037),
        "and that of doubles, to the rounding of samples");
 }
 
