@@ -678,6 +678,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/ffa/cpu/ffa_cpu.c \
 	lib/search/ffa/cpu/ffa_cpu.h \
 	lib/search/ffa/cpu/ffa_cpu_fold.c \
+	lib/search/ffa/cpu/ffa_cpu_gaps.c \
 	lib/search/ffa/cpu/ffa_cpu_kernel.c \
 	lib/search/ffa/cpu/ffa_cpu_kernel.h \
 	lib/search/ffa/cpu/ffa_cpu_lanes.h \

@@ -116,7 +116,8 @@ __attribute__((unused)) static void truth_samples(const struct psr_ffa_step *k, 
             const size_t hi = r + k->half < k->nparts ? r + k->half + 1 : k->nparts;
             base[e] = truth_lower_median(mu + lo, hi - lo);
         }
-        y[j] -= base[0] + (base[1] - base[0]) * fmin(t, 1);
+        const double length = floor(f * (double)(j + 1) + 0.5) - floor(f * (double)j + 0.5);
+        y[j] -= (base[0] + (base[1] - base[0]) * fmin(t, 1)) * length / f;
     }
     free(mu);
 }

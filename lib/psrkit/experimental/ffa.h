@@ -38,8 +38,7 @@
  * cost 0.2 % of S/N, of floats.  A profile saturates at an S/N above 50 only, and its S/N is then at
  * least 50.
  *
- * Gaps are not folded as zeros: each bin counts its samples; with n_j of them, N those of the boxcar
- * and M all, z = (sum x - N / (M - N) sum_outside x) / (sigma sqrt(f_k N M / (M - N))).
+ * Gaps are not folded as zeros: each bin counts its samples; with N those of the boxcar and M all, z = (sum x - N / (M - N) sum_outside x) / (sigma sqrt(f_k N M / (M - N))).
  *
  * Not thread-safe: use each plan from one thread; plans are independent of each other.  Results do not
  * depend on the number of threads or the batch, and are the same to the bit on every backend. */

@@ -29,7 +29,8 @@
  *      e = 2 j - (part - 1), r = floor(e / (2 part)), l = e - 2 part r (integers)
  *      base_j = B_r + (B_{r+1} - B_r) * ((float)l * w), w = (float)(1.0 / (2 part)); B_0 if r < 0,
  *      B_{nparts-1} if r >= nparts - 1; 0 without a running median
- *      y_j = ((float)D_j - base_j) * scale, scale = (float)(units / (32 sqrt(f_k)))
+ *      n_j = boundary(j + 1) - boundary(j), v = (float)(1 / f_k), scale = (float)(units / (32 sqrt(f_k)))
+ *      y_j = ((float)D_j - base_j * ((float)n_j * v)) * scale
  *      q_j = round(min(max(y_j, -32767), 32767)), int16; in a step of floats q_j = y_j
  *
  * 5. Transforms.  Rows r = 0 .. m - 1 of b bins: q[r b + i].  Row s of the sum of rows [first, first + m):
@@ -46,6 +47,17 @@
  *      z_w = gain_w * (float)d_w - loss_w * (float)sum, floats    (psr_ffa_gains: made in doubles)
  *    S/N is the largest z_w, of the first of equals.  A backend that needs only S/N above the
  *    threshold may leave out rows that a bound shows to be below it.
+ *
+ * 7. Gaps.  c_j = 1 if at least half of the samples of D_j are outside gaps, else 0; X is 0 in gaps.
+ *      D_j with c_j = 1 of which some of "all" samples are missing becomes D_j all / (all - missing), in
+ *      int64, truncated
+ *      mu_r is the mean of the D_j with c_j = 1, if these are at least half of the part, else part r is
+ *      left out of medians; B_r of a window without parts is B_{r-1}, or the first that there is, or 0
+ *      q_j = 0 where c_j = 0.  c is transformed as q is.  With d, n sums of w bins of x and of counts, T
+ *      and M those of all bins (int32, converted to float):
+ *      z = ((d M - n T) / sqrt((n M) (M - n))) * (float)(1 / units), where n (M - n) > 0, largest over i;
+ *      S/N is the largest over w, of the first of equals.  In steps of floats all in doubles up to the
+ *      largest over i.
  *
  * Shapes, for 540 s at 64 us (8437500 samples) and the three default ranges: 10, 17 and 51 steps of 21, 41
  * and 81 folds; n from 650 thousand to 4500; about a million trials (psr_ffa_describe tells). */

@@ -40,7 +40,8 @@ static void find_units(struct psr_ffa_step *k, const struct psr_ffa_search *s)
     k->units = k->floats ? 1 : fmin(most, PSR_FFA_UNITS);
 }
 
-static struct psr_ffa_step make_step(const struct psr_ffa_search *s, int range, int k)
+/* Sampling of step k. */
+static struct psr_ffa_step make_sampling(const struct psr_ffa_search *s, int range, int k)
 {
     const struct psr_ffa_range *a = &s->range[range];
     struct psr_ffa_step step = {.range = range, .k = k, .granule = 1};
@@ -50,6 +51,12 @@ static struct psr_ffa_step make_step(const struct psr_ffa_search *s, int range, 
     step.advance = (uint64_t)(ldexp(f / (double)step.granule, 32) + 0.5);
     step.f = ldexp((double)step.advance, -32) * (double)step.granule;
     step.tsamp_s = s->tsamp_s * step.f;
+    return step;
+}
+
+static struct psr_ffa_step make_step(const struct psr_ffa_search *s, int range, int k)
+{
+    struct psr_ffa_step step = make_sampling(s, range, k);
     step.n = count_samples(&step, s->nsamp);
     find_baseline(&step, s);
     find_units(&step, s);
@@ -74,12 +81,14 @@ static psr_status add_folds(struct psr_ffa_search *s, struct psr_ffa_step *k, si
                             psr_err *err)
 {
     const struct psr_ffa_range *a = &s->range[k->range];
+    /* Rounding of the samplings: the next step may begin before (bmax + 1) t_k. */
+    const double next = make_sampling(s, k->range, k->k + 1).tsamp_s * a->bmin;
     k->fold0 = s->nfold;
     for (int b = a->bmin; b <= a->bmax; b++) {
         const size_t nrow = k->n / (size_t)b;
         if (nrow < PSR_FFA_MIN_ROWS)
             break;
-        const double end = fmin(k->tsamp_s * (b + 1), a->pmax_s);
+        const double end = fmin(fmin(k->tsamp_s * (b + 1), next), a->pmax_s);
         struct psr_ffa_fold fold = {
             .step = s->nstep,
             .nbin = b,

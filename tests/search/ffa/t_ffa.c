@@ -125,9 +125,19 @@ static void compare_fold(const struct psr_ffa_search *s, const struct psr_ffa_fo
 static void take_room(struct psr_ffa_room *room, struct psr_ffa_series *series, size_t n)
 {
     room->part = tap_take(4 * n + PSR_FFA_PAD, sizeof *room->part);
-    room->q = tap_take(n + PSR_FFA_PAD, sizeof(float));
+    room->data.q = tap_take(n + PSR_FFA_PAD, sizeof(float));
+    room->count.q = tap_take(n + PSR_FFA_PAD, sizeof(float));
     series->sums = tap_take(n + PSR_FFA_PAD, sizeof *series->sums);
     series->level = tap_take(n, sizeof *series->level);
+}
+
+static void free_room(struct psr_ffa_room *room, struct psr_ffa_series *series)
+{
+    free(room->part);
+    free(room->data.q);
+    free(room->count.q);
+    free(series->sums);
+    free(series->level);
 }
 
 static void compare_steps(psr_ffa *plan, const float *x, uint64_t *seed, struct worst *worst)
@@ -147,17 +157,14 @@ static void compare_steps(psr_ffa *plan, const float *x, uint64_t *seed, struct 
         const struct psr_ffa_step *k = &s->step[i];
         truth_samples(k, x, s->nsamp, y);
         psr_ffa_cpu_sum(s, loops, x, &series, 1, k);
-        psr_ffa_cpu_sample(k, loops, series.sums, &room);
+        psr_ffa_cpu_sample(s, k, loops, series.sums, &room);
         for (size_t j = 0; j < k->n; j++)
-            q[j] =
-                k->floats ? (double)((float *)(void *)room.q)[j] : ((int16_t *)(void *)room.q)[j];
+            q[j] = k->floats ? (double)((float *)(void *)room.data.q)[j]
+                             : ((int16_t *)(void *)room.data.q)[j];
         const size_t f = k->fold0 + (size_t)tap_between(seed, 0, (int64_t)k->nfold - 1);
         compare_fold(s, &s->fold[f], y, q, snr, seed, worst);
     }
-    free(room.part);
-    free(room.q);
-    free(series.sums);
-    free(series.level);
+    free_room(&room, &series);
     free(snr);
     free(y);
     free(q);
@@ -189,6 +196,107 @@ static void test_sums(bool floats, uint64_t *seed)
     /* Integers: 1 / sqrt(12) / 8 of rounding to units, 1 / sqrt(12) / 32 of that of samples. */
     ok(worst.ideal < 6 * (floats ? 0.009 : 0.037),
        "and that of doubles, to the rounding of samples");
+}
+
+/* --- gaps ------------------------------------------------------------------------------------- */
+
+/* The largest z of profile x whose bins have c samples. */
+static double counted_snr(const double *x, const double *c, int nbin,
+                          const struct psr_ffa_widths *widths)
+{
+    double best = -INFINITY, all = 0, most = 0;
+    for (int i = 0; i < nbin; i++) {
+        all += x[i];
+        most += c[i];
+    }
+    for (size_t k = 0; k < widths->n; k++)
+        for (int i = 0; i < nbin; i++) {
+            double d = 0, n = 0;
+            for (int j = i; j < i + widths->width[k]; j++) {
+                d += x[j % nbin];
+                n += c[j % nbin];
+            }
+            const double out = most - n;
+            if (n > 0 && out > 0)
+                best = fmax(best, (d - n / out * (all - d)) / sqrt(n * most / out));
+        }
+    return best;
+}
+
+/* S/N of some trials of a step against naive sums of the library's samples. */
+static double compare_counted(psr_ffa *plan, const float *x, const struct psr_ffa_step *k,
+                              const float *snr, uint64_t *seed)
+{
+    const struct psr_ffa_search *s = psr_ffa_resolved(plan);
+    const struct psr_ffa_loops *loops = psr_ffa_loops_choose(psr_isa_find());
+    struct psr_ffa_room room;
+    struct psr_ffa_series series;
+    double *q = tap_take(k->n, sizeof *q), *c = tap_take(k->n, sizeof *c), worst = 0;
+    take_room(&room, &series, s->nsamp);
+    psr_ffa_cpu_load(s, loops, x, &series);
+    psr_ffa_cpu_sum(s, loops, x, &series, 1, k);
+    psr_ffa_cpu_sample(s, k, loops, series.sums, &room);
+    for (size_t j = 0; j < k->n; j++) {
+        q[j] = k->floats ? (double)((float *)room.data.q)[j] : ((int16_t *)room.data.q)[j];
+        c[j] = k->floats ? (double)((float *)room.count.q)[j] : ((int16_t *)room.count.q)[j];
+    }
+    const struct psr_ffa_fold *f =
+        &s->fold[k->fold0 + (size_t)tap_between(seed, 0, (int64_t)k->nfold - 1)];
+    double *a = tap_take((size_t)f->nbin, sizeof *a), *b = tap_take((size_t)f->nbin, sizeof *b);
+    for (int n = 0; n < 3; n++) {
+        const size_t i = (size_t)tap_between(seed, 0, (int64_t)(f->s_hi - f->s_lo) - 1);
+        truth_profile(q, f->nbin, f->nrow, f->s_lo + i, a);
+        truth_profile(c, f->nbin, f->nrow, f->s_lo + i, b);
+        const double z = counted_snr(a, b, f->nbin, &s->widths[k->range]) / k->units;
+        worst = fmax(worst, fabs((double)snr[f->trial0 + i] - z) / (1 + fabs(z)));
+    }
+    free_room(&room, &series);
+    free(q);
+    free(c);
+    free(a);
+    free(b);
+    return worst;
+}
+
+static void test_gaps(bool floats, uint64_t *seed)
+{
+    double worst = 0;
+    size_t alarms = 0;
+    for (int round = 0; round < 8; round++) {
+        struct psr_ffa_range range;
+        struct psr_ffa_desc d = random_desc(&range, seed);
+        struct psr_span gap[20];
+        d.floats = floats;
+        d.gap = gap;
+        d.ngap = (size_t)tap_between(seed, 1, 20);
+        d.sigma = 6.5;
+        d.rmed_s = 0;
+        /* Noise above 0, so that zeros would be a signal, with gaps that repeat, of no numbers. */
+        float *x = make_series(d.nsamp, 1000 * range.pmin_s, 0.1, 0, 3, seed);
+        const double every = 1000 * range.pmin_s * (1 + (double)tap_between(seed, 0, 4));
+        for (size_t g = 0; g < d.ngap; g++) {
+            gap[g] = (struct psr_span){2000 + (int64_t)(every * (double)g), (int64_t)(every * 0.4)};
+            for (int64_t i = 0; i < gap[g].count; i++)
+                if (gap[g].first + i < (int64_t)d.nsamp)
+                    x[gap[g].first + i] = tap_between(seed, 0, 1) ? NAN : 0;
+        }
+        psr_ffa *plan = make_plan(&d);
+        const struct psr_ffa_search *s = psr_ffa_resolved(plan);
+        struct psr_ffa_result result;
+        psr_err err;
+        float *snr = tap_take(s->ntrial, sizeof *snr);
+        ok(run(plan, 1, &x, &result) && result.bad == -1 && result.rms > 0 &&
+               psr_ffa_periodogram(plan, 0, snr, NULL, &err) == PSR_OK,
+           "%zu gaps of %.0f samples in %zu", d.ngap, every * 0.4, d.nsamp);
+        alarms += result.npeak;
+        for (size_t i = 0; i < s->nstep; i++)
+            worst = fmax(worst, compare_counted(plan, x, &s->step[i], snr, seed));
+        psr_ffa_destroy(plan);
+        free(x);
+        free(snr);
+    }
+    ok(worst < 1e-4, "S/N with gaps is that of naive sums and counts, within %.1g", worst);
+    ok(alarms == 0, "gaps that repeat are no signal");
 }
 
 /* --- the ladder ------------------------------------------------------------------------------- */
@@ -420,6 +528,8 @@ int main(void)
     uint64_t seed = tap_seed();
     test_sums(false, &seed);
     test_sums(true, &seed);
+    test_gaps(false, &seed);
+    test_gaps(true, &seed);
     test_ladder(&seed);
     test_threads_and_batches(&seed);
     test_bad_data(&seed);

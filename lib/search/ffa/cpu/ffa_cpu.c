@@ -63,15 +63,30 @@ static struct sizes find_sizes(const struct psr_ffa_search *s)
     return z;
 }
 
+static bool take_side(struct state *st, struct psr_ffa_side *side, const struct sizes *z)
+{
+    side->q = take(st, z->n + PSR_FFA_PAD, sizeof(float));
+    side->rows[0] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
+    side->rows[1] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
+    side->chunk = take(st, PSR_FFA_CHUNK * 2 * (z->row + PSR_FFA_PAD), sizeof(float));
+    side->total = take(st, 3 * (z->row + PSR_FFA_PAD), sizeof *side->total);
+    return side->q && side->rows[0] && side->rows[1] && side->chunk && side->total;
+}
+
+static void free_side(struct psr_ffa_side *side)
+{
+    free(side->q);
+    free(side->rows[0]);
+    free(side->rows[1]);
+    free(side->chunk);
+    free(side->total);
+}
+
 static bool take_room(struct state *st, struct psr_ffa_room *room, const struct sizes *z)
 {
     room->part = take(st, z->part + PSR_FFA_PAD, sizeof *room->part);
-    room->q = take(st, z->n + PSR_FFA_PAD, sizeof(float));
-    room->rows[0] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
-    room->rows[1] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
-    room->chunk = take(st, PSR_FFA_CHUNK * 2 * (z->row + PSR_FFA_PAD), sizeof(float));
-    room->total = take(st, 3 * (z->row + PSR_FFA_PAD), sizeof *room->total);
-    return room->part && room->q && room->rows[0] && room->rows[1] && room->chunk && room->total;
+    return room->part && take_side(st, &room->data, z) &&
+           (!st->search->ngap || take_side(st, &room->count, z));
 }
 
 static bool take_series(struct state *st, struct psr_ffa_series *series)
@@ -111,11 +126,8 @@ static void destroy(void *state)
         struct psr_ffa_room *room = st->room ? &st->room[i] : NULL;
         if (room) {
             free(room->part);
-            free(room->q);
-            free(room->rows[0]);
-            free(room->rows[1]);
-            free(room->chunk);
-            free(room->total);
+            free_side(&room->data);
+            free_side(&room->count);
         }
         if (st->series) {
             free(st->series[i].sums);
@@ -202,7 +214,7 @@ static psr_status search_step(const struct job *job, const struct psr_ffa_step *
     const struct psr_ffa_search *s = job->search;
     const float floor = job->found ? (float)s->sigma : -INFINITY;
     struct collector c = {.job = job, .err = err};
-    psr_ffa_cpu_sample(k, job->loops, job->series->sums + k->sums0, room);
+    psr_ffa_cpu_sample(s, k, job->loops, job->series->sums + k->sums0, room);
     for (size_t i = 0; i < k->nfold && !c.status; i++) {
         if (psr_is_stopped(&s->stop))
             return psr_fail(err, PSR_ESTOPPED, "search: stopped");

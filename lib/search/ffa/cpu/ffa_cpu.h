@@ -20,13 +20,18 @@ struct psr_ffa_series {
     int64_t bad;
 };
 
-/* Memory of one thread; sizes are the largest of all steps, and PSR_FFA_PAD more. */
-struct psr_ffa_room {
-    float *part;   /* [3][nparts] */
+/* A step's samples, or their numbers outside gaps, and what is made of them. */
+struct psr_ffa_side {
     void *q;       /* [n] elements of a step */
     void *rows[2]; /* sums of rows */
     void *chunk;   /* [PSR_FFA_CHUNK] profiles */
     double *total; /* prefix sums of a profile, int32 or double; sums of its boxes */
+};
+
+/* Memory of one thread; sizes are the largest of all steps, and PSR_FFA_PAD more. */
+struct psr_ffa_room {
+    float *part;                     /* [3][nparts] */
+    struct psr_ffa_side data, count; /* count: if there are gaps */
 };
 
 /* Bins that are repeated behind a row of the sum of nrow rows: the largest shift of a tail of as
@@ -51,16 +56,25 @@ void psr_ffa_cpu_sum(const struct psr_ffa_search *s, const struct psr_ffa_loops 
                      const float *x, struct psr_ffa_series *series, size_t nstep,
                      const struct psr_ffa_step *step);
 
-/* Samples of a step from their sums: room->q. */
-void psr_ffa_cpu_sample(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
-                        const int32_t *sums, struct psr_ffa_room *room);
+/* Elements 1 where at least half of a sample is outside gaps, else 0: count [k->n].  Sums of samples of
+ * which less is missing become those of the whole. */
+void psr_ffa_cpu_count(const struct psr_ffa_search *s, const struct psr_ffa_step *k, int32_t *sums,
+                       void *count);
+
+/* Clears samples whose count is 0. */
+void psr_ffa_cpu_clear(const struct psr_ffa_step *k, const void *count, void *q);
+
+/* Samples of a step from their sums: room->data.q; their numbers, if there are gaps. */
+void psr_ffa_cpu_sample(const struct psr_ffa_search *s, const struct psr_ffa_step *k,
+                        const struct psr_ffa_loops *loops, int32_t *sums,
+                        struct psr_ffa_room *room);
 
 struct psr_ffa_score {
     float snr;
     int width; /* index */
 };
 
-/* S/N of the trials of a fold of room->q.
+/* S/N of the trials of a fold of room->data.q.
  * Given: floor                below which trials may be left out
  *        use(ctx, i, score)   gets trial trial0 + i */
 void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,

@@ -1,6 +1,8 @@
 /* Transforms of a fold, and S/N of its trials. */
 #include "ffa_cpu.h"
 
+#include <math.h>
+
 /* Rows of bins, stride elements apart. */
 struct rows {
     char *data;
@@ -19,7 +21,8 @@ struct rating {
     struct psr_ffa_bounds bounds; /* gain and loss are those of every rating */
     bool floats;
     size_t nbin;
-    double *total;
+    double *total, *counts; /* prefix sums of a profile, and of its numbers of samples */
+    float unit;             /* 1 / units */
 };
 
 static void merge_rows(const struct transform *t, const struct rows half[2], size_t nrow,
@@ -121,6 +124,43 @@ static struct psr_ffa_score rate_row(const struct rating *r, const void *row)
     return best;
 }
 
+/* The largest z of boxcars of w bins, with n_j samples in bin j. */
+static float rate_counted_floats(const struct rating *r, size_t w)
+{
+    const double *sum = r->total, *count = r->counts, all = sum[r->nbin], most = count[r->nbin];
+    double best = -1e30;
+    for (size_t i = 0; i < r->nbin; i++) {
+        const double d = sum[i + w] - sum[i], n = count[i + w] - count[i];
+        const double z =
+            n > 0 && n < most ? (d * most - n * all) / sqrt(n * most * (most - n)) : best;
+        best = z > best ? z : best;
+    }
+    return (float)best;
+}
+
+/* As rate_row, of a profile whose bins have different numbers of samples. */
+static struct psr_ffa_score rate_counted(const struct rating *r, const void *row, const void *count)
+{
+    const size_t nbin = r->nbin, most = (size_t)r->widths->width[r->widths->n - 1];
+    int32_t *sums = (int32_t *)(void *)r->total, *counts = (int32_t *)(void *)r->counts;
+    struct psr_ffa_score best = {-1e30f, 0};
+    if (r->floats) {
+        sum_floats(row, nbin, most, r->total);
+        sum_floats(count, nbin, most, r->counts);
+    } else {
+        sum_words(row, nbin, most, sums);
+        sum_words(count, nbin, most, counts);
+    }
+    for (size_t i = 0; i < r->widths->n; i++) {
+        const size_t w = (size_t)r->widths->width[i];
+        const float z = r->floats ? rate_counted_floats(r, w)
+                                  : r->loops->rate_counted(sums, counts, nbin, w) * r->unit;
+        if (z > best.snr)
+            best = (struct psr_ffa_score){z, (int)i};
+    }
+    return best;
+}
+
 /* Digits of the widths to base 3, and a floor that rounding of the bounds does not reach. */
 static void find_bounds(struct psr_ffa_bounds *b, const struct psr_ffa_widths *widths, float floor)
 {
@@ -142,6 +182,35 @@ static void find_bounds(struct psr_ffa_bounds *b, const struct psr_ffa_widths *w
 
 /* --- folds ------------------------------------------------------------------------------------ */
 
+/* Both halves of the sum of all rows of one side. */
+struct folded {
+    struct rows half[2], chunk;
+};
+
+static struct folded fold_side(const struct transform *t, size_t nrow,
+                               const struct psr_ffa_side *side)
+{
+    struct folded f = {.chunk = {side->chunk, psr_ffa_stride(t->nbin, t->nbin)}};
+    transform_halves(t, (struct rows){side->q, t->nbin}, nrow, side->rows[0], side->rows[1],
+                     f.half);
+    return f;
+}
+
+/* Scores of shifts first .. end - 1, whose profiles are in chunks. */
+static void rate_chunk(const struct transform *t, const struct rating *r, const struct rows *data,
+                       const struct rows *count, size_t n, struct psr_ffa_score *score, bool *used)
+{
+    for (size_t i = 0; i < n; i++) {
+        void *row = skip_rows(t, *data, i);
+        int16_t *scratch = (int16_t *)(void *)r->total;
+        used[i] = count || r->floats || r->loops->may_exceed(row, t->nbin, &r->bounds, scratch);
+        if (count)
+            score[i] = rate_counted(r, row, skip_rows(t, *count, i));
+        else if (used[i])
+            score[i] = rate_row(r, row);
+    }
+}
+
 void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops *loops,
                       const struct psr_ffa_fold *fold, float floor, struct psr_ffa_room *room,
                       void (*use)(void *ctx, size_t i, struct psr_ffa_score score), void *ctx)
@@ -153,21 +222,25 @@ void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops
                        .widths = &s->widths[k->range],
                        .floats = k->floats,
                        .nbin = t.nbin,
-                       .total = room->total};
-    struct rows half[2];
-    const struct rows chunk = {room->chunk, psr_ffa_stride(t.nbin, t.nbin)};
-    int16_t *scratch = (int16_t *)(void *)room->total;
+                       .total = room->data.total,
+                       .counts = room->count.total,
+                       .unit = (float)(1 / k->units)};
+    struct psr_ffa_score score[PSR_FFA_CHUNK];
+    bool used[PSR_FFA_CHUNK];
     psr_ffa_gains(k, fold, r.widths, r.bounds.gain, r.bounds.loss);
     find_bounds(&r.bounds, r.widths, floor);
-    transform_halves(&t, (struct rows){room->q, t.nbin}, fold->nrow, room->rows[0], room->rows[1],
-                     half);
+    const struct folded data = fold_side(&t, fold->nrow, &room->data);
+    struct folded count = {0};
+    if (s->ngap)
+        count = fold_side(&t, fold->nrow, &room->count);
     for (size_t first = fold->s_lo; first < fold->s_hi; first += PSR_FFA_CHUNK) {
         const size_t end = first + PSR_FFA_CHUNK < fold->s_hi ? first + PSR_FFA_CHUNK : fold->s_hi;
-        merge_rows(&t, half, fold->nrow, first, end, 0, chunk);
-        for (size_t i = first; i < end; i++) {
-            void *row = skip_rows(&t, chunk, i - first);
-            if (k->floats || loops->may_exceed(row, t.nbin, &r.bounds, scratch))
-                use(ctx, i - fold->s_lo, rate_row(&r, row));
-        }
+        merge_rows(&t, data.half, fold->nrow, first, end, 0, data.chunk);
+        if (s->ngap)
+            merge_rows(&t, count.half, fold->nrow, first, end, 0, count.chunk);
+        rate_chunk(&t, &r, &data.chunk, s->ngap ? &count.chunk : NULL, end - first, score, used);
+        for (size_t i = first; i < end; i++)
+            if (used[i - first])
+                use(ctx, i - fold->s_lo, score[i - first]);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "search/ffa/ffa_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 #if defined __x86_64__
@@ -33,6 +34,10 @@ enum { BYTES_base = 16, BYTES_avx2 = 32, BYTES_avx512 = 64 };
 #define PAIRS_base(a)           (ints_base) _mm_madd_epi16((__m128i)(a), _mm_set1_epi16(1))
 #define PAIRS_avx2(a)           (ints_avx2) _mm256_madd_epi16((__m256i)(a), _mm256_set1_epi16(1))
 #define PAIRS_avx512(a)         (ints_avx512) _mm512_madd_epi16((__m512i)(a), _mm512_set1_epi16(1))
+#define ROOTS_base(a)           (floats_base) _mm_sqrt_ps((__m128)(a))
+#define ROOTS_avx2(a)           (floats_avx2) _mm256_sqrt_ps((__m256)(a))
+#define ROOTS_avx512(a)         (floats_avx512) _mm512_sqrt_ps((__m512)(a))
+
 /* The largest element. */
 static inline __attribute__((always_inline)) int most_of_8(__m128i v)
 {
@@ -49,6 +54,11 @@ static inline __attribute__((always_inline)) int most_of_8(__m128i v)
     MOST_16(_mm256_max_epi16(_mm512_castsi512_si256((__m512i)(v)),                                 \
                              _mm512_extracti64x4_epi64((__m512i)(v), 1)))
 #else
+#define ROOTS_base(a)                                                                              \
+    __extension__({                                                                                \
+        const floats_base a_ = (a);                                                                \
+        (floats_base){sqrtf(a_[0]), sqrtf(a_[1]), sqrtf(a_[2]), sqrtf(a_[3])};                     \
+    })
 static inline int most_of_8(const int16_t *v)
 {
     int most = v[0];
@@ -105,8 +115,8 @@ static inline void step_walk(struct walk *w)
 
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
-        merge_words_##s, merge_floats_##s, may_exceed_##s, largest_##s, round_samples_##s,         \
-            sum_block_##s, all_finite_##s, round_sums_##s, count_below_##s                         \
+        merge_words_##s, merge_floats_##s, may_exceed_##s, largest_##s, rate_counted_##s,          \
+            round_samples_##s, sum_block_##s, all_finite_##s, round_sums_##s, count_below_##s      \
     }
 
 #define PSR_LANES "search/ffa/cpu/ffa_cpu_lanes.h"

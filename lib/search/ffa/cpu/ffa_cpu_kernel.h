@@ -30,6 +30,12 @@ struct psr_ffa_bounds {
     float floor; /* the test is passed if some bound of z is above it */
 };
 
+/* Baseline of samples, and what it is scaled with. */
+struct psr_ffa_line {
+    float base, slope, w, v, scale;
+    int first;
+};
+
 struct psr_ffa_loops {
     void (*merge_words)(const struct psr_ffa_merge *merge);
     void (*merge_floats)(const struct psr_ffa_merge *merge);
@@ -42,6 +48,10 @@ struct psr_ffa_loops {
     /* Largest sum of w bins from prefix sums [nbin + w]. */
     int32_t (*largest)(const int32_t *total, size_t nbin, size_t w);
 
+    /* Largest (d M - n T) / sqrt(n M (M - n)) of w bins, d and n from prefix sums [nbin + w] of a profile
+     * of total T and of numbers of samples of total M; -1e30 without any. */
+    float (*rate_counted)(const int32_t *total, const int32_t *count, size_t nbin, size_t w);
+
     /* Integers of n samples, n a multiple of 16: round(min(max((x - centre) scale, -32767), 32767)). */
     void (*round_samples)(const float *x, size_t n, float centre, float scale, int32_t *out);
 
@@ -50,9 +60,10 @@ struct psr_ffa_loops {
 
     bool (*all_finite)(const float *x, size_t n);
 
-    /* round(min(max((d - (line[0] + line[1] ((first + 2 i) w))) scale, -32767), 32767)) for i < n. */
-    void (*round_sums)(const int32_t *d, size_t n, const float line[2], int first, float w,
-                       float scale, int16_t *out);
+    /* round(min(max((d - (line[0] + line[1] ((first + 2 i) w)) (length v)) scale, -32767), 32767)) for
+     * i < n. */
+    void (*round_sums)(const int32_t *d, const int32_t *length, size_t n,
+                       const struct psr_ffa_line *line, int16_t *out);
 
     /* Number of n sorted values below x; n + 16 may be read. */
     size_t (*count_below)(const float *sorted, size_t n, float x);

@@ -205,6 +205,26 @@ ISA static int32_t NAME(largest)(const int32_t *total, size_t nbin, size_t w)
     return best;
 }
 
+ISA static float NAME(rate_counted)(const int32_t *total, const int32_t *count, size_t nbin,
+                                    size_t w)
+{
+    const float all = (float)total[nbin], most = (float)count[nbin];
+    float best = -1e30f;
+    for (size_t i = 0; i < nbin; i += NAME(NINT)) {
+        const NAME(ints) n = INTS_AT(count + i + w) - INTS_AT(count + i);
+        const NAME(ints) left = count[nbin] - n;
+        const NAME(floats) d =
+            __builtin_convertvector(INTS_AT(total + i + w) - INTS_AT(total + i), NAME(floats));
+        const NAME(floats) f = __builtin_convertvector(n, NAME(floats));
+        const NAME(floats) square = f * most * __builtin_convertvector(left, NAME(floats));
+        const NAME(floats) z = (d * most - f * all) / NAME(ROOTS)(square);
+        const NAME(ints) any = (NAME(ints))(square > 0);
+        for (size_t k = 0; k < (size_t)NAME(NINT) && i + k < nbin; k++)
+            best = any[k] && z[k] > best ? z[k] : best;
+    }
+    return best;
+}
+
 /* --- samples ---------------------------------------------------------------------------------- */
 
 /* y within -32767 .. 32767, rounded by adding 1.5 2^23. */
@@ -265,17 +285,19 @@ ISA static inline __attribute__((always_inline)) void NAME(put_narrow)(int16_t *
     *(half *)out = (half) __builtin_convertvector(v, half);
 }
 
-ISA static void NAME(round_sums)(const int32_t *d, size_t n, const float line[2], int first,
-                                 float w, float scale, int16_t *out)
+ISA static void NAME(round_sums)(const int32_t *d, const int32_t *length, size_t n,
+                                 const struct psr_ffa_line *line, int16_t *out)
 {
     NAME(ints) at;
     for (int k = 0; k < NAME(NINT); k++)
-        at[k] = first + 2 * k;
+        at[k] = line->first + 2 * k;
     for (size_t i = 0; i < n; i += NAME(NINT), at += 2 * NAME(NINT)) {
-        const NAME(floats) t = __builtin_convertvector(at, NAME(floats)) * w;
-        const NAME(floats) y =
-            __builtin_convertvector(INTS_AT(d + i), NAME(floats)) - (line[0] + line[1] * t);
-        NAME(put_narrow)(out + i, NAME(round_within)(y * scale));
+        const NAME(floats) t = __builtin_convertvector(at, NAME(floats)) * line->w;
+        const NAME(floats) share =
+            __builtin_convertvector(INTS_AT(length + i), NAME(floats)) * line->v;
+        const NAME(floats) base = (line->base + line->slope * t) * share;
+        const NAME(floats) y = __builtin_convertvector(INTS_AT(d + i), NAME(floats)) - base;
+        NAME(put_narrow)(out + i, NAME(round_within)(y * line->scale));
     }
 }
 

@@ -4,19 +4,31 @@
 #include <math.h>
 #include <string.h>
 
-/* Means of the parts. */
-static void average_parts(const struct psr_ffa_step *k, const int32_t *sums, float *mu)
+static bool is_there(const struct psr_ffa_step *k, const void *count, size_t j)
+{
+    return !count || (k->floats ? ((const float *)count)[j] > 0 : ((const int16_t *)count)[j] != 0);
+}
+
+/* Means of the samples of parts outside gaps; NaN where these are less than half. */
+static void average_parts(const struct psr_ffa_step *k, const int32_t *sums, const void *count,
+                          float *mu)
 {
     for (size_t r = 0; r < k->nparts; r++) {
         int64_t total = 0;
-        for (size_t i = 0; i < k->part; i++)
-            total += sums[r * k->part + i];
-        mu[r] = (float)((double)total / (double)k->part);
+        size_t n = 0;
+        for (size_t j = r * k->part; j < (r + 1) * k->part; j++)
+            if (is_there(k, count, j)) {
+                total += sums[j];
+                n++;
+            }
+        mu[r] = 2 * n >= k->part ? (float)((double)total / (double)n) : NAN;
     }
 }
 
 static void put_in(const struct psr_ffa_loops *loops, float *sorted, size_t *n, float x)
 {
+    if (isnan(x))
+        return;
     const size_t at = loops->count_below(sorted, *n, x);
     memmove(sorted + at + 1, sorted + at, (*n - at) * sizeof *sorted);
     sorted[at] = x;
@@ -25,58 +37,111 @@ static void put_in(const struct psr_ffa_loops *loops, float *sorted, size_t *n, 
 
 static void take_out(const struct psr_ffa_loops *loops, float *sorted, size_t *n, float x)
 {
+    if (isnan(x))
+        return;
     const size_t at = loops->count_below(sorted, *n, x);
     (*n)--;
     memmove(sorted + at, sorted + at + 1, (*n - at) * sizeof *sorted);
 }
 
-/* Running medians of mu; sorted has room for a window. */
+/* Running medians of mu, where a window has any, else the one before, or the first; sorted has room
+ * for a window. */
 static void find_medians(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
                          const float *mu, float *median, float *sorted)
 {
-    size_t n = 0, end = 0;
+    size_t n = 0, end = 0, none = 0;
     for (size_t r = 0; r < k->nparts; r++) {
         for (; end < k->nparts && end <= r + k->half; end++)
             put_in(loops, sorted, &n, mu[end]);
         if (r > k->half)
             take_out(loops, sorted, &n, mu[r - k->half - 1]);
-        median[r] = sorted[(n - 1) / 2];
+        if (n)
+            median[r] = sorted[(n - 1) / 2];
+        else if (r > none)
+            median[r] = median[r - 1];
+        else
+            none++;
+    }
+    for (size_t r = 0; r < none; r++)
+        median[r] = none < k->nparts ? median[none] : 0;
+}
+
+/* What a step's samples are made of. */
+struct span {
+    const struct psr_ffa_step *k;
+    const struct psr_ffa_loops *loops;
+    const int32_t *sums;
+    void *q;
+    size_t done; /* samples that are made */
+};
+
+/* Lengths of n samples from sample j on. */
+static void find_lengths(const struct psr_ffa_step *k, size_t j, size_t n, int32_t *length)
+{
+    uint64_t at = j * k->advance + (UINT64_C(1) << 31);
+    for (size_t i = 0; i < n; i++, at += k->advance)
+        length[i] = (int32_t)(((at + k->advance) >> 32) - (at >> 32)) * (int32_t)k->granule;
+}
+
+static void put_floats(const int32_t *sums, const int32_t *length, size_t n,
+                       const struct psr_ffa_line *line, float *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float t = (float)(line->first + 2 * (int)i) * line->w;
+        const float base = (line->base + line->slope * t) * ((float)length[i] * line->v);
+        out[i] = ((float)sums[i] - base) * line->scale;
     }
 }
 
-/* Samples j0 .. j1 - 1 above a line: line[0] + line[1] (first + 2 i) w for the i-th of them. */
-static void put_span(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
-                     const int32_t *sums, void *q, size_t j0, size_t j1, const float line[2],
-                     int first)
+/* Samples up to end - 1 above a line. */
+static void put_span(struct span *s, size_t end, float base, float slope, int first)
 {
-    const float scale = (float)(k->units / (PSR_FFA_FINE * sqrt(k->f)));
-    const float w = k->part ? (float)(1.0 / (2.0 * (double)k->part)) : 0;
-    float *out = (float *)q + j0;
-    sums += j0;
-    if (!k->floats)
-        loops->round_sums(sums, j1 - j0, line, first, w, scale, (int16_t *)q + j0);
-    else
-        for (size_t i = 0; i < j1 - j0; i++) {
-            const float t = (float)(first + 2 * (int)i) * w, base = line[0] + line[1] * t;
-            out[i] = ((float)sums[i] - base) * scale;
-        }
+    enum { CHUNK = 256 };
+    const struct psr_ffa_step *k = s->k;
+    int32_t length[CHUNK + PSR_FFA_PAD] = {0};
+    struct psr_ffa_line line = {
+        .base = base,
+        .slope = slope,
+        .w = k->part ? (float)(1.0 / (2.0 * (double)k->part)) : 0,
+        .v = (float)(1 / k->f),
+        .scale = (float)(k->units / (PSR_FFA_FINE * sqrt(k->f))),
+        .first = first,
+    };
+    for (size_t n; s->done < end; s->done += n, line.first += 2 * (int)n) {
+        n = end - s->done < CHUNK ? end - s->done : CHUNK;
+        find_lengths(k, s->done, n, length);
+        if (k->floats)
+            put_floats(s->sums + s->done, length, n, &line, (float *)s->q + s->done);
+        else
+            s->loops->round_sums(s->sums + s->done, length, n, &line, (int16_t *)s->q + s->done);
+    }
 }
 
-void psr_ffa_cpu_sample(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
-                        const int32_t *sums, struct psr_ffa_room *room)
+/* Samples above lines between medians: line r begins at the first j with 2 j - (part - 1) >= 2 part r. */
+static void put_all(struct span *s, const float *median)
+{
+    const struct psr_ffa_step *k = s->k;
+    put_span(s, k->part / 2, median[0], 0, 0);
+    for (size_t r = 0; r + 1 < k->nparts; r++)
+        put_span(s, s->done + k->part, median[r], median[r + 1] - median[r],
+                 1 - (int)(k->part % 2));
+    put_span(s, k->n, median[k->nparts - 1], 0, 0);
+}
+
+void psr_ffa_cpu_sample(const struct psr_ffa_search *s, const struct psr_ffa_step *k,
+                        const struct psr_ffa_loops *loops, int32_t *sums, struct psr_ffa_room *room)
 {
     float *mu = room->part, *median = mu + k->nparts, *sorted = median + k->nparts;
-    if (!k->part) {
-        put_span(k, loops, sums, room->q, 0, k->n, (const float[2]){0, 0}, 0);
-        return;
-    }
-    average_parts(k, sums, mu);
-    find_medians(k, loops, mu, median, sorted);
-    /* Line r begins at the first j with 2 j - (part - 1) >= 2 part r. */
-    size_t j = k->part / 2;
-    put_span(k, loops, sums, room->q, 0, j, (const float[2]){median[0], 0}, 0);
-    for (size_t r = 0; r + 1 < k->nparts; r++, j += k->part)
-        put_span(k, loops, sums, room->q, j, j + k->part,
-                 (const float[2]){median[r], median[r + 1] - median[r]}, 1 - (int)(k->part % 2));
-    put_span(k, loops, sums, room->q, j, k->n, (const float[2]){median[k->nparts - 1], 0}, 0);
+    void *q = room->data.q, *count = s->ngap ? room->count.q : NULL;
+    struct span span = {k, loops, sums, q, 0};
+    if (count)
+        psr_ffa_cpu_count(s, k, sums, count);
+    if (k->part) {
+        average_parts(k, sums, count, mu);
+        find_medians(k, loops, mu, median, sorted);
+        put_all(&span, median);
+    } else
+        put_span(&span, k->n, 0, 0, 0);
+    if (count)
+        psr_ffa_cpu_clear(k, count, q);
 }
