@@ -7,7 +7,7 @@
  *   t_k = tsamp f_k,   f_k = ((bmax + 1) / bmin)^k,   k = 0, 1, 2 ..       (sampling of the step)
  *
  * each the sum of the samples of the series between the boundaries j f_k and (j + 1) f_k, rounded to
- * samples, or for f_k >= 16 to 2, 4, 8 .. samples, at most f_k / 8.  The n_k samples of a step are
+ * samples, or for f_k >= 128 to 2, 4, 8 .. samples, at most f_k / 64.  The n_k samples of a step are
  * folded with every b = bmin .. bmax as m = floor(n_k / b) rows of b bins, at least 3, with the shifts
  *
  *   s = 0 .. m - 1,   p(s) = t_k b^2 / (b - s / (m - 1)),   p(s) < t_k (b + 1)      (eq. 8)

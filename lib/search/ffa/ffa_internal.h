@@ -19,7 +19,7 @@
  *      P_0 = 0, P_{i+1} = P_i + X_i, modulo 2^32 (uint32): differences of boundaries are right as int32.
  *
  * 3. Samples of a step.  advance = round(2^32 f_k / granule) (uint64), granule = the power of two with
- *    8 granule <= f_k < 16 granule, 1 below 16; f_k is from here on advance granule / 2^32.
+ *    64 granule <= f_k < 128 granule, 1 below 128; f_k is from here on advance granule / 2^32.
  *      boundary(j) = granule ((j advance + 2^31) >> 32)            psr_ffa_boundary
  *      D_j = (int32)(P[boundary(j + 1)] - P[boundary(j)]),  j < n;  boundary(n) <= nsamp
  *

@@ -46,7 +46,7 @@ static struct psr_ffa_step make_sampling(const struct psr_ffa_search *s, int ran
     const struct psr_ffa_range *a = &s->range[range];
     struct psr_ffa_step step = {.range = range, .k = k, .granule = 1};
     const double f = pow((a->bmax + 1.0) / a->bmin, k);
-    while (f >= 16.0 * (double)step.granule)
+    while (f >= 128.0 * (double)step.granule)
         step.granule *= 2;
     step.advance = (uint64_t)(ldexp(f / (double)step.granule, 32) + 0.5);
     step.f = ldexp((double)step.advance, -32) * (double)step.granule;
