@@ -32,7 +32,7 @@ struct ffa_k_step {
     uint64_t n, q0; /* samples; its first one in d_q, a multiple of 8 */
     uint64_t part0; /* its first part in d_mean and d_median */
     uint32_t part, nparts, half;
-    float w, scale;
+    float w, v, scale; /* v: 1 / f */
 };
 
 /* One series.  Device arrays. */

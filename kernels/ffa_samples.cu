@@ -157,8 +157,11 @@ static __global__ void sample(ffa_k_series s)
         s.d_q[i] = 0;
         return;
     }
-    const float base = k.part ? find_base(k, s.d_median + k.part0, j) : 0;
-    float y = ((float)sum_between(k, s.d_prefix, j) - base) * k.scale;
+    const size_t from = boundary(k, j), end = boundary(k, j + 1);
+    const int sum = (int)(s.d_prefix[end] - s.d_prefix[from]);
+    const float base = k.part ? find_base(k, s.d_median + k.part0, j) : 0,
+                share = (float)(int)(end - from) * k.v;
+    float y = ((float)sum - base * share) * k.scale;
     y = y > -32767 ? y : -32767;
     y = y < 32767 ? y : 32767;
     s.d_q[i] = (int16_t)__float2int_rn(y);

@@ -119,11 +119,11 @@ static void test_loss(const struct length *length, uint64_t *seed)
 /* --- bounds ----------------------------------------------------------------------------------- */
 
 /* The trials of peaks are those whose S/N is above the threshold. */
-static void test_bounds(int bmin, double ducymax, uint64_t *seed)
+static void test_bounds(int bmin, double ducymax, size_t nsamp, double most, uint64_t *seed)
 {
     struct psr_ffa_range range = {0.3, 1.5, bmin, bmin + bmin / 12, ducymax};
     struct psr_ffa_desc d = {.size = sizeof d,
-                             .nsamp = 40000,
+                             .nsamp = nsamp,
                              .tsamp_s = 0.3 / bmin / (1 + tap_uniform(seed)),
                              .range = &range,
                              .nrange = 1,
@@ -131,7 +131,7 @@ static void test_bounds(int bmin, double ducymax, uint64_t *seed)
                              .nthread = 1};
     float *x = tap_take(d.nsamp, sizeof *x);
     psr_rng_normal(tap_random(seed), 1, 0, d.nsamp, x);
-    const double height = tap_uniform(seed), duty = 0.4 * tap_uniform(seed);
+    const double height = most * tap_uniform(seed), duty = 0.4 * tap_uniform(seed);
     for (size_t i = 0; i < d.nsamp; i++)
         x[i] += fmod((double)i * d.tsamp_s / 0.7, 1) < duty ? (float)height : 0;
     psr_ffa *plan = make_plan(&d);
@@ -162,10 +162,12 @@ int main(void)
     uint64_t seed = tap_seed();
     test_loss(&(struct length){"9 minutes", 2700, snr, duty, 11, 6}, &seed);
     test_loss(&(struct length){"an hour", 18000, few_snr, few_duty, 5, 3}, &seed);
-    test_bounds(8, 0.5, &seed);
-    test_bounds(31, 0.3, &seed);
-    test_bounds(240, 0.3, &seed);
-    test_bounds(250, 0.05, &seed);
-    test_bounds(960, 0.5, &seed);
+    test_bounds(8, 0.5, 40000, 1, &seed);
+    test_bounds(31, 0.3, 40000, 1, &seed);
+    test_bounds(240, 0.3, 40000, 1, &seed);
+    test_bounds(250, 0.05, 40000, 1, &seed);
+    test_bounds(960, 0.5, 40000, 1, &seed);
+    for (int k = 0; k < 8; k++) /* sums saturate */
+        test_bounds(20 << k % 5, 0.5, 100000, 3000, &seed);
     return done_testing();
 }

@@ -175,8 +175,10 @@ ISA static bool NAME(may_exceed)(int16_t *x, size_t nbin, const struct psr_ffa_b
         memcpy(level[l - 1] + nbin, level[l - 1], 2 * apart * sizeof *x);
         most[l] = NAME(sum_three)(level[l - 1], apart, nbin, level[l]);
     }
+    if (most[b->nlevel - 1] == INT16_MAX)
+        return true; /* saturated: with others below 0 it would be no bound */
     if (!NAME(find_bounds)(b, most, sum, bound))
-        return most[b->nlevel - 1] == INT16_MAX;
+        return false;
     for (size_t w = 0; w < b->nwidth; w++) {
         if (!(b->gain[w] * bound[w] - b->loss[w] * (float)sum > b->floor))
             continue;

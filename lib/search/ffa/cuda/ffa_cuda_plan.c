@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    PITCH = 4,              /* rows begin at multiples of so many bins */
-    STEP_ALIGN = 8,         /* bins, of the samples of a step */
-    SCRATCH_BINS = 8 << 20, /* of a group, about: its sums stay in the second cache */
+    PITCH = 4,               /* rows begin at multiples of so many bins */
+    STEP_ALIGN = 8,          /* bins, of the samples of a step */
+    SCRATCH_BINS = 16 << 20, /* of a group, about: its sums stay in the second cache */
     THREADS = 512,
     RATING_WARPS = 4, /* that have room for prefix sums, at least */
 };
@@ -39,8 +39,8 @@ static uint32_t rows_at(uint32_t nrow, uint32_t depth)
 /* Rows that a tile needs of the levels below it, at most. */
 static void count_rows(struct ffa_k_sweep *w, uint32_t nrow)
 {
-    uint64_t need = w->tile, size = rows_at(nrow, w->depth);
-    need = need < size ? need : size;
+    const uint64_t whole = rows_at(nrow, w->depth);
+    uint64_t need = w->tile < whole ? w->tile : whole, size = whole;
     w->even = (uint32_t)need;
     w->odd = 0;
     w->rows = (uint32_t)need;
@@ -48,7 +48,7 @@ static void count_rows(struct ffa_k_sweep *w, uint32_t nrow)
         const uint64_t half = (size + 1) / 2, most = (need - 1) / 2 + 2;
         need = most < half ? most : half;
         size = half;
-        const uint32_t rows = (uint32_t)(need << level);
+        const uint32_t rows = (uint32_t)(need << level < whole ? need << level : whole);
         uint32_t *of = level % 2 ? &w->odd : &w->even;
         *of = rows > *of ? rows : *of;
         w->rows += rows;
@@ -81,36 +81,56 @@ static bool fit_tile(struct ffa_k_sweep *w, const struct shape *s, bool rate, si
 }
 
 /* A sweep from depth + levels to depth whose tiles load few rows that others load too. */
-static bool make_sweep(struct ffa_k_sweep *w, const struct shape *s, const struct limits *limits)
+static bool make_sweep(struct ffa_k_sweep *w, const struct shape *s, size_t bytes)
 {
-    const bool rate = w->depth == 0;
     const uint32_t whole = rows_at(s->nrow, w->depth), wanted = 1u << w->levels;
-    if (fit_tile(w, s, rate, limits->half) && (w->tile >= wanted || w->tile >= whole)) {
-        w->threads = THREADS;
-        return true;
-    }
-    w->threads = 2 * THREADS;
-    return fit_tile(w, s, rate, limits->block) &&
-           (w->levels == 1 || w->tile >= wanted || w->tile >= whole);
+    return w->levels <= FFA_MAX_LEVELS && fit_tile(w, s, w->depth == 0, bytes) &&
+           (w->levels <= 1 || w->tile >= wanted || w->tile >= whole);
 }
 
-/* Sweeps of about equal numbers of levels, as few as fit.
+/* The sweep from the samples: as many levels as a thread block takes with all rows of a node. */
+static bool make_lowest(struct ffa_k_sweep *w, const struct shape *s, size_t bytes)
+{
+    const uint32_t most = s->depth < FFA_MAX_LEVELS ? s->depth : FFA_MAX_LEVELS;
+    for (uint32_t levels = most;; levels--) {
+        *w = (struct ffa_k_sweep){.depth = s->depth - levels, .levels = levels};
+        if (w->depth && fit_tile(w, s, false, bytes) && w->tile >= rows_at(s->nrow, w->depth))
+            return true;
+        if (levels <= 1)
+            return false;
+    }
+}
+
+/* Sweep 0 and n - 1 of equal numbers of levels above it. */
+static bool make_some(struct ffa_k_sweep *sweep, uint32_t n, const struct shape *s, size_t bytes)
+{
+    if (n == 1) {
+        sweep[0] = (struct ffa_k_sweep){.levels = s->depth};
+        return make_sweep(&sweep[0], s, bytes);
+    }
+    if (!make_lowest(&sweep[0], s, bytes))
+        return false;
+    for (uint32_t i = n, depth = 0; i-- > 1; depth += sweep[i].levels) {
+        sweep[i] = (struct ffa_k_sweep){.depth = depth, .levels = (sweep[0].depth - depth) / i};
+        if (!sweep[i].levels || !make_sweep(&sweep[i], s, bytes))
+            return false;
+    }
+    return true;
+}
+
+/* As few sweeps as fit, two thread blocks on a multiprocessor if possible.
  * Returned: their number, from the samples up; 0: none fits */
 static size_t make_sweeps(struct ffa_k_sweep sweep[FFA_MAX_SWEEPS], const struct shape *s,
                           const struct limits *limits)
 {
-    for (uint32_t n = 1; n <= FFA_MAX_SWEEPS && n <= (s->depth ? s->depth : 1); n++) {
-        uint32_t depth = 0;
-        bool fit = true;
-        for (uint32_t i = n; fit && i-- > 0;) {
-            const uint32_t left = s->depth - depth, levels = left / (i + 1);
-            sweep[i] = (struct ffa_k_sweep){.depth = depth, .levels = i ? levels : left};
-            fit = sweep[i].levels <= FFA_MAX_LEVELS && make_sweep(&sweep[i], s, limits);
-            depth += sweep[i].levels;
-        }
-        if (fit)
+    for (uint32_t n = 1; n <= FFA_MAX_SWEEPS; n++)
+        for (int alone = 0; alone < 2; alone++) {
+            if (!make_some(sweep, n, s, alone ? limits->block : limits->half))
+                continue;
+            for (uint32_t i = 0; i < n; i++)
+                sweep[i].threads = alone ? 2 * THREADS : THREADS;
             return n;
-    }
+        }
     return 0;
 }
 
@@ -218,6 +238,7 @@ static void place_steps(struct psr_ffa_cuda_plan *p, const struct psr_ffa_search
             .nparts = (uint32_t)k->nparts,
             .half = (uint32_t)k->half,
             .w = k->part ? (float)(1.0 / (2.0 * (double)k->part)) : 0,
+            .v = (float)(1 / k->f),
             .scale = (float)(k->units / (PSR_FFA_FINE * sqrt(k->f))),
         };
         p->nq += (k->n + STEP_ALIGN - 1) / STEP_ALIGN * STEP_ALIGN;
