@@ -30,7 +30,6 @@ psrexperimental_HEADERS = \
 	lib/psrkit/experimental/accelsearch.h \
 	lib/psrkit/experimental/array.h \
 	lib/psrkit/experimental/beam.h \
-	lib/psrkit/experimental/beamformer.h \
 	lib/psrkit/experimental/candlist.h \
 	lib/psrkit/experimental/clean.h \
 	lib/psrkit/experimental/clean_auto.h \

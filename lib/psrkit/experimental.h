@@ -7,7 +7,6 @@
 #include <psrkit/experimental/accelsearch.h>
 #include <psrkit/experimental/array.h>
 #include <psrkit/experimental/beam.h>
-#include <psrkit/experimental/beamformer.h>
 #include <psrkit/experimental/candlist.h>
 #include <psrkit/experimental/clean.h>
 #include <psrkit/experimental/clean_auto.h>

@@ -1,6 +1,6 @@
 /* Defaults of descriptions, as their headers and manual pages state them. */
 #include <psrkit/ddplan.h>
-#include <psrkit/experimental/beamformer.h>
+#include <psrkit/experimental/beam.h>
 #include <psrkit/experimental/clean.h>
 #include <psrkit/experimental/fold.h>
 #include <psrkit/pipeline.h>

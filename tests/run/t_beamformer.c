@@ -4,7 +4,7 @@
 #include "formats/spectra/source_internal.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
-#include <psrkit/experimental/beamformer.h>
+#include <psrkit/experimental/beam.h>
 #include <psrkit/experimental/dada.h>
 #include <psrkit/experimental/source.h>
 #include <string.h>

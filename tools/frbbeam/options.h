@@ -3,7 +3,7 @@
 #define PSR_TOOLS_FRBBEAM_OPTIONS_H
 
 #include "tools/common/cli.h"
-#include <psrkit/experimental/beamformer.h>
+#include <psrkit/experimental/beam.h>
 
 struct frbbeam_options {
     struct psr_beamformer_desc run;

@@ -6,7 +6,7 @@
 #include "base/tool.h"
 #include "beam_directions.h"
 #include "beam_scales.h"
-#include <psrkit/experimental/beamformer.h>
+#include <psrkit/experimental/beam.h>
 #include <psrkit/experimental/outfile.h>
 
 /* All is borrowed. */
