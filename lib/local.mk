@@ -578,8 +578,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/edit/edit.c \
 	lib/run/edit/edit_channels.c \
 	lib/run/edit/edit_channels.h \
+	lib/run/edit/edit_clean.c \
 	lib/run/edit/edit_layout.c \
+	lib/run/edit/edit_output.c \
+	lib/run/edit/edit_output.h \
 	lib/run/edit/edit_set.c \
+	lib/run/edit/edit_shift.c \
+	lib/run/edit/edit_shift.h \
 	lib/run/edit/edit_state.h \
 	lib/run/edit/edit_sums.c \
 	lib/run/edit/edit_sums.h \
