@@ -115,7 +115,9 @@ CLEAN_OBJECTS = \
 	kernels/clean_modes.$(OBJEXT) kernels/clean_samples.$(OBJEXT) kernels/clean_sparks.$(OBJEXT)
 $(CLEAN_OBJECTS): kernel_flags = -fmad=false
 $(CLEAN_OBJECTS): lib/rfi/auto/clean_auto_math.h
-kernels/ffa_merge.$(OBJEXT) kernels/ffa_samples.$(OBJEXT) kernels/fold.$(OBJEXT) kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
+kernels/ffa_merge.$(OBJEXT) kernels/fold.$(OBJEXT) kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
+# CUB's headers assert.
+kernels/ffa_samples.$(OBJEXT): kernel_flags = -fmad=false -DNDEBUG
 PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
 	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)
