@@ -299,7 +299,7 @@ make_line() {
     ls $lists s_DM40.00_ACCEL_0.cand s_DM40.00.inf
     find . -type f ! -name before | sort | xargs cksum >before
     for beside in s_DM40.00.inf ./s_DM40.00.inf s_DM40.00_ACCEL_0.cand s_DM40.00_ACCEL_0; do
-        for option in -o -csv -json -rejects; do
+        for option in -o "-csv -o" "-json -o" -rejects; do
             refuses 1 "$beside would be written over .*, which is read" accelsift $option $beside $lists
         done
     done

@@ -80,7 +80,7 @@ void psr_pipeline_describe_sized(psr_pipeline *p, struct psr_pipeline_report *re
         .clean_s = p->clean_s,
         .dedisperse_s = p->dedisperse_s,
         .write_s = p->commit_s + (p->sinks ? psr_sinks_write_s(p->sinks) : 0),
-        .voverc = psr_stage_barycentre_voverc(p->barycentre),
+        .voverc = p->barycentre ? psr_stage_barycentre_voverc(p->barycentre) : 0,
         .search_s = p->sinks ? psr_sinks_search_s(p->sinks) : 0,
     };
     r.line = p->report_line;
