@@ -253,7 +253,7 @@ check() {
     rm d/obs.sift d/obs.cands.json d/*.pfd
     {
         cat head
-        for i in {5000..1}; do echo "x_ACCEL_0,$i,10,20,$i,1,30,30,0.$((1000 + i)),$i,$i,0,20,0,2,5,15,,-,,,,,,,,,,,"; done
+        for i in {5000..1}; do echo "x_ACCEL_0,$i,10,20,$i,1,30,30,0.$((1000 + i)),$i,$i,0,20,0,2,5,15,fourier,,-,,,,,,,,,,,"; done
     } >d/obs.csv
     psrreport -rows 100 d
     check

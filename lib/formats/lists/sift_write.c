@@ -236,11 +236,11 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
     for (size_t k = 0; k < NFIELD && !st; k++)
         st = psr_outfile_printf(f, err, ",%s", fields[k]);
     if (!st)
-        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,note,marks");
+        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,found,note,marks");
     for (int k = 0; k < PSR_CAND_SNR && !st; k++)
         st = psr_outfile_printf(f, err, ",%s", psr_cand_number_name((enum psr_cand_number)k));
     if (!st)
-        st = psr_outfile_printf(f, err, ",probability,reasons,found\n");
+        st = psr_outfile_printf(f, err, ",probability,reasons\n");
     for (size_t i = 0; i < result->ncand && !st; i++) {
         const struct psr_sift_cand *c = &result->cand[i];
         char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
@@ -250,7 +250,8 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
         for (size_t k = 0; k < NFIELD && !st; k++)
             st = psr_outfile_printf(f, err, ",%.10g", v[k]);
         if (!st)
-            st = psr_outfile_printf(f, err, ",%.10g,%.10g,", c->hit[0].dm, c->hit[c->nhit - 1].dm);
+            st = psr_outfile_printf(f, err, ",%.10g,%.10g,\"%s\",", c->hit[0].dm,
+                                    c->hit[c->nhit - 1].dm, name_searches(c->found));
         if (!st)
             st = psr_csv_write_text(f, name_known(known, c), err);
         if (!st)
@@ -258,7 +259,7 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
         if (!st)
             st = write_score(f, c->score, err);
         if (!st)
-            st = psr_outfile_printf(f, err, ",\"%s\"\n", name_searches(c->found));
+            st = psr_outfile_printf(f, err, "\n");
     }
     return st;
 }
