@@ -144,11 +144,14 @@ static __device__ void plan_rows(struct nodes &n, struct recipe *recipe,
             n.first[level + 1] = n.first[level] + n.total[level];
     }
     __syncthreads();
-    for (uint32_t k = 1 + threadIdx.x; k < 2u << sweep.levels; k += blockDim.x) {
-        const uint32_t level = 31 - __clz(k);
+    for (uint32_t k = 1 + threadIdx.x; k < 2u << sweep.levels; k += blockDim.x)
         for (uint32_t i = 0; i < n.count[k]; i++)
-            recipe[n.first[level] + n.offset[k] + i] =
-                make_recipe(n, k, n.low[k] + i, level == sweep.levels, fold.nbin);
+            recipe[n.first[31 - __clz(k)] + n.offset[k] + i] = {k, i, 0};
+    __syncthreads();
+    const uint32_t rows = n.first[sweep.levels] + n.total[sweep.levels];
+    for (uint32_t r = threadIdx.x; r < rows; r += blockDim.x) {
+        const uint32_t k = recipe[r].head;
+        recipe[r] = make_recipe(n, k, n.low[k] + recipe[r].tail, k >> sweep.levels, fold.nbin);
     }
     __syncthreads();
 }
