@@ -98,7 +98,7 @@ psr_v_nvcc_0 = @echo "  NVCC    " $@;
 SUFFIXES = .cu .lo
 .cu.$(OBJEXT):
 	@$(MKDIR_P) $(@D)
-	$(psr_v_nvcc)$(NVCC) $(NVCCFLAGS) $(kernel_flags) -I$(top_srcdir)/lib -I$(top_srcdir)/kernels -c -o $@ $<
+	$(psr_v_nvcc)$(NVCC) $(NVCCFLAGS) $(kernel_flags) -I$(top_srcdir)/lib -I$(top_srcdir)/kernels -MMD -MP -MF $(@D)/$(*F).d -c -o $@ $<
 
 # libtool cannot run nvcc, which takes the host's flags after -Xcompiler only; what is compiled once, position
 # independent, is told to it as it tells such things to itself.
@@ -109,12 +109,10 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 # The host has the same bits.
 kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
 kernels/mask_correction.$(OBJEXT): kernel_flags = -fmad=false
-kernels/mask_correction.$(OBJEXT): lib/search/dedisp/mask/mask_device.h lib/search/dedisp/mask/mask_correction.h
 kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
 CLEAN_OBJECTS = \
 	kernels/clean_modes.$(OBJEXT) kernels/clean_samples.$(OBJEXT) kernels/clean_sparks.$(OBJEXT)
 $(CLEAN_OBJECTS): kernel_flags = -fmad=false
-$(CLEAN_OBJECTS): lib/rfi/auto/clean_auto_math.h
 kernels/ffa_merge.$(OBJEXT) kernels/fold.$(OBJEXT) kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 # CUB's headers assert.
 kernels/ffa_samples.$(OBJEXT): kernel_flags = -fmad=false -DNDEBUG
@@ -122,11 +120,12 @@ PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
 	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)
 $(PULSE_OBJECTS): kernel_flags = -fmad=false
-$(PULSE_OBJECTS): lib/search/singlepulse/pulse_adapt.h lib/search/singlepulse/pulse_math.h
 
+# What each includes, as the last compilation saw it; without that everything is compiled.
+-include $(wildcard kernels/*.d tests/gpu/*.d)
 # Other architectures or another compiler make other objects.
-$(KERNEL_OBJECTS:.lo=.$(OBJEXT)): $(CUDA_INCLUDES) kernels/nvcc-flags
+$(KERNEL_OBJECTS:.lo=.$(OBJEXT)): kernels/nvcc-flags
 kernels/nvcc-flags: Makefile
 	@$(MKDIR_P) $(@D)
-	@echo '$(NVCC) $(NVCCFLAGS)' >$@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
-CLEANFILES += kernels/nvcc-flags
+	@echo '$(NVCC) $(NVCCFLAGS) -MMD -MP' >$@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
+CLEANFILES += kernels/nvcc-flags kernels/*.d tests/gpu/*.d
