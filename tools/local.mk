@@ -210,6 +210,7 @@ bin_gpuffa_SOURCES = \
 	tools/gpuffa/batch.c \
 	tools/gpuffa/gpuffa.h \
 	tools/gpuffa/main.c \
+	tools/gpuffa/observation.c \
 	tools/gpuffa/options.c
 
 bin_gpufold_CPPFLAGS = $(tools_cppflags)

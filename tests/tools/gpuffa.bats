@@ -155,3 +155,19 @@ observation() {
     [[ $(sed -n 2p both.csv) == both_DM200.00_ffa.csv,1,200,*',"fourier,ffa"' ]]
     [[ $(sed -n 2p both.csv) != *nan* ]]
 }
+
+@test "an observation is searched at many DMs, as gpudedisp -ffa does" {
+    fakebin -q -seed 5 -tobs 64 -tsamp 1000 -nchans 16 -fch1 400 -foff -4 -nbits 8 -period 0 -o s.fil \
+        -add "pulsar period=1.3 dm=20 width=0.03 snr=25"
+    mkdir a b
+    (cd a && run -0 --separate-stderr gpuffa -topo -lodm 10 -dmstep 5 -numdms 4 ../s.fil && [ -z "$output$stderr" ])
+    (cd b && gpudedisp -q -nobary -lodm 10 -dmstep 5 -numdms 4 -nowrite -ffa "" -o s ../s.fil)
+    cmp a/s_ffa.csv b/s_ffa.csv
+    near "$(column 1 a/s_ffa.csv | head -n 1)" 1.3 0.001
+    [ "$(column 3 a/s_ffa.csv | head -n 1)" = 20 ]
+    (cd a && leaves_no '*.dat')
+    refuses 2 'a series has its DM' gpuffa -lodm 3 s.dat
+    refuses 2 'one after the other' gpuffa s.dat s.fil
+    refuses 2 'names of series' gpuffa -files list s.fil
+    refuses 1 'none.fil: No such file' gpuffa none.fil
+}

@@ -8,12 +8,16 @@
 #include "tools/common/run.h"
 #include <psrkit/experimental/ffa.h>
 #include <psrkit/experimental/outfile.h>
+#include <psrkit/pipeline.h>
 #include <psrkit/series.h>
 
 struct gpuffa_options {
     struct ffa_options ffa;
     const char *files; /* a list of names; "-" is standard input */
     const char *root;
+    double lodm, dmstep; /* of an observation, as are the next two */
+    int64_t ndm;
+    bool nobary;
     bool quiet, verbose;
 };
 
@@ -63,5 +67,11 @@ void gpuffa_add(struct gpuffa_job *j, const char *path);
 void gpuffa_flush(struct gpuffa_job *j);
 
 void gpuffa_release_batch(struct gpuffa_job *j);
+
+/* Whether a name is that of an observation, not of a series. */
+bool gpuffa_is_observation(const char *path);
+
+/* Searches the inputs, one observation, at the DMs of the options, into ROOT_ffa.csv. */
+psr_status gpuffa_search_observation(struct gpuffa_job *j);
 
 #endif

@@ -69,6 +69,8 @@ static void print_account(const struct gpuffa_job *j)
 static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
 {
     psr_status st = gather_names(j, operand, n);
+    if (!st && n && gpuffa_is_observation(operand[0]))
+        return gpuffa_search_observation(j);
     if (!st)
         st = prepare(j);
     if (st)
