@@ -518,3 +518,10 @@ waits_for() {
     [ "$(begun)" = "report " ]
     [ -s d/report.html ]
 }
+
+@test "a harmonic does not stand before a bright pulsar of 250 ms" {
+    need_long
+    need_data tutorial.fil
+    psrsearch -q -budget fast -hidm 60 -device cpu -o d "$PSRKIT_TEST_DATA/tutorial.fil"
+    sed -n 2p d/tutorial.sift.csv | awk -F, '{ exit !($9 > 0.2499 && $9 < 0.2501) }'
+}

@@ -26,15 +26,21 @@ void psr_sift_limit_noise(struct psr_sift *s)
     }
 }
 
-/* Bit q, from 2 to n: the harmonics that are not multiples of q are noise. */
+/* Share of the power of lines that noise and their own sidelobes add to the others. */
+static const double OTHERS_SHARE = 0.05;
+
+/* Bit q, from 2 to n: the harmonics that are not multiples of q are noise, or next to nothing beside the others. */
 static uint32_t find_lines(const struct psr_sift *s, const double *power, int n)
 {
     uint32_t found = 0;
+    double sum = 0;
+    for (int h = 0; h < n; h++)
+        sum += power[h];
     for (int q = 2; q <= n && q <= PSR_SIFT_MOST_HARMONIC; q++) {
         double rest = 0;
         for (int h = 1; h <= n; h++)
             rest += h % q ? power[h - 1] : 0;
-        if (rest < s->noise_limit[n - n / q])
+        if (rest < s->noise_limit[n - n / q] || rest < OTHERS_SHARE * sum)
             found |= UINT32_C(1) << q;
     }
     return found;

@@ -155,13 +155,14 @@ static bool is_of_lines(const struct psr_sift_desc *d, const struct naive *a, co
         if (n < most && fabs(n * a->f - b->f) < tolerance(d, a, b))
             return true;
     for (int q = 2; q <= 16 && q <= b->row->nharm && share_of(d, a, q) <= 0.05; q++) {
-        double rest = 0;
+        double rest = 0, sum = 0;
         int n = 0;
         for (int h = 1; h <= b->row->nharm; h++) {
+            sum += b->row->harm_power[h - 1];
             rest += h % q ? b->row->harm_power[h - 1] : 0;
             n += h % q != 0;
         }
-        if (!(psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * n)) < 2))
+        if (!(psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * n)) < 2) && !(rest < 0.05 * sum))
             continue;
         for (int p = 1; p < 16 * q; p++)
             if (p + q <= most && divisor(p, q) == 1 && 16 * p > q &&
