@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct item {
     bool later;
@@ -21,6 +22,14 @@ static int compare(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
+static void leave_beta_out(struct psr_cand_score *score)
+{
+    double number[PSR_CAND_NNUMBER];
+    memcpy(number, score->number, sizeof number);
+    number[PSR_CAND_BETA] = NAN;
+    score->probability = psr_cand_probability(number);
+}
+
 psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
 {
     struct item *item = malloc((n + 1) * sizeof *item);
@@ -28,7 +37,9 @@ psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
     psr_status st =
         item && order ? PSR_OK : psr_fail_nomem(err, "candidates", (double)n * sizeof *item);
     for (size_t i = 0; i < n && !st; i++) {
-        const struct psr_cand_score *s = cand[i].score;
+        struct psr_cand_score *s = cand[i].score;
+        if (s && cand[i].marks & PSR_SIFT_DM_UNKNOWN && !isnan(s->probability))
+            leave_beta_out(s);
         item[i] = (struct item){psr_sift_comes_later(&cand[i]),
                                 s && !isnan(s->probability) ? s->probability : -1, i};
     }

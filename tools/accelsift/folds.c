@@ -94,10 +94,9 @@ psr_status accelsift_folds_rank(const struct accelsift_folds *folds,
         struct psr_sift_cand *c = &(*cand)[i];
         *c = result->cand[i];
         snprintf(name, sizeof name, "%.250s_Cand_%lld", c->file, (long long)c->number);
-        const struct accelsift_fold key = {.name = name},
-                                    *found = folds->n ? bsearch(&key, folds->fold, folds->n,
-                                                                sizeof key, by_name)
-                                                      : NULL;
+        const struct accelsift_fold key = {.name = name};
+        struct accelsift_fold *found =
+            folds->n ? bsearch(&key, folds->fold, folds->n, sizeof key, by_name) : NULL;
         c->score = found ? &found->score : NULL;
         c->marks |= found && found->narrow ? PSR_SIFT_NARROW : 0U;
     }

@@ -200,7 +200,7 @@ struct psr_sift_cand {
                             with a candidate of any other frequency */
     unsigned marks;      /* of enum psr_sift_mark; 0 for rejects, and with presto */
     size_t fundamental;  /* a result that it is a harmonic of, from 1; 0: none */
-    const struct psr_cand_score *score; /* of its fold (below), which a caller sets; else NULL */
+    struct psr_cand_score *score; /* of its fold (below), which a caller sets; else NULL */
     double dm0_chi2; /* chi-squared by which DM 0 fits worse than dm: twice the loss of power; 0
                             for rejects, and with presto */
     unsigned found;  /* by what, of enum psr_sift_search */
@@ -373,7 +373,8 @@ PSR_MUST_CHECK psr_status psr_cand_measure(struct psr_cand_score *score, const s
                                            psr_err *err);
 
 /* Orders results of a sift by probability: those with marks against them last, folded ones before others,
- * which keep their order, fundamentals before their harmonics.
+ * which keep their order, fundamentals before their harmonics.  Where the DM of the search is open
+ * (PSR_SIFT_DM_UNKNOWN), a fold that moves it tells nothing: beta leaves the probability of the score.
  * Given:  cand [n]   a copy of the result's
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err);

@@ -165,18 +165,37 @@ static void test_probability(void)
 static void test_rank(void)
 {
     struct psr_cand_score low = {.probability = 0.2}, high = {.probability = 0.9};
+    /* A bright pulsar at an open DM, which its fold moved. */
+    struct psr_cand_score moved = {.probability = 0.1,
+                                   .number = {[PSR_CAND_ALPHA] = 0.95,
+                                              [PSR_CAND_BETA] = 2,
+                                              [PSR_CAND_GAMMA] = 0.03,
+                                              [PSR_CAND_SHARE_BANDS] = 1,
+                                              [PSR_CAND_SHARE_PARTS] = 1,
+                                              [PSR_CAND_HALVES_BAND] = 0.98,
+                                              [PSR_CAND_HALVES_TIME] = 0.99,
+                                              [PSR_CAND_ACCEL_OK] = 1,
+                                              [PSR_CAND_COVERED] = 1,
+                                              [PSR_CAND_SNR] = 99,
+                                              [PSR_CAND_DM0_SIGMA] = 31,
+                                              [PSR_CAND_BANDS_RATIO] = 1}};
+    double unmoved[PSR_CAND_NNUMBER];
+    memcpy(unmoved, moved.number, sizeof unmoved);
+    unmoved[PSR_CAND_BETA] = NAN;
     struct psr_sift_cand cand[] = {{.number = 1, .score = &low},
                                    {.number = 2},
                                    {.number = 3, .score = &high, .marks = PSR_SIFT_DM0},
                                    {.number = 4, .score = &high, .fundamental = 6},
-                                   {.number = 5, .score = &high, .marks = PSR_SIFT_DM_UNKNOWN},
+                                   {.number = 5, .score = &moved, .marks = PSR_SIFT_DM_UNKNOWN},
                                    {.number = 6, .score = &low}};
-    const int64_t expected[] = {6, 4, 5, 1, 2, 3};
+    const int64_t expected[] = {5, 6, 4, 1, 2, 3};
     bool same = psr_cand_rank(cand, 6, &err) == PSR_OK;
     for (int i = 0; i < 6; i++)
         same &= cand[i].number == expected[i];
-    same &= cand[1].fundamental == 1 && !cand[0].fundamental;
+    same &= cand[2].fundamental == 2 && !cand[1].fundamental;
     ok(same, "by probability, fundamentals first, those not folded, and marked ones last");
+    ok(moved.probability == psr_cand_probability(unmoved) && moved.probability > 0.95,
+       "a fold that moves an open DM tells nothing");
 }
 
 int main(void)
