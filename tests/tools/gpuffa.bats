@@ -152,7 +152,7 @@ observation() {
     [[ $output == '{"candidate": "both_DM200.00_ffa.csv_Cand_1"'* ]]
     echo "$output" >folds.json
     accelsift -folds folds.json -csv -o both.csv both_DM*_ACCEL_0 both_ffa.csv
-    [[ $(sed -n 2p both.csv) == both_DM200.00_ffa.csv,1,200,*',"fourier,ffa"' ]]
+    [[ $(sed -n 2p both.csv) == both_DM200.00_ffa.csv,1,200,*',"fourier,ffa",'* ]]
     [[ $(sed -n 2p both.csv) != *nan* ]]
 }
 

@@ -221,7 +221,8 @@ struct psr_ffasearch_shape {
     size_t ngap;
 };
 
-/* That of a series with this description, of nsamp samples; padding of less than 1/64 at its end is no gap. */
+/* That of a series with this description, of nsamp samples: without the padding at its end, but for at most 1/64 of
+ * them. */
 struct psr_ffasearch_shape psr_ffasearch_shape_of(const struct psr_inf *inf, int64_t nsamp);
 
 /* True if there is a plan for inputs of this shape. */

@@ -61,25 +61,32 @@ psr_status psr_ffasearch_create(psr_ffasearch **out, const struct psr_ffasearch_
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-/* Series of one observation end at different samples, and are padded: short padding, which costs no S/N, does not
- * need a plan for each. */
-static bool is_padding(int64_t first, int64_t nsamp)
+/* Where a series is cut that has data to here: series of one observation end at different samples, and
+ * a little padding costs no S/N, and a plan for each much time. */
+static int64_t cut_padding(int64_t end, int64_t nsamp)
 {
-    enum { SHARE = 64 };
-    return nsamp - first < nsamp / SHARE;
+    enum { PARTS = 64 };
+    const int64_t part = nsamp / PARTS > 1 ? nsamp / PARTS : 1,
+                  cut = (end + part - 1) / part * part;
+    return cut < nsamp ? cut : nsamp;
 }
 
 struct psr_ffasearch_shape psr_ffasearch_shape_of(const struct psr_inf *inf, int64_t nsamp)
 {
     struct psr_ffasearch_shape s = {.nsamp = nsamp, .tsamp_s = inf->tbin_s};
     int64_t begin = 0;
-    for (int k = 0; inf->nonoff && k <= inf->nonoff; k++) {
-        int64_t end = k < inf->nonoff ? inf->onoff[k][0] : nsamp;
-        end = end < nsamp ? end : nsamp;
-        if (end > begin && !is_padding(begin, nsamp))
+    int n = inf->nonoff;
+    /* PRESTO's last pair behind padding is the last sample. */
+    if (n > 1 && inf->onoff[n - 1][0] >= nsamp - 1)
+        n--;
+    for (int k = 0; k < n; k++) {
+        const int64_t end = inf->onoff[k][0] < nsamp ? inf->onoff[k][0] : nsamp;
+        if (end > begin)
             s.gap[s.ngap++] = (struct psr_span){begin, end - begin};
-        begin = k < inf->nonoff ? inf->onoff[k][1] + 1 : nsamp;
+        begin = inf->onoff[k][1] + 1;
     }
+    if (begin > 0 && begin < nsamp)
+        s.nsamp = cut_padding(begin, nsamp);
     return s;
 }
 

@@ -523,6 +523,26 @@ static void test_default_ranges(void)
     ok(psr_ffa_default_ranges(200000, 1e-6, range) == 0, "a very short one has none");
 }
 
+/* Padding is cut, as a gap at the end would cost as much as one in the middle. */
+static void test_shapes(void)
+{
+    struct psr_inf inf = {.tbin_s = 1e-3, .nonoff = 2, .onoff = {{0, 146483}, {153599, 153599}}};
+    struct psr_ffasearch_shape s = psr_ffasearch_shape_of(&inf, 153600);
+    ok(!s.ngap && s.nsamp >= 146484 && s.nsamp < 146484 + 153600 / 64,
+       "padding is cut: %lld samples", (long long)s.nsamp);
+    inf.onoff[0][1] = 146400;
+    ok(psr_ffasearch_shape_of(&inf, 153600).nsamp == s.nsamp,
+       "nearly as long series have one shape");
+    inf.onoff[0][1] = 99999;
+    inf.onoff[1][0] = 100100;
+    s = psr_ffasearch_shape_of(&inf, 153600);
+    ok(s.ngap == 1 && s.gap[0].first == 100000 && s.gap[0].count == 100 && s.nsamp == 153600,
+       "a gap is one");
+    inf.nonoff = 0;
+    s = psr_ffasearch_shape_of(&inf, 153600);
+    ok(!s.ngap && s.nsamp == 153600, "no gaps without a list");
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -535,5 +555,6 @@ int main(void)
     test_bad_data(&seed);
     test_statuses(&seed);
     test_default_ranges();
+    test_shapes();
     return done_testing();
 }
