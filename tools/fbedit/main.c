@@ -58,5 +58,6 @@ int main(int argc, char **argv)
     run_catch_signals();
     run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
+    free((void *)r.opt.run.set);
     return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
 }
