@@ -27,7 +27,6 @@ struct ffa {
     struct psr_sink_ffa_desc d;
     struct psr_sink_stream stream;
     struct psr_whole_series series;
-    struct psr_inf common;
     struct psr_ffasearch_desc what;
     struct psr_zaplist zaplist;
     psr_ffasearch *search;
@@ -99,9 +98,6 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
         return psr_fail_nomem(err, "an FFA search", sizeof *s);
     s->d = *(const struct psr_sink_ffa_desc *)desc;
     s->stream = *stream;
-    const struct psr_series_desc series = {
-        .obs = stream->obs, .inf = stream->inf, .file_nbit = stream->file_nbit};
-    psr_series_common_inf(&s->common, &series);
     psr_status st =
         psr_whole_series_create(&s->series, &s->stream, s->d.mem_bytes, s->d.nopad, err);
     return st ? st : create_search(s, err);
@@ -223,46 +219,15 @@ static psr_status plan(struct ffa *s, const struct psr_ffasearch_shape *shape, p
     return s->gathered && s->in ? PSR_OK : psr_fail_nomem(err, "a batch", (double)s->max);
 }
 
-/* Sifting and folding ask the .inf for the DMs that were searched and the length of the series. */
-static psr_status write_inf(const struct ffa *s, const char *stem, const struct psr_inf *inf,
-                            psr_err *err)
-{
-    psr_outfile *f = NULL;
-    char name[PSR_TEXT_MAX + 8];
-    snprintf(name, sizeof name, "%s.inf", stem);
-    psr_status st = psr_output_group_add(s->stream.group, name, &f, err);
-    if (!st)
-        st = psr_inf_write(f, inf, err);
-    return st ? st : psr_outfile_park(f, err);
-}
-
-/* What the .inf file of a series says, which is written unless someone else does. */
-static psr_status describe(const struct ffa *s, int64_t length, struct gathered *g, psr_err *err)
-{
-    const struct psr_sink_stream *stream = &s->stream;
-    const struct psr_sink_line *l = &stream->line[g->read.line];
-    const size_t i = g->read.i;
-    const int64_t n = psr_whole_series_length(&s->series, g->read.line, i);
-    struct psr_inf inf = s->common;
-    psr_series_stem(g->stem, stream->root, stream->dm[i], stream->dm_decimals);
-    const struct psr_series_trial trial = {.stem = g->stem,
-                                           .dm = stream->dm[i],
-                                           .tsamp_s = l->tsamp_s,
-                                           .epoch = stream->epoch ? stream->epoch[i]
-                                                                  : stream->obs->tstart,
-                                           .note = l->note,
-                                           .n = n,
-                                           .length = length < 0 ? n : length};
-    psr_status st = psr_series_fill_inf(&inf, &trial, err);
-    psr_spectrum_of_series(&g->about, &inf);
-    return st || s->d.noinf ? st : write_inf(s, g->stem, &inf, err);
-}
-
 static psr_status add_series(struct ffa *s, size_t line, size_t i, const struct psr_sink_end *end,
                              psr_err *err)
 {
     struct gathered g = {.read = {.line = line, .i = i, .end = end}};
-    psr_status st = describe(s, psr_sink_series_length(&s->stream, end, s->d.nopad), &g, err);
+    struct psr_inf inf;
+    psr_status st = psr_whole_series_describe(&s->series, line, i,
+                                              psr_sink_series_length(&s->stream, end, s->d.nopad),
+                                              !s->d.noinf, g.stem, &inf, err);
+    psr_spectrum_of_series(&g.about, &inf);
     if (st)
         return st;
     if (psr_whole_series_length(&s->series, line, i) == 0 || g.about.nbin < 1) {

@@ -33,7 +33,6 @@ struct fourier {
     struct psr_sink_fourier_desc d;
     struct psr_sink_stream stream;
     struct psr_whole_series series;
-    struct psr_inf common;
     struct psr_fourier_desc what;
     struct psr_zaplist zaplist;
     psr_fourier *search;
@@ -102,9 +101,6 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
         return psr_fail_nomem(err, "a Fourier search", sizeof *s);
     s->d = *(const struct psr_sink_fourier_desc *)desc;
     s->stream = *stream;
-    const struct psr_series_desc series = {
-        .obs = stream->obs, .inf = stream->inf, .file_nbit = stream->file_nbit};
-    psr_series_common_inf(&s->common, &series);
     psr_status st =
         psr_whole_series_create(&s->series, &s->stream, s->d.mem_bytes, s->d.nopad, err);
     return st ? st : create_search(s, err);
@@ -313,50 +309,15 @@ static psr_status plan(struct fourier *s, const struct psr_fourier_shape *shape,
     return st ? st : create_batches(s, err);
 }
 
-/* Programs that fold a candidate ask the .inf for the length of the series. */
-static psr_status write_inf(const struct fourier *s, const char *stem, const struct psr_inf *inf,
-                            psr_err *err)
-{
-    psr_outfile *f = NULL;
-    char *name = NULL;
-    if (asprintf(&name, "%s.inf", stem) < 0)
-        return psr_fail_nomem(err, stem, (double)strlen(stem));
-    psr_status st = psr_output_group_add(s->stream.group, name, &f, err);
-    if (!st)
-        st = psr_inf_write(f, inf, err);
-    free(name);
-    return st ? st : psr_outfile_park(f, err);
-}
-
-/* What the .inf file of a series says, which is written unless someone else does. */
-static psr_status describe(const struct fourier *s, const struct psr_sink_line *l, int64_t length,
-                           struct gathered *g, psr_err *err)
-{
-    const struct psr_sink_stream *stream = &s->stream;
-    const size_t i = g->i;
-    struct psr_inf inf = s->common;
-    const int64_t n = psr_whole_series_length(&s->series, g->line, i);
-    psr_series_stem(g->stem, stream->root, stream->dm[i], stream->dm_decimals);
-    psr_status st = psr_series_fill_inf(
-        &inf,
-        &(struct psr_series_trial){.stem = g->stem,
-                                   .dm = stream->dm[i],
-                                   .tsamp_s = l->tsamp_s,
-                                   .epoch = stream->epoch ? stream->epoch[i] : stream->obs->tstart,
-                                   .note = l->note,
-                                   .n = n,
-                                   .length = length < 0 ? n : length},
-        err);
-    psr_spectrum_of_series(&g->about, &inf);
-    return st || s->d.noinf ? st : write_inf(s, g->stem, &inf, err);
-}
-
 static psr_status add_series(struct fourier *s, size_t line, size_t i,
                              const struct psr_sink_end *end, psr_err *err)
 {
     struct gathered g = {.i = i, .line = line, .end = end};
     const int64_t length = psr_sink_series_length(&s->stream, end, s->d.nopad);
-    psr_status st = describe(s, &s->stream.line[line], length, &g, err);
+    struct psr_inf inf;
+    psr_status st =
+        psr_whole_series_describe(&s->series, line, i, length, !s->d.noinf, g.stem, &inf, err);
+    psr_spectrum_of_series(&g.about, &inf);
     if (st)
         return st;
     const int64_t n = psr_whole_series_length(&s->series, line, i);

@@ -2,8 +2,11 @@
 #include "whole_series.h"
 
 #include "base/memory.h"
+#include "formats/series/series_inf.h"
 #include "formats/series/series_mean.h"
+#include "formats/series/series_name.h"
 #include "sink_rows.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 int64_t psr_whole_series_expect(const struct psr_sink_stream *stream, bool nopad)
@@ -21,7 +24,10 @@ psr_status psr_whole_series_create(struct psr_whole_series *w, const struct psr_
                                                 .mem_bytes = psr_count_memory(mem_bytes),
                                                 .prefix = stream->root,
                                                 .samples = psr_whole_series_expect(stream, nopad)};
+    const struct psr_series_desc series = {
+        .obs = stream->obs, .inf = stream->inf, .file_nbit = stream->file_nbit};
     *w = (struct psr_whole_series){.stream = stream};
+    psr_series_common_inf(&w->common, &series);
     w->resident = calloc(stream->nline, sizeof *w->resident);
     if (!w->resident)
         return psr_fail_nomem(err, "the lines of a plan", (double)stream->nline * 8);
@@ -66,6 +72,38 @@ psr_status psr_whole_series_settle(const struct psr_whole_series *w,
             bytes->device += psr_resident_series_bytes(w->resident[k]);
         }
     return st;
+}
+
+static psr_status write_inf(const struct psr_whole_series *w, const char *stem,
+                            const struct psr_inf *inf, psr_err *err)
+{
+    psr_outfile *f = NULL;
+    char name[PSR_TEXT_MAX + 8];
+    snprintf(name, sizeof name, "%s.inf", stem);
+    psr_status st = psr_output_group_add(w->stream->group, name, &f, err);
+    if (!st)
+        st = psr_inf_write(f, inf, err);
+    return st ? st : psr_outfile_park(f, err);
+}
+
+psr_status psr_whole_series_describe(const struct psr_whole_series *w, size_t line, size_t i,
+                                     int64_t length, bool write, char stem[PSR_TEXT_MAX],
+                                     struct psr_inf *inf, psr_err *err)
+{
+    const struct psr_sink_stream *stream = w->stream;
+    const int64_t n = psr_whole_series_length(w, line, i);
+    *inf = w->common;
+    psr_series_stem(stem, stream->root, stream->dm[i], stream->dm_decimals);
+    const struct psr_series_trial trial = {.stem = stem,
+                                           .dm = stream->dm[i],
+                                           .tsamp_s = stream->line[line].tsamp_s,
+                                           .epoch = stream->epoch ? stream->epoch[i]
+                                                                  : stream->obs->tstart,
+                                           .note = stream->line[line].note,
+                                           .n = n,
+                                           .length = length < 0 ? n : length};
+    psr_status st = psr_series_fill_inf(inf, &trial, err);
+    return st || !write ? st : write_inf(w, stem, inf, err);
 }
 
 int64_t psr_whole_series_length(const struct psr_whole_series *w, size_t line, size_t i)

@@ -11,6 +11,7 @@ struct psr_whole_series {
     psr_series_store *store;
     psr_resident_series **resident; /* [nline] series that came on devices; NULL: in the store */
     int64_t leave_bytes;            /* of devices, for what else needs them */
+    struct psr_inf common;          /* what the .inf of all say */
 };
 
 /* A series as it is read: padded as its file would be. */
@@ -52,6 +53,16 @@ PSR_MUST_CHECK psr_status psr_whole_series_settle(const struct psr_whole_series 
                                                   psr_err *err);
 
 int64_t psr_whole_series_length(const struct psr_whole_series *w, size_t line, size_t i);
+
+/* Names a series, says what its .inf does, and writes that with the other outputs if it is wanted: sifting and
+ * folding ask it for the DMs that were searched and the length of the series.
+ * Given:    length   of the padded series; below 0: not padded
+ * Returned: stem, *inf
+ * Status:   those of psr_series_fill_inf and of outputs */
+PSR_MUST_CHECK psr_status psr_whole_series_describe(const struct psr_whole_series *w, size_t line,
+                                                    size_t i, int64_t length, bool write,
+                                                    char stem[PSR_TEXT_MAX], struct psr_inf *inf,
+                                                    psr_err *err);
 
 /* Reads a series into x [r->length], cut or padded with its mean or the value of its line.  Threads may read
  * different series at the same time.
