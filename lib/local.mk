@@ -10,14 +10,14 @@ lib_libpsrkit_la_SOURCES =
 lib_libpsrkit_la_LIBADD = lib/libpsrkit_objects.la $(PSR_LIBS:-lstdc++=)
 lib_libpsrkit_la_DEPENDENCIES = lib/libpsrkit_objects.la lib/psrkit.map
 # What of CUDA is linked statically, and what OpenMP names, stays inside.
-lib_libpsrkit_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,--exclude-libs,libcudart_static.a \
+lib_libpsrkit_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -no-undefined -Wl,--exclude-libs,libcudart_static.a \
 	-Wl,--version-script=$(srcdir)/lib/psrkit.map $(CUDA_STDCXX)
 EXTRA_DIST += lib/psrkit.map
 
 # Where programs in the build look for it.
-shared_library = lib/libpsrkit.so.0
+shared_library = lib/libpsrkit.so.1
 $(shared_library): lib/libpsrkit.la
-	@cd lib && rm -f libpsrkit.so.0 && $(LN_S) .libs/libpsrkit.so.0 libpsrkit.so.0
+	@cd lib && rm -f libpsrkit.so.1 && $(LN_S) .libs/libpsrkit.so.1 libpsrkit.so.1
 CLEANFILES += $(shared_library)
 
 pkgconfigdir = $(libdir)/pkgconfig

@@ -41,14 +41,14 @@ for file in "$prefix"/bin/*; do
 done
 extra=()
 if [ "${WITH_CFITSIO:-0}" = 1 ]; then
-    name=$(strings "$prefix/lib/libpsrkit.so.0" | grep -m1 '^libcfitsio\.so')
+    name=$(strings "$prefix/lib/libpsrkit.so.1" | grep -m1 '^libcfitsio\.so')
     extra+=("$(ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')")
     cp -L "${extra[0]}" "$package/_lib/"
 fi
-needed "$prefix/lib/libpsrkit.so.0" "${programs[@]}" "${extra[@]}" | while read -r name path; do
+needed "$prefix/lib/libpsrkit.so.1" "${programs[@]}" "${extra[@]}" | while read -r name path; do
     cp -L "$path" "$package/_lib/$name"
 done
-[ -e "$package/_lib/libpsrkit.so.0" ] || cp -L "$prefix/lib/libpsrkit.so.0" "$package/_lib/"
+[ -e "$package/_lib/libpsrkit.so.1" ] || cp -L "$prefix/lib/libpsrkit.so.1" "$package/_lib/"
 chmod -R u+w "$package"
 strip --strip-unneeded "$package"/_lib/* "$package"/_bin/*
 for file in "$package"/_lib/*; do

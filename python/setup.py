@@ -27,9 +27,9 @@ def find_installed():
     if not prefix:
         return ask_pkg_config("includedir"), ask_pkg_config("libdir"), os.path.join(ask_pkg_config("prefix"), "bin")
     folders = [os.path.join(prefix, "lib"), os.path.join(prefix, "lib64")]
-    found = [folder for folder in folders if os.path.exists(os.path.join(folder, "libpsrkit.so.0"))]
+    found = [folder for folder in folders if os.path.exists(os.path.join(folder, "libpsrkit.so.1"))]
     if not found:
-        sys.exit("PSRKIT_PREFIX=%s: there is no lib/libpsrkit.so.0" % prefix)
+        sys.exit("PSRKIT_PREFIX=%s: there is no lib/libpsrkit.so.1" % prefix)
     return os.path.join(prefix, "include"), found[0], os.path.join(prefix, "bin")
 
 
@@ -55,5 +55,5 @@ class BuildWithDeclarations(build_py):
 
 
 # A source archive has no headers: its version is that of the library that it is built against.
-version = "0.1.0" if "sdist" in sys.argv else find_version()
+version = "1.0.0" if "sdist" in sys.argv else find_version()
 setup(version=version, cmdclass={"build_py": BuildWithDeclarations})

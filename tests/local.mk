@@ -334,6 +334,7 @@ CLI_TESTS = \
 	tests/tools/library.bats \
 	tests/tools/man.bats \
 	tests/tools/overwrite.bats \
+	tests/tools/packages.bats \
 	tests/tools/plan.bats \
 	tests/tools/plots.bats \
 	tests/tools/psrpresto.bats \

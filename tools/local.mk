@@ -1,7 +1,7 @@
 # The tools: each a folder, beside the command line that they share.
 
 # What of lib/base programs need, too, is no part of the interface and compiled again.  The library as an object, not as libtool's: a program in the build is no script, and finds it as an installed one does.
-tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
+tools_cppflags = $(AM_CPPFLAGS)
 tools_ldadd = tools/libcommon.la $(shared_library) $(ZLIB_LIBS)
 tools_ldflags = $(AM_LDFLAGS) -Wl,-rpath,$(TOOLS_RPATH)
 

@@ -20,8 +20,8 @@ def find_candidates():
     if os.environ.get("PSRKIT_LIBRARY"):
         return [os.environ["PSRKIT_LIBRARY"]]
     inside = sorted(glob.glob(os.path.join(HERE, "_lib", "libpsrkit*.so*")))
-    built = [os.path.join(LIBRARY_FOLDER, "libpsrkit.so.0")] if LIBRARY_FOLDER else []
-    return inside + [path for path in built if os.path.exists(path)] + ["libpsrkit.so.0"]
+    built = [os.path.join(LIBRARY_FOLDER, "libpsrkit.so.1")] if LIBRARY_FOLDER else []
+    return inside + [path for path in built if os.path.exists(path)] + ["libpsrkit.so.1"]
 
 
 def load():

@@ -131,7 +131,7 @@ copy_tools() {
     local dir=$1 tool
     shift
     mkdir -p "$dir" "$dir/../lib"
-    cp -L "$builddir/lib/libpsrkit.so.0" "$dir/../lib/"
+    cp -L "$builddir/lib/libpsrkit.so.1" "$dir/../lib/"
     for tool; do cp "$builddir/bin/$tool" "$dir/"; done
 }
 

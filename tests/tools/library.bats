@@ -176,7 +176,7 @@ declared() {
 }
 
 @test "the shared library carries a soname, and the version of the tools" {
-    readelf -d "$shared" | grep -qF 'soname: [libpsrkit.so.0]'
+    readelf -d "$shared" | grep -qF 'soname: [libpsrkit.so.1]'
     grep -qaF "$(gpudedisp --version | sed -n '1s/.* //p')" "$shared"
 }
 
@@ -184,14 +184,14 @@ declared() {
     need_plain_objects
     for tool in $tools; do
         ldd "$builddir/bin/$tool" >"$BATS_TEST_TMPDIR/needs"
-        grep -q 'libpsrkit.so.0 => /' "$BATS_TEST_TMPDIR/needs"
+        grep -q 'libpsrkit.so.1 => /' "$BATS_TEST_TMPDIR/needs"
         ! grep -q cfitsio "$BATS_TEST_TMPDIR/needs" || { echo "$tool needs cfitsio"; return 1; }
     done
     file=$PSRKIT_TEST_DATA/parkes_8bit_1.sf
     [ -f "$file" ] || skip "there is no $file"
     name=$(sed -n 's/^#define PSR_CFITSIO_SO "\(.*\)"/\1/p' "$builddir/config.h")
     cd "$BATS_TEST_TMPDIR"
-    sed "s/$name/${name//[0-9]/_}/" "$builddir/lib/.libs/libpsrkit.so.0" >libpsrkit.so.0
+    sed "s/$name/${name//[0-9]/_}/" "$builddir/lib/.libs/libpsrkit.so.1" >libpsrkit.so.1
     run env LD_LIBRARY_PATH=. gpudedisp -lodm 0 -dmstep 1 -numdms 2 -nobary -o here "$file"
     [ "$status" = 3 ]
     [[ "$output" == *"parkes_8bit_1.sf: FITS files need cfitsio: ${name//[0-9]/_}: cannot open"* ]]

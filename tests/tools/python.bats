@@ -20,7 +20,7 @@ need_python() {
 make_prefix() {
     mkdir -p prefix/include prefix/lib
     ln -s "$srcdir/lib/psrkit" prefix/include/psrkit
-    ln -s "$builddir/lib/.libs/libpsrkit.so.0" prefix/lib/
+    ln -s "$builddir/lib/.libs/libpsrkit.so.1" prefix/lib/
     ln -s "$builddir/bin" prefix/bin
     export PSRKIT_PREFIX=$PWD/prefix
 }
@@ -48,7 +48,7 @@ make_prefix() {
     sed -i 's/^VERSION_MINOR = .*/VERSION_MINOR = 99/' psrkit/_constants.py
     PSRKIT_LIBRARY=$shared run "$python" -c 'import psrkit'
     [ "$status" = 1 ]
-    [[ "$output" == *"is version 0."*", but the package was built for 0.99.x" ]]
+    [[ "$output" == *"is version 1.0."*", but the package was built for 1.99.x" ]]
     PSRKIT_LIBRARY=nowhere.so run "$python" -c 'import psrkit'
     [[ "$output" == *"cannot load nowhere.so"* ]]
 }

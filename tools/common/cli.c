@@ -4,6 +4,7 @@
 #include "base/tool.h"
 #include "run.h"
 #include <errno.h>
+#include <psrkit/psrkit.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,7 +184,7 @@ static void print_version(const struct cli *tool)
            "License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.\n"
            "This is free software: you are free to change and redistribute it.\n"
            "There is NO WARRANTY, to the extent permitted by law.\n",
-           tool->name, PSRKIT_VERSION);
+           tool->name, psr_version());
 }
 
 static void append_to_list(const struct cli *tool, struct cli_list *list, const char *text)

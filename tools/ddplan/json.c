@@ -2,6 +2,7 @@
 #include "ddplan.h"
 
 #include <psrkit/experimental/dedisp.h>
+#include <psrkit/psrkit.h>
 
 #include "base/tool.h"
 #include <stdio.h>
@@ -94,7 +95,7 @@ void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *
     psr_json_new_line(&j, 2);
     psr_json_string(&j, "command", o->command);
     psr_json_new_line(&j, 2);
-    psr_json_string(&j, "version", PSRKIT_VERSION);
+    psr_json_string(&j, "version", psr_version());
     print_desc(&j, p);
     print_limits(&j, p);
     psr_json_new_line(&j, 2);

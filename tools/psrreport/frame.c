@@ -1,6 +1,8 @@
 /* What every page has: its head with the style, tables that sort, and the script. */
 #include "page.h"
 
+#include <psrkit/psrkit.h>
+
 /* Pictures are large while their box, which is not shown, is checked: that needs no script. */
 static const char style[] =
     "body{font:15px/1.4 sans-serif;margin:1em 2em;color:#222;background:#fff}"
@@ -66,7 +68,9 @@ void page_begin(struct html *h, const char *title)
 
 void page_end(struct html *h)
 {
-    html_raw(h, "<p>Made by psrreport (psrkit) " PSRKIT_VERSION ".</p>\n<script>");
+    html_raw(h, "<p>Made by psrreport (psrkit) ");
+    html_raw(h, psr_version());
+    html_raw(h, ".</p>\n<script>");
     html_raw(h, script);
     html_raw(h, "</script>\n</body>\n</html>\n");
 }

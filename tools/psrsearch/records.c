@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <psrkit/experimental/outfile.h>
+#include <psrkit/psrkit.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,7 +95,7 @@ static psr_status begin_line(struct psr_json *j, const struct psrsearch_plan *p,
 {
     psr_json_begin(j, NULL, PSR_JSON_OBJECT);
     put_command(j, &p->step[step]);
-    psr_json_string(j, "version", PSRKIT_VERSION);
+    psr_json_string(j, "version", psr_version());
     put_inputs(j, o, step);
     return put_outputs(j, p, files, err);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/experimental/sift.h>
+#include <psrkit/psrkit.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ static void put_summary(struct psr_json *j, const struct psrsearch_results *foun
 {
     psr_json_begin(j, NULL, PSR_JSON_OBJECT);
     psr_json_string(j, "root", p->root);
-    psr_json_string(j, "version", PSRKIT_VERSION);
+    psr_json_string(j, "version", psr_version());
     psr_json_begin(j, "input", PSR_JSON_ARRAY);
     for (size_t i = 0; i < o->ninput; i++)
         psr_json_string(j, NULL, o->input[i]);

@@ -31,14 +31,14 @@
 #include <psrkit/status.h>
 
 /* Version of the headers.  A program built with them runs with any later library of the same major
- * version (while that is 0: of the same minor version). */
-#define PSR_VERSION_MAJOR 0
-#define PSR_VERSION_MINOR 1
+ * version. */
+#define PSR_VERSION_MAJOR 1
+#define PSR_VERSION_MINOR 0
 #define PSR_VERSION_PATCH 0
 
 PSR_API_BEGIN
 
-/* Returned: version of the running library, e.g. "0.1.0"; static storage */
+/* Returned: version of the running library, e.g. "1.0.0"; static storage */
 const char *psr_version(void);
 
 PSR_API_END
