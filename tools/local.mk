@@ -275,6 +275,7 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/page_candidates.c \
 	tools/psrreport/page_pulses.c \
 	tools/psrreport/page_steps.c \
+	tools/psrreport/page_summary.c \
 	tools/psrreport/picture.c \
 	tools/psrreport/plot.c \
 	tools/psrreport/plot.h \
@@ -284,7 +285,8 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/pulses.c \
 	tools/psrreport/sift.c \
 	tools/psrreport/steps.c \
-	tools/psrreport/views.c
+	tools/psrreport/views.c \
+	tools/psrreport/words.c
 
 bin_psrsearch_CPPFLAGS = $(tools_cppflags)
 bin_psrsearch_LDADD = $(tools_ldadd)

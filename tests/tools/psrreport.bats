@@ -169,6 +169,50 @@ check() {
     sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q "$file<"
 }
 
+@test "known pulsars have a table of their own, and the first lines say which, and at which ratio" {
+    make_folder J0000
+    printf 'PSRJ,F0,DM\nJ1111+2222,%s,40\nJ3333+4444,%s,40\n' 11.19820829 22.39641658 >cat.csv
+    accelsift -catalogue cat.csv -o d/obs.sift -o d/obs.csv -o d/obs.cands.json d/obs_DM*_ACCEL_0
+    n=$(grep -c '^obs_DM.* = .*J1111+2222' d/obs.sift)
+    [ "$n" -ge 1 ]
+    all=$(grep -c '^obs_DM' d/obs.sift)
+    for list in d/obs.cands.json d/obs.csv d/obs.sift; do
+        psrreport d
+        check
+        [ "$(sed -n '/id="known"/,/<.table>/p' d/report.html | grep -c '^<tr><td')" -eq "$n" ]
+        sed -n '/id="known"/,/<.table>/p' d/report.html | grep -q '<td>J1111+2222</td>'
+        fails grep -q 'J1111+2222' <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)
+        grep -q "^<p id=\"summary\">.* $n of known pulsars: .*J1111+2222" d/report.html
+        rm "$list"
+    done
+}
+
+@test "lists of gpuffa without a sifted list are sifted, and what found a candidate is told" {
+    fakebin -q -seed 5 -tobs 64 -tsamp 1000 -nchans 8 -nbits 8 -fch1 1500 -foff 4 -add "pulsar period=1.3 dm=40 width=0.03 snr=25" -o slow.fil
+    mkdir d
+    gpudedisp -q -nobary -lodm 0 -dmstep 20 -numdms 5 -ffa "-pmin 0.5 -pmax 5" -nowrite -o d/obs slow.fil
+    psrreport d
+    check
+    [ "$(count 'sifted here, with its defaults, from 1 lists')" -eq 1 ]
+    sed -n '/id="candidates"/,/<.table>/p' d/report.html >table
+    grep -q 'obs_DM[0-9.]*_ffa.csv:1<.*>1\.\(29\|30\)[0-9]*<.*<td>ffa</td>' table
+    # The text of a list says it after the hits, where a note may be, too.
+    accelsift -o d/obs.sift d/obs_ffa.csv
+    grep -q 'by ffa' d/obs.sift
+    psrreport d
+    [ "$(count 'id="known"')" -eq 0 ]
+    sed -n '/id="candidates"/,/<.table>/p' d/report.html | grep -q 'obs_DM[0-9.]*_ffa.csv:1<.*<td>ffa</td>'
+}
+
+@test "each number of the score and each mark is explained" {
+    make_folder J0000
+    psrreport d
+    for word in alpha beta gamma share_bands share_parts halves_band halves_time accel_ok covered snr dm0_sigma bands_ratio \
+        line dm0 narrow turns edge 'dm\?' clip; do
+        [ "$(count "<dt>$word</dt><dd>[A-Za-z1]")" -eq 1 ] || { echo "no word on $word"; false; }
+    done
+}
+
 @test "what is missing is left out, and the page says so" {
     mkdir d
     psrreport d
@@ -216,7 +260,7 @@ check() {
     one_line '^psrreport: d/<script>'
     check
     [ "$(count '<script')" -eq 1 ]
-    [ "$(count '&lt;script&gt;alert\(3\)')" -eq 1 ]
+    [ "$(count '&lt;script&gt;alert\(3\)')" -eq 2 ] # in the table, and in the first lines
     [ "$(count '&lt;script&gt;alert\(2\)')" -eq 1 ]
     [ "$(count '<title>&lt;script&gt;&quot;</title>')" -eq 1 ]
 }

@@ -27,7 +27,7 @@ enum list_kind { LIST_NONE, LIST_JSON, LIST_CSV, LIST_TEXT };
 
 struct list_reader {
     struct report *r;
-    size_t column[CAND_NVALUE], file, note, marks, ncolumn; /* of comma-separated values */
+    size_t column[CAND_NVALUE], file, note, marks, found, ncolumn; /* of comma-separated values */
 };
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -46,11 +46,38 @@ static void set_marks(struct report_cand *c, const char *marks)
     snprintf(c->marks, sizeof c->marks, "%s", marks);
 }
 
+static void set_found(struct report_cand *c, const char *found)
+{
+    snprintf(c->found, sizeof c->found, "%s", found);
+}
+
+enum { NOTE_BYTES = 128 };
+
+/* What follows the hits: "= NOTE", "by SEARCHES", "! MARKS". */
+static void take_rest(struct report_cand *c, char note[NOTE_BYTES], const struct report_line *line,
+                      size_t first)
+{
+    char of = '\0';
+    note[0] = '\0';
+    for (size_t k = first; k < line->n; k++) {
+        const char *word = line->word[k];
+        if (!strcmp(word, "=") || !strcmp(word, "by") || !strcmp(word, "!"))
+            of = *word;
+        else if (of == '=')
+            snprintf(note + strlen(note), NOTE_BYTES - strlen(note), "%s%s", *note ? " " : "",
+                     word);
+        else if (of == 'b')
+            set_found(c, word);
+        else if (of == '!')
+            set_marks(c, word);
+    }
+}
+
 static psr_status take_text(void *ctx, struct report_line *line, psr_err *err)
 {
     static const int order[] = {CAND_DM, CAND_SNR,      CAND_SIGMA, CAND_NUMHARM, -1,
                                 -1,      CAND_PERIOD_S, CAND_R,     CAND_Z};
-    enum { NORDER = sizeof order / sizeof *order, HITS = NORDER + 1, NOTE = HITS + 2 };
+    enum { NORDER = sizeof order / sizeof *order, HITS = NORDER + 1 };
     const struct list_reader *l = ctx;
     struct report_cand c = {.list = NULL};
     char *colon = strrchr(line->word[0], ':');
@@ -68,15 +95,8 @@ static psr_status take_text(void *ctx, struct report_line *line, psr_err *err)
     c.value[CAND_NUMBER] = strtod(colon + 1, NULL);
     c.value[CAND_NUMHITS] = line->n > HITS ? strtod(line->word[HITS] + 1, NULL) : NAN;
     complete_text(c.value);
-    char note[128] = "";
-    for (size_t k = NOTE - 1; k < line->n; k++)
-        if (k + 1 < line->n && !strcmp(line->word[k], "!")) {
-            set_marks(&c, line->word[k + 1]);
-            line->n = k;
-        }
-    for (size_t k = NOTE; k < line->n; k++)
-        snprintf(note + strlen(note), sizeof note - strlen(note), "%s%s", k > NOTE ? " " : "",
-                 line->word[k]);
+    char note[NOTE_BYTES];
+    take_rest(&c, note, line, HITS + 1);
     return st ? st : report_add_candidate(l->r, &c, line->word[0], note, err);
 }
 
@@ -101,6 +121,7 @@ static psr_status take_csv(void *ctx, struct report_line *line, psr_err *err)
         l->file = find_column(line, "file");
         l->note = find_column(line, "note");
         l->marks = find_column(line, "marks");
+        l->found = find_column(line, "found");
         return PSR_OK;
     }
     if (line->n != l->ncolumn)
@@ -110,6 +131,7 @@ static psr_status take_csv(void *ctx, struct report_line *line, psr_err *err)
     for (int k = 0; k < CAND_NVALUE && !st; k++)
         st = report_number(line, l->column[k], names[k], &c.value[k], err);
     set_marks(&c, l->marks < line->n ? line->word[l->marks] : "");
+    set_found(&c, l->found < line->n ? line->word[l->found] : "");
     return st ? st
               : report_add_candidate(l->r, &c, l->file < line->n ? line->word[l->file] : "",
                                      l->note < line->n ? line->word[l->note] : "", err);
@@ -127,6 +149,7 @@ static psr_status take_json(void *ctx, char *text, struct json_value *object, bo
     for (int k = 0; k < CAND_NVALUE; k++)
         c.value[k] = json_number(object, names[k]);
     set_marks(&c, json_text(object, "marks"));
+    set_found(&c, json_text(object, "found"));
     return report_add_candidate(l->r, &c, json_text(object, "file"), json_text(object, "note"),
                                 err);
 }
@@ -169,7 +192,7 @@ static enum list_kind choose_list(struct report *r)
     for (size_t i = 0; i < r->files.n; i++) {
         const char *name = r->files.name[i];
         const enum list_kind is = may_be_list(name) ? recognise(r, name) : LIST_NONE;
-        r->nlist += report_is_accel_list(name);
+        r->nlist += report_is_search_list(name);
         if (is != LIST_NONE && (kind == LIST_NONE || is < kind)) {
             kind = is;
             r->list = name;

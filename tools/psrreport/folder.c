@@ -88,10 +88,10 @@ psr_status report_read_folder(struct report *r, psr_err *err)
     return st ? st : read_inf(r, err);
 }
 
-bool report_is_accel_list(const char *name)
+bool report_is_search_list(const char *name)
 {
     const char *accel = strstr(name, "_ACCEL_");
-    return accel && accel[strcspn(accel, ".")] == '\0';
+    return psr_path_ends(name, "_ffa.csv") || (accel && accel[strcspn(accel, ".")] == '\0');
 }
 
 psr_status report_add_candidate(struct report *r, const struct report_cand *from, const char *list,

@@ -103,11 +103,12 @@ double report_significance(const struct report_cand *c)
     return isnan(of_fold) ? c->value[CAND_SIGMA] : of_fold;
 }
 
-bool report_is_marked(const struct report_cand *c)
+enum report_class report_classify(const struct report_cand *c)
 {
     const size_t n = c->note ? strlen(c->note) : 0;
-    const bool known = n && c->note[n - 1] != '?';
-    return psr_sift_marks_count(c->marks) && !known;
+    if (n && c->note[n - 1] != '?')
+        return REPORT_KNOWN;
+    return psr_sift_marks_count(c->marks) ? REPORT_MARKED : REPORT_GOOD;
 }
 
 static int by_candidate(const void *a, const void *b)
@@ -122,8 +123,9 @@ static int by_rank(const void *a, const void *b)
 {
     const struct report_cand *x = a, *y = b;
     const double s = report_significance(x), t = report_significance(y);
-    if (report_is_marked(x) != report_is_marked(y))
-        return report_is_marked(x) ? 1 : -1;
+    const bool last = report_classify(x) == REPORT_MARKED;
+    if (last != (report_classify(y) == REPORT_MARKED))
+        return last ? 1 : -1;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
     if (isnan(s) != isnan(t))
@@ -196,7 +198,7 @@ static void join(struct report *r, struct report_fold *const *sorted)
         }
 }
 
-/* A fold that the list does not have: of a candidate given by hand, say. */
+/* A fold that the list does not have: of a candidate given by hand, or of an ephemeris, PSR_NAME. */
 static psr_status add_fold(struct report *r, struct report_fold *f, psr_err *err)
 {
     struct report_cand c = {.rank = SIZE_MAX};
@@ -205,7 +207,8 @@ static psr_status add_fold(struct report *r, struct report_fold *f, psr_err *err
     c.value[CAND_DM] = f->best.dm;
     c.value[CAND_PERIOD_S] = report_fold_period(f, NULL);
     c.value[CAND_FREQ_HZ] = 1 / c.value[CAND_PERIOD_S];
-    psr_status st = report_add_candidate(r, &c, f->best.candidate, "", err);
+    const char *name = f->best.candidate, *known = strncmp(name, "PSR_", 4) != 0 ? "" : name + 4;
+    psr_status st = report_add_candidate(r, &c, name, known, err);
     if (!st)
         set_fold(&r->cand[r->ncand - 1], f);
     return st;

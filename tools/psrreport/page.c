@@ -12,6 +12,7 @@ static psr_status put_sections(struct page *p, psr_err *err)
 {
     const int64_t kept = p->left_bytes / OTHERS;
     page_observation(p);
+    page_summary(p);
     p->left_bytes -= kept;
     psr_status st = page_candidates(p, err);
     p->left_bytes += kept;

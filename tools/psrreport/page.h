@@ -35,6 +35,12 @@ PSR_MUST_CHECK psr_status page_file_picture(struct page *p, const char *name, co
 /* Embeds a PNG in memory, however large. */
 void page_picture(struct page *p, const unsigned char *bytes, size_t n, const char *alt);
 
+/* What was found, in a sentence. */
+void page_summary(struct page *p);
+
+/* Explains numbers and marks. */
+void page_words(struct html *h);
+
 PSR_MUST_CHECK psr_status page_candidates(struct page *p, psr_err *err);
 PSR_MUST_CHECK psr_status page_pulses(struct page *p, psr_err *err);
 PSR_MUST_CHECK psr_status page_interference(struct page *p, psr_err *err);

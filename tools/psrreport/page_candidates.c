@@ -18,6 +18,7 @@ static const struct page_column columns[] = {
     {"Acceleration (m s\xe2\x81\xbb\xc2\xb2)", PAGE_UP},
     {"Harmonics", PAGE_DOWN},
     {"DMs", PAGE_DOWN},
+    {"Found by", PAGE_TEXT},
     {"Known", PAGE_TEXT},
     {"Marks", PAGE_TEXT},
     {"Numbers of the fold", PAGE_TEXT},
@@ -32,6 +33,13 @@ static void put_link(struct page *p, const char *name, const char *text)
     html_raw(h, "\">");
     html_text(h, text);
     html_raw(h, "</a>");
+}
+
+static void put_text(struct html *h, const char *text)
+{
+    html_raw(h, "<td>");
+    html_text(h, text);
+    html_raw(h, "</td>");
 }
 
 static void put_name(struct page *p, const struct report_cand *c)
@@ -69,7 +77,7 @@ static void put_score(struct html *h, const struct psr_cand_score *score)
     char text[64];
     html_raw(h, "<td>");
     html_text(h, score ? score->reasons : "");
-    for (int k = 0; k < PSR_CAND_SNR && score; k++) {
+    for (int k = 0; k < PSR_CAND_NNUMBER && score; k++) {
         snprintf(text, sizeof text, "%s%s %.2g",
                  k                 ? ", "
                  : *score->reasons ? ": "
@@ -104,17 +112,15 @@ static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *
     html_cell(h, "%.3g", v[CAND_ACCEL_MS2]);
     html_cell(h, "%.0f", v[CAND_NUMHARM]);
     html_cell(h, "%.0f", v[CAND_NUMHITS]);
-    html_raw(h, "<td>");
-    html_text(h, c->note);
-    html_raw(h, "</td><td>");
-    html_text(h, c->marks[0] == '-' ? "" : c->marks);
-    html_raw(h, "</td>");
+    put_text(h, c->found);
+    put_text(h, c->note);
+    put_text(h, c->marks[0] == '-' ? "" : c->marks);
     put_score(h, c->fold ? &c->fold->score : NULL);
     html_raw(h, "</tr>\n");
     return st;
 }
 
-/* What is in the table, and what is not. */
+/* What is in the tables, and what is not. */
 static void describe(struct page *p, size_t nrow)
 {
     const struct report *r = p->r;
@@ -140,33 +146,44 @@ static void describe(struct page *p, size_t nrow)
         html_count(h, r->ncand);
         html_raw(h, " candidates are shown (-rows). ");
     }
-    html_raw(h,
-             "In order of rank: by the probability that the fold gives, those not folded by sigma "
-             "of the search; fundamentals before their harmonics. Of folds of noise and "
-             "interference one "
-             "in a hundred has a probability above ");
+    html_raw(h, "In order of rank: by the probability that the fold gives, those not folded by "
+                "sigma of the search; fundamentals before their harmonics. Of folds of noise and "
+                "interference one in a hundred has a probability above ");
     html_number(h, "%.3f", PSR_CAND_LINE);
-    html_raw(
-        h, ". "
-           "alpha: S/N at DM 0 over S/N. beta: change of the DM by the fold over the DM. gamma: "
-           "error of the DM over the DM. share_bands, share_parts: share of sub-bands and of "
-           "parts of the observation in which the pulse stands above 1 sigma. halves_band, "
-           "halves_time: correlation of the profiles of two halves. accel_ok: 0 if no binary "
-           "accelerates so. covered: share of the fold that has data. "
-           "S/N is the significance of the fold, after trials that of the best of the independent "
-           "trials of its search. The mark dm? counts for nothing: DM 0 fits the "
-           "signal, and so does its DM. Click on a picture to enlarge it"
-           "<span id=\"hint\" hidden=\"hidden\">, on the head of a column to sort</span>.</p>\n");
+    html_raw(h,
+             ". Click on a picture to enlarge it"
+             "<span id=\"hint\" hidden=\"hidden\">, on the head of a column to sort</span>.</p>\n");
 }
 
-static psr_status put_rows(struct page *p, const char *id, size_t first, size_t end, psr_err *err)
+static const struct section {
+    const char *id, *head;
+} sections[] = {
+    [REPORT_GOOD] = {"candidates", ""},
+    [REPORT_KNOWN] =
+        {"known",
+         "<h2>Known pulsars</h2>\n<p>Candidates at the period of a pulsar of the "
+         "catalogue, or at a ratio of small numbers to it, and folds by an ephemeris.</p>\n"},
+    [REPORT_MARKED] = {"marked", "<h2>Likely interference</h2>\n<p>Candidates with marks.</p>\n"},
+};
+
+static psr_status put_section(struct page *p, enum report_class class, size_t nrow, psr_err *err)
 {
     struct html *h = &p->html;
     psr_status st = PSR_OK;
-    page_table(h, id, columns, NCOLUMN);
-    for (size_t i = first; i < end && !st && !h->status; i++)
+    size_t n = 0;
+    for (size_t i = 0; i < nrow && !st && !h->status; i++) {
+        if (report_classify(&p->r->cand[i]) != class)
+            continue;
+        if (!n++) {
+            html_raw(h, sections[class].head);
+            page_table(h, sections[class].id, columns, NCOLUMN);
+        }
         st = put_row(p, &p->r->cand[i], err);
-    page_table_end(h);
+    }
+    if (n)
+        page_table_end(h);
+    else if (class == REPORT_GOOD)
+        html_raw(h, "<p>All candidates are known or have marks.</p>\n");
     return st;
 }
 
@@ -174,7 +191,6 @@ psr_status page_candidates(struct page *p, psr_err *err)
 {
     struct html *h = &p->html;
     const size_t most = (size_t)p->r->opt->rows, nrow = p->r->ncand < most ? p->r->ncand : most;
-    size_t ngood = 0;
     psr_status st = PSR_OK;
     html_raw(h, "<h2>Candidates</h2>\n");
     describe(p, nrow);
@@ -182,17 +198,8 @@ psr_status page_candidates(struct page *p, psr_err *err)
         html_raw(h, "<p>There is no candidate.</p>\n");
         return PSR_OK;
     }
-    while (ngood < nrow && !report_is_marked(&p->r->cand[ngood]))
-        ngood++;
-    if (ngood)
-        st = put_rows(p, "candidates", 0, ngood, err);
-    else
-        html_raw(h, "<p>No candidate is without marks.</p>\n");
-    if (st || ngood == nrow)
-        return st;
-    html_raw(h, "<h2>Likely interference</h2>\n<p>Candidates with marks. line: at a line of the "
-                "sums of all channels, and no stronger. dm0: its power at the DMs searched is what "
-                "DM 0 explains, and no pulse of its width at another DM. narrow: the fold has its "
-                "pulse in an eighth of the band, and the rest is noise.</p>\n");
-    return put_rows(p, "marked", ngood, nrow, err);
+    page_words(h);
+    for (int k = 0; k < REPORT_NCLASS && !st; k++)
+        st = put_section(p, (enum report_class)k, nrow, err);
+    return st;
 }

@@ -40,7 +40,7 @@ struct report_fold {
 };
 
 /* accelsift's marks, and that of a fold. */
-enum { REPORT_MARKS = PSR_SIFT_MARKS + sizeof ",narrow" };
+enum { REPORT_MARKS = PSR_SIFT_MARKS + sizeof ",narrow", REPORT_FOUND = 24 };
 
 enum report_number {
     CAND_NUMBER,
@@ -60,10 +60,11 @@ enum report_number {
 
 /* A candidate of a sifted list, or a fold that no candidate belongs to. */
 struct report_cand {
-    char *list, *note;        /* of the acceleration search; note: a known pulsar; owned, or NULL */
-    char marks[REPORT_MARKS]; /* why it may be interference; - for nothing, empty if not known */
-    double value[CAND_NVALUE];      /* not a number: unknown */
-    size_t rank;                    /* in the list, from 1 */
+    char *list, *note;         /* of the search; note: a known pulsar; owned, or NULL */
+    char marks[REPORT_MARKS];  /* why it may be interference; - for nothing, empty if not known */
+    char found[REPORT_FOUND];  /* by which searches; empty if not known */
+    double value[CAND_NVALUE]; /* not a number: unknown */
+    size_t rank;               /* in the list, from 1 */
     const struct report_fold *fold; /* NULL: not folded */
 };
 
@@ -103,7 +104,7 @@ struct report {
     size_t nstep, step_room;
 
     const char *list;         /* name of the sifted list; NULL: none */
-    size_t nlist;             /* lists of acceleration searches */
+    size_t nlist;             /* lists of searches */
     struct report_cand *cand; /* [ncand] best first */
     size_t ncand, cand_room;
     struct report_fold *fold; /* [nfold] */
@@ -150,20 +151,22 @@ PSR_MUST_CHECK psr_status report_read_views(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_add_candidate(struct report *r, const struct report_cand *from,
                                                const char *list, const char *note, psr_err *err);
 
-/* Sifts the folder's lists of acceleration searches, with accelsift's defaults, where no list of
+/* Sifts the folder's lists of searches, with accelsift's defaults, where no list of
  * accelsift is there.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_sift(struct report *r, psr_err *err);
 
-/* Whether this is the name of a list of an acceleration search: ROOT_ACCEL_200, with or without JERK. */
-bool report_is_accel_list(const char *name);
+/* Whether this is the name of a list of a search: ROOT_ACCEL_200, with or without JERK, or ROOT_ffa.csv. */
+bool report_is_search_list(const char *name);
 
 /* Gives candidates their folds, adds the folds that are left, and sorts.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_join_folds(struct report *r, psr_err *err);
 
-/* Whether it has marks that count and is no known pulsar: such come after the others. */
-bool report_is_marked(const struct report_cand *c);
+/* Which table a candidate is in: of the new ones, of known pulsars and their harmonics that chance does not
+ * explain, or of those whose marks count and that come after all others. */
+enum report_class { REPORT_GOOD, REPORT_KNOWN, REPORT_MARKED, REPORT_NCLASS };
+enum report_class report_classify(const struct report_cand *c);
 
 /* Significance of the fold, else of the search. */
 double report_significance(const struct report_cand *c);

@@ -1,7 +1,8 @@
-/* Sifts the lists of acceleration searches of a folder that has no sifted list. */
+/* Sifts the lists of searches of a folder that has no sifted list. */
 #include "psrreport.h"
 
 #include <psrkit/experimental/sift.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static psr_status name_lists(const struct report *r, struct psr_names *lists, ps
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n && !st; i++) {
-        if (!report_is_accel_list(r->files.name[i]))
+        if (!report_is_search_list(r->files.name[i]))
             continue;
         char *path = report_path(r, r->files.name[i]);
         st = path ? psr_names_add(lists, path, err)
@@ -40,7 +41,10 @@ static psr_status take(struct report *r, const struct psr_sift_cand *from, psr_e
                   [CAND_TOBS_S] = from->tobs_s,
                   [CAND_ACCEL_MS2] = from->z * PSR_LIGHT_M_S / (from->tobs_s * from->r),
                   [CAND_NUMHITS] = (double)from->nhit}};
+    static const char *const searches[] = {"", "fourier", "ffa", "fourier,ffa"};
     psr_sift_name_marks(c.marks, from->marks);
+    snprintf(c.found, sizeof c.found, "%s",
+             searches[from->found & (PSR_SIFT_BY_FOURIER | PSR_SIFT_BY_FFA)]);
     return report_add_candidate(r, &c, from->file, "", err);
 }
 
