@@ -283,6 +283,7 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/plot_histograms.c \
 	tools/psrreport/psrreport.h \
 	tools/psrreport/pulses.c \
+	tools/psrreport/script.c \
 	tools/psrreport/sift.c \
 	tools/psrreport/steps.c \
 	tools/psrreport/views.c \

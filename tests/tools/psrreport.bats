@@ -42,7 +42,7 @@ check() {
     check
     n=$(grep -c '^obs_DM' d/obs.sift)
     [ "$n" -ge 1 ]
-    [ "$(count '<tr><td>(<label|no picture)')" -ge "$n" ]
+    [ "$(count '<td class="fold">(<label|no picture)')" -ge "$n" ]
     [ "$(count 'obs_DM40.00_ACCEL_0:1<')" -eq 1 ]
     grep -oE 'data-v="0.08[0-9]*"' d/report.html | awk -F'"' 'NR == 1 { exit !($2 > 0.0892 && $2 < 0.0894) }'
     [ "$(count '<code>gpurfifind -o &#39;a b&#39; obs.fil</code>')" -eq 1 ]
@@ -157,7 +157,7 @@ check() {
     for list in d/obs.cands.json d/obs.csv d/obs.sift; do
         psrreport d
         check
-        [ "$(sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -c '^<tr><td>')" -eq "$marked" ]
+        [ "$(sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -c '^<tr data-c')" -eq "$marked" ]
         sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q '<td>line,dm?</td>'
         fails grep -q "$file<" <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)
         tail -n +2 d/candidates.csv | tail -n "$marked" | grep -vc ',line+dm?$' | grep -qx 0
@@ -179,7 +179,7 @@ check() {
     for list in d/obs.cands.json d/obs.csv d/obs.sift; do
         psrreport d
         check
-        [ "$(sed -n '/id="known"/,/<.table>/p' d/report.html | grep -c '^<tr><td')" -eq "$n" ]
+        [ "$(sed -n '/id="known"/,/<.table>/p' d/report.html | grep -c '^<tr data-c')" -eq "$n" ]
         sed -n '/id="known"/,/<.table>/p' d/report.html | grep -q '<td>J1111+2222</td>'
         fails grep -q 'J1111+2222' <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)
         grep -q "^<p id=\"summary\">.* $n of known pulsars: .*J1111+2222" d/report.html
@@ -393,25 +393,52 @@ check() {
     make_folder J0000
     head -n 1 d/obs.csv >head
     rm d/obs.sift d/obs.cands.json
-    printf 'a_ACCEL_0,%s,%s,20,%s,1,30,30,%s,5,5,0,20,0,2,5,15,,\n' 1 300 9 0.5 2 20 40 0.7 3 100 6 0.001 >>d/obs.csv
+    printf 'a_ACCEL_0,%s,%s,20,%s,1,30,30,%s,5,5,0,20,0,2,5,15,fourier,,%s,,,,,,,,,,,\n' 1 300 9 0.5 - 2 20 40 0.7 dm? 3 100 6 0.001 - >>d/obs.csv
     psrreport d
     # The same page with a further script, without the policy that forbids it.
     {
         grep -v Content-Security-Policy d/report.html | sed '/<\/body>/,$d'
         cat <<'END'
 <script>
-var out = [];
-function click(i) {
-  document.querySelectorAll("#candidates th button")[i].click();
-  out.push(Array.from(document.querySelectorAll("#candidates tbody tr")).filter(function (r) {
-    return r.cells[1].textContent.indexOf("a_ACCEL") === 0; }).map(function (r) { return r.cells[4].textContent; }).join(" "));
+var out = [], saved = [];
+function title(name, find) {
+  return Array.from(document.querySelectorAll(find)).filter(function (e) { return e.textContent.indexOf(name) === 0; })[0];
 }
-[4, 4, 3, 5].forEach(click);
+function rows() {
+  return Array.from(document.querySelectorAll("#candidates tbody tr")).filter(function (r) {
+    return !r.hidden && r.getAttribute("data-c").indexOf("a_ACCEL") === 0; });
+}
+function say(column) {
+  out.push(rows().map(function (r) { return r.cells[title(column, "#candidates th").cellIndex].textContent; }).join(" "));
+}
+function sort(column) { title(column, "#candidates th").firstChild.click(); say("DM ("); }
+function set(column, side, value) {
+  var c = document.querySelector("#filter [data-k^=\"" + column + "\"]" + (side ? "[data-side=" + side + "]" : ""));
+  c.value = value;
+  c.dispatchEvent(new Event("input"));
+}
+["DM (", "DM (", "Search", "Period"].forEach(sort);
+set("DM (", "from", "30"); set("DM (", "to", "200"); say("DM ("); set("DM (", "from", ""); set("DM (", "to", "");
+set("Marks", "", "dm?"); say("DM ("); set("Marks", "", "none"); say("DM ("); set("Marks", "", "");
+set("Probability", "from", "0.1"); say("DM ("); set("Probability", "from", "");
+rows()[0].querySelectorAll(".v button")[1].click();
+rows()[1].querySelectorAll(".v button")[0].click();
+set("Verdict", "", "rejected"); say("DM ("); set("Search", "from", "5.5"); say("DM (");
+// What the two buttons save, without a file.
+URL.createObjectURL = function (blob) { saved.push(blob.text()); return "#"; };
+HTMLAnchorElement.prototype.click = function () {};
+document.getElementById("save").click();
+document.getElementById("export").click();
+set("Verdict", "", ""); set("Search", "from", "");
 var images = Array.from(document.images).filter(function (i) { return i.naturalWidth > 0; }).length;
-var box = document.querySelector(".pic input"), before = box ? box.nextSibling.getBoundingClientRect().height : 0;
+var box = document.querySelector(".pic input"), before = box ? box.nextSibling.getBoundingClientRect().width : 0;
 if (box) { box.click(); }
-var grown = box && box.nextSibling.getBoundingClientRect().height > 2 * before;
-document.body.setAttribute("data-out", out.join("|") + "|" + (images === document.images.length) + "|" + grown);
+var grown = box && box.nextSibling.getBoundingClientRect().width > 1.5 * before;
+Promise.all(saved).then(function (text) {
+  document.body.setAttribute("data-out", out.join("|") + "|" + (images === document.images.length) + "|" + grown);
+  document.body.setAttribute("data-csv", btoa(text[1]));
+  document.body.setAttribute("data-page", btoa(unescape(encodeURIComponent(text[0]))));
+});
 </script>
 </body></html>
 END
@@ -419,10 +446,22 @@ END
     go="timeout 60 $browser --headless --no-sandbox --disable-gpu --user-data-dir=$PWD/profile --virtual-time-budget=3000"
     $go --dump-dom "file://$PWD/d/report.html" 2>log >dom || skip "$browser does not start: NOTHING was tried in it"
     grep -q '<span id="hint">' dom
+    grep -q '<div id="filter">' dom
     $go --dump-dom "file://$PWD/d/test.html" 2>log >dom
     said=$(grep -o 'data-out="[^"]*"' dom)
-    [[ $said == 'data-out="20.00 100.00 300.00|300.00 100.00 20.00|20.00 300.00 100.00|100.00 300.00 20.00|true|'* ]] || { echo "$said"; false; }
+    [[ $said == 'data-out="20.00 100.00 300.00|300.00 100.00 20.00|20.00 300.00 100.00|100.00 300.00 20.00|100.00|20.00|100.00 300.00||100.00|100.00|true|'* ]] || { echo "$said"; false; }
     [ "$pictures" = 0 ] || [[ $said == *'|true"' ]] || { echo "$said"; false; }
+    grep -o 'data-csv="[^"]*"' dom | cut -d'"' -f2 | base64 -d >verdicts.csv
+    diff verdicts.csv - <<'END'
+candidate,period_s,dm,verdict
+"a_ACCEL_0:3",0.001,100,rejected
+"a_ACCEL_0:1",0.5,300,accepted
+END
+    # The saved page has the verdicts and the filters, which its script applies again.
+    grep -o 'data-page="[^"]*"' dom | cut -d'"' -f2 | base64 -d | sed '/^var out = /,/^<\/script>/d' >d/saved.html
+    grep -q '<tr data-c="a_ACCEL_0:1" data-verdict="accepted"' d/saved.html
+    $go --dump-dom "file://$PWD/d/saved.html" 2>log >dom
+    grep -q '<span id="shown">1 of [0-9]* rows shown, 1 accepted, 1 rejected.</span>' dom
     $go --screenshot="$PWD/shot.png" --window-size=1200,2000 "file://$PWD/d/report.html" 2>log >/dev/null
     [ "$(stat -c %s shot.png)" -gt 20000 ]
 }

@@ -13,45 +13,26 @@ static const char style[] =
     "th button{font:inherit;font-weight:bold;background:none;border:0;padding:0;cursor:pointer}"
     "th[aria-sort=ascending] button:after{content:\" \\25B2\"}"
     "th[aria-sort=descending] button:after{content:\" \\25BC\"}"
-    "#candidates td:nth-child(2){overflow-wrap:anywhere;min-width:9em}"
+    "tr[data-c] "
+    "td:last-child{min-width:18em}td.c{overflow-wrap:anywhere;min-width:9em}dt{font-weight:bold}"
+    "#filter label{display:inline-block;margin:0 1em .3em 0}#filter input{width:6em}"
+    ".v{white-space:nowrap}button[aria-pressed=true]{font-weight:bold}"
+    "tr[data-verdict=accepted]{background:#e3f4e3}tr[data-verdict=rejected]{background:#f6e3e3}"
     "code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#a00}"
     ".pic{cursor:zoom-in}.pic input{position:absolute;opacity:0}.pic img{height:16em;width:auto;"
-    "border:1px solid #ccc}.wide img{height:auto;width:100%;max-width:60em}"
+    "border:1px solid #ccc}.fold .pic img{height:26em;width:24em;object-fit:cover;"
+    "object-position:left top}.burst .pic img{height:24em}.wide "
+    "img{height:auto;width:100%;max-width:60em}"
     ".pic input:focus+img{outline:2px solid #36c}"
     ".pic input:checked+img{position:fixed;inset:0;margin:auto;height:auto;width:auto;"
-    "max-width:98vw;max-height:98vh;background:#fff;z-index:9;cursor:zoom-out;"
+    "max-width:98vw;max-height:98vh;object-fit:contain;background:#fff;z-index:9;cursor:zoom-out;"
     "box-shadow:0 0 0 100vmax rgba(0,0,0,.6)}";
-
-/* tests/tools/psrreport.bats checks the sum in the policy below. */
-static const char script[] =
-    "(function(){\"use strict\";\n"
-    "function value(row,i,numbers){var c=row.cells[i];"
-    "if(!numbers){return c.textContent;}"
-    "var v=c.getAttribute(\"data-v\");return v===null?NaN:parseFloat(v);}\n"
-    "function order(a,b,down){"
-    "if(typeof a===\"number\"){var x=isNaN(a),y=isNaN(b);if(x||y){return x-y;}}"
-    "var o=a>b?1:a===b?0:-1;return down?-o:o;}\n"
-    "function sort(button){var th=button.parentNode,table=th.closest(\"table\"),i=th.cellIndex,"
-    "numbers=th.className===\"n\",was=th.getAttribute(\"aria-sort\"),"
-    "down=was?was===\"ascending\":th.getAttribute(\"data-first\")===\"down\",body=table.tBodies[0];"
-    "var rows=Array.from(body.rows).map(function(row){return[value(row,i,numbers),row];});"
-    "rows.sort(function(a,b){return order(a[0],b[0],down);});"
-    "rows.forEach(function(r){body.appendChild(r[1]);});"
-    "table.querySelectorAll(\"th\").forEach(function(t){t.removeAttribute(\"aria-sort\");});"
-    "th.setAttribute(\"aria-sort\",down?\"descending\":\"ascending\");}\n"
-    "document.querySelectorAll(\"table.sort th button\").forEach(function(b){"
-    "b.addEventListener(\"click\",function(){sort(b);});});\n"
-    "document.addEventListener(\"keydown\",function(e){if(e.key===\"Escape\"){"
-    "document.querySelectorAll(\".pic "
-    "input:checked\").forEach(function(b){b.checked=false;});}});\n"
-    "var hint=document.getElementById(\"hint\");if(hint){hint.hidden=false;}\n"
-    "})();";
 
 /* The page loads nothing, and runs no script but this one, whatever a name contains. */
 static const char policy[] =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
     "style-src 'unsafe-inline'; "
-    "script-src 'sha256-kCZaxUXWHHr/hWwzVQtTbC52QiWj74fYXpCBzA1Wa3c='\"/>\n";
+    "script-src 'sha256-" PAGE_SCRIPT_SUM "'\"/>\n";
 
 void page_begin(struct html *h, const char *title)
 {
@@ -71,7 +52,8 @@ void page_end(struct html *h)
     html_raw(h, "<p>Made by psrreport (psrkit) ");
     html_raw(h, psr_version());
     html_raw(h, ".</p>\n<script>");
-    html_raw(h, script);
+    for (size_t i = 0; page_script[i]; i++)
+        html_raw(h, page_script[i]);
     html_raw(h, "</script>\n</body>\n</html>\n");
 }
 

@@ -7,6 +7,7 @@
 
 static const struct page_column columns[] = {
     {"Fold", PAGE_TEXT},
+    {"Verdict", PAGE_TEXT},
     {"Candidate", PAGE_TEXT},
     {"Probability", PAGE_DOWN},
     {"S/N", PAGE_DOWN},
@@ -42,14 +43,20 @@ static void put_text(struct html *h, const char *text)
     html_raw(h, "</td>");
 }
 
-static void put_name(struct page *p, const struct report_cand *c)
+static void put_number(struct html *h, const struct report_cand *c)
 {
     char number[32] = "";
     if (isfinite(c->value[CAND_NUMBER]))
         snprintf(number, sizeof number, ":%.0f", c->value[CAND_NUMBER]);
-    html_raw(&p->html, "<td>");
-    html_text(&p->html, c->list);
-    html_raw(&p->html, number);
+    html_text(h, c->list);
+    html_raw(h, number);
+}
+
+/* The row's name, and a cell for the script's buttons. */
+static void put_name(struct page *p, const struct report_cand *c)
+{
+    html_raw(&p->html, "<td class=\"v\"></td><td class=\"c\">");
+    put_number(&p->html, c);
     if (c->fold) {
         html_raw(&p->html, "<br/>");
         put_link(p, c->fold->file, "pfd");
@@ -60,7 +67,7 @@ static void put_name(struct page *p, const struct report_cand *c)
 static psr_status put_fold(struct page *p, const struct report_cand *c, psr_err *err)
 {
     psr_status st = PSR_OK;
-    html_raw(&p->html, "<td>");
+    html_raw(&p->html, "<td class=\"fold\">");
     if (!c->fold)
         html_raw(&p->html, "not folded");
     else if (!c->fold->picture)
@@ -94,7 +101,9 @@ static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *
     struct html *h = &p->html;
     const double *v = c->value;
     const struct psr_bestprof *best = c->fold ? &c->fold->best : NULL;
-    html_raw(h, "<tr>");
+    html_raw(h, "<tr data-c=\"");
+    put_number(h, c);
+    html_raw(h, "\">");
     psr_status st = put_fold(p, c, err);
     const double period_s = c->fold ? report_fold_period(c->fold, NULL) : v[CAND_PERIOD_S];
     const double pdot = best ? isfinite(best->topo[0].value) && best->topo[0].value > 0
@@ -199,6 +208,7 @@ psr_status page_candidates(struct page *p, psr_err *err)
         return PSR_OK;
     }
     page_words(h);
+    page_filter(h);
     for (int k = 0; k < REPORT_NCLASS && !st; k++)
         st = put_section(p, (enum report_class)k, nrow, err);
     return st;

@@ -21,7 +21,7 @@ static psr_status put_burst(struct page *p, const struct report_burst *b, bool d
     unsigned char *bytes = NULL;
     size_t n = 0;
     psr_status st = draw ? report_draw_burst(p->r, b, &bytes, &n, err) : PSR_OK;
-    html_raw(h, "<tr><td>");
+    html_raw(h, "<tr><td class=\"burst\">");
     if (bytes)
         page_picture(p, bytes, n, "spectra and events around the burst");
     html_raw(h, "</td>");
