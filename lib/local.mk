@@ -163,10 +163,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/input/read_ring.c \
 	lib/base/input/readfd.c \
 	lib/base/input/readfd.h \
-	lib/base/output/claim.c \
-	lib/base/output/claim.h \
-	lib/base/output/companions.c \
-	lib/base/output/companions.h \
 	lib/base/output/digest.c \
 	lib/base/output/digest.h \
 	lib/base/output/outfile.c \
@@ -216,8 +212,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/compat/presto/dedisp_presto.c \
 	lib/compat/presto/dedisp_presto.h \
 	lib/run/dedisperse/lines/dedispersion_presto.c \
-	lib/compat/presto/presto_grid.c \
-	lib/compat/presto/presto_grid.h \
 	lib/compat/presto/presto_kernel.c \
 	lib/compat/presto/presto_kernel.h \
 	lib/compat/presto/presto_lanes.h \
@@ -265,8 +259,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/dsp/channels/spectra_plan.h \
 	lib/fake/fake.c \
 	lib/fake/fake_band.c \
-	lib/fake/fake_band.h \
-	lib/fake/fake_band_pulse.c \
 	lib/fake/fake_internal.h \
 	lib/fake/fake_part.c \
 	lib/fake/fake_parts.h \
@@ -328,8 +320,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/psrfits/psrfits_sample.c \
 	lib/formats/psrfits/psrfits_table.c \
 	lib/formats/psrfits/psrfits_write.c \
-	lib/formats/series/dat.c \
-	lib/formats/series/dat.h \
 	lib/formats/series/fft.c \
 	lib/formats/series/inf.c \
 	lib/formats/series/inf_fields.c \
@@ -624,8 +614,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/fourier/fourier_red_noise.c \
 	lib/run/fourier/fourier_search.c \
 	lib/run/fourier/fourier_state.h \
-	lib/run/rfifind/rfifind_reader.c \
-	lib/run/rfifind/rfifind_reader.h \
 	lib/run/rfifind/rfifind_results.c \
 	lib/run/rfifind/rfifind_results.h \
 	lib/run/rfifind/rfifind_run.c \
@@ -676,8 +664,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/ffa/ffa_internal.h \
 	lib/search/ffa/ffa_ladder.c \
 	lib/search/ffa/ffa_noise.c \
-	lib/search/ffa/ffa_peaks.c \
-	lib/search/ffa/ffa_peaks.h \
 	lib/search/ffa/ffa_threshold.c \
 	lib/search/ffa/cpu/ffa_cpu.c \
 	lib/search/ffa/cpu/ffa_cpu.h \
@@ -699,8 +685,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_last_turn.c \
 	lib/search/fold/fold_make.c \
 	lib/search/fold/fold_merge.c \
-	lib/search/fold/fold_phase.c \
-	lib/search/fold/fold_phase.h \
 	lib/search/fold/fold_plan.h \
 	lib/search/fold/fold_replaced.c \
 	lib/search/fold/fold_replaced.h \
@@ -723,8 +707,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/trials/fold_narrow.c \
 	lib/search/fold/trials/fold_next.c \
 	lib/search/fold/trials/fold_ratio.c \
-	lib/search/fold/trials/fold_turns.c \
-	lib/search/fold/trials/fold_turns.h \
 	lib/search/fold/trials/fold_refine.c \
 	lib/search/fold/trials/fold_search.c \
 	lib/search/fold/trials/fold_search_device.c \
@@ -757,8 +739,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/refine/candidate_refine.c \
 	lib/search/matched/refine/candidate_refine_notes.c \
 	lib/search/matched/refine/candidate_refine_notes.h \
-	lib/search/matched/refine/candidate_refine_place.c \
-	lib/search/matched/refine/candidate_refine_place.h \
 	lib/search/matched/response/accel_internal.h \
 	lib/search/matched/response/accel_normalise.c \
 	lib/search/matched/response/accel_normalise.h \
@@ -809,8 +789,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/boxes/pulscan_touch.c \
 	lib/search/pulscan/boxes/pulscan_touch.h \
 	lib/search/sift/sift.c \
-	lib/search/sift/sift_birds.c \
-	lib/search/sift/sift_birds.h \
 	lib/search/sift/sift_curve.c \
 	lib/search/sift/sift_curve.h \
 	lib/search/sift/sift_dms.c \
@@ -834,8 +812,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulse_math.h \
 	lib/search/singlepulse/pulse_levels.c \
 	lib/search/singlepulse/pulse_levels.h \
-	lib/search/singlepulse/pulse_spectrum.c \
-	lib/search/singlepulse/pulse_spectrum.h \
 	lib/search/singlepulse/pulse_view.c \
 	lib/search/singlepulse/singlepulse.c \
 	lib/search/singlepulse/singlepulse_adapt.c \

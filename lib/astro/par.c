@@ -1,5 +1,4 @@
 /* Reads .par files: what their lines say. */
-#include "barycentre.h"
 #include "formats/spectra/text_table.h"
 #include "par_keys.h"
 

@@ -1,10 +1,8 @@
 /* Reads complex gains of dishes from text or .npy files. */
 #include "array_internal.h"
-#include "base/input/read_file.h"
 #include "base/path.h"
 #include "formats/spectra/text_table.h"
 
-#include <psrkit/experimental/array.h>
 #include <psrkit/experimental/beam.h>
 
 #include <math.h>

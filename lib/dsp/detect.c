@@ -2,7 +2,6 @@
 #include "detect.h"
 
 #include "base/threads/clones.h"
-#include "base/threads/threads.h"
 
 size_t psr_detect_nproduct(enum psr_detect what, size_t npol)
 {

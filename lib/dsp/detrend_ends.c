@@ -1,8 +1,6 @@
 /* Subtracts the line between the ends of a series, from the series or its spectrum. */
 #include "formats/series/series_internal.h"
 
-#include <psrkit/series.h>
-
 #include <math.h>
 
 /* Samples whose mean an end is: with so many the line that white noise has moves no bin beyond the

@@ -1,6 +1,5 @@
 /* Converts series to another clock by adding and removing single bins. */
 #include "base/tool.h"
-#include <psrkit/ddplan.h>
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,9 +1,7 @@
 /* Chooses the downsampling factors of a plan. */
 #include "ddplan_internal.h"
 
-#include <psrkit/ddplan.h>
 #include <stdbool.h>
-#include <string.h>
 
 enum { MAX_FACTOR = 259 };
 

@@ -2,7 +2,6 @@
 #include "fakebin.h"
 
 #include "base/tool.h"
-#include <ctype.h>
 #include <psrkit/ddplan.h>
 #include <stdio.h>
 #include <stdlib.h>

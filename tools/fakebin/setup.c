@@ -1,7 +1,6 @@
 /* Converts fakebin's options to the description of an observation. */
 #include "fakebin.h"
 
-#include "base/tool.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/fake.h>

@@ -1,7 +1,6 @@
 /* Implements -vdif: writes or sends voltages of one telescope as VDIF frames. */
 #include "fakebin.h"
 
-#include "base/tool.h"
 #include "tools/common/run.h"
 #include <math.h>
 #include <psrkit/ddplan.h>

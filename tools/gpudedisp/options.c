@@ -3,7 +3,6 @@
 
 #include "line_output.h"
 
-#include <psrkit/ddplan.h>
 #include <stdio.h>
 #include <string.h>
 

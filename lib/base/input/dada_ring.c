@@ -25,7 +25,6 @@ unsigned long psr_dada_ring_key(const char *path)
 
 #include "readfd.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

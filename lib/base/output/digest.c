@@ -2,7 +2,6 @@
 #include "digest.h"
 
 #include "base/input/readfd.h"
-#include "base/tool.h"
 #include <fcntl.h>
 #include <psrkit/experimental/outfile.h>
 #include <string.h>

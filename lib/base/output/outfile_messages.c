@@ -3,7 +3,6 @@
 
 #include <psrkit/experimental/outfile.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

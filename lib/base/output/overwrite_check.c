@@ -1,10 +1,10 @@
 /* Rejects outputs that are inputs, or each other, by device and inode. */
 #include "base/tool.h"
 #include <psrkit/experimental/outfile.h>
+#include <psrkit/status.h>
 
 #include "base/input/dada_ring.h"
 #include "base/path.h"
-#include "companions.h"
 #include "outfile_internal.h"
 #include "part_name.h"
 
@@ -15,6 +15,68 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* --- files that are read with one of a name --------------------------------------------------- */
+
+typedef psr_status psr_companion(void *ctx, const char *name, psr_err *err);
+
+enum { RULES = 5, ENDS = 2 };
+
+/* What takes the place of the end of a name. */
+static const struct {
+    const char *end, *other[ENDS];
+} rule[RULES] = {
+    {".dat", {".inf"}}, {".fft", {".inf"}}, {".tim", {".inf"}}, {".mask", {".stats", ".inf"}},
+    {".cand", {""}},
+};
+
+/* Passes on the first n letters of name, with other as their end. */
+static psr_status pass_on(const char *name, size_t n, const char *other, psr_companion *take,
+                          void *ctx, psr_err *err)
+{
+    char *made = malloc(n + strlen(other) + 1);
+    if (!made)
+        return psr_fail_nomem(err, "a file name", (double)n);
+    memcpy(made, name, n);
+    strcpy(made + n, other);
+    psr_status st = n ? take(ctx, made, err) : PSR_OK;
+    free(made);
+    return st;
+}
+
+/* Lists of a search have the .inf of their series, binary candidates and their text. */
+static psr_status pass_on_list(const char *path, psr_companion *take, void *ctx, psr_err *err)
+{
+    static const char mark[] = "_ACCEL_";
+    const size_t n = strlen(path);
+    const char *at = strstr(psr_path_file(path), mark);
+    for (const char *next = at; next && (next = strstr(next + 1, mark));)
+        at = next;
+    psr_status st = pass_on(path, n, ".cand", take, ctx, err);
+    if (!st)
+        st = pass_on(path, n, ".txtcand", take, ctx, err);
+    return st || !at ? st : pass_on(path, (size_t)(at - path), ".inf", take, ctx, err);
+}
+
+/* Passes on the names of files that are read with one of this name, whether they are there or not:
+ * the .inf of a series, the .stats of a mask, the .cand and .inf of a list of candidates.
+ * Status: that of take, which ends it; PSR_ENOMEM */
+static psr_status each_companion(const char *path, psr_companion *take, void *ctx, psr_err *err)
+{
+    const size_t n = strlen(path);
+    const char *sub = strstr(psr_path_file(path), ".sub");
+    psr_status st = pass_on_list(path, take, ctx, err);
+    for (int k = 0; k < RULES && !st; k++) {
+        const size_t end = strlen(rule[k].end);
+        if (n <= end || strcmp(path + n - end, rule[k].end) != 0)
+            continue;
+        for (int i = 0; i < ENDS && rule[k].other[i] && !st; i++)
+            st = pass_on(path, n - end, rule[k].other[i], take, ctx, err);
+    }
+    return st || !sub ? st : pass_on(path, (size_t)(sub - path), ".sub.inf", take, ctx, err);
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
 
 /* Which file a name stands for. */
 struct identity {
@@ -208,7 +270,7 @@ psr_status psr_overwrite_check_input(struct psr_overwrite_check *c, const char *
         return PSR_OK;
     psr_status st = check(c, path, NULL, true, err);
     const bool file = strcmp(path, "-") != 0 && !psr_dada_ring_is_name(path);
-    return st || !file ? st : psr_each_companion(path, check_companion, c, err);
+    return st || !file ? st : each_companion(path, check_companion, c, err);
 }
 
 static void forget_parts(struct psr_overwrite_check *c)

@@ -1,6 +1,5 @@
 /* Computes powers in the blocks that accelsearch uses, with its lengths and normalisation. */
 #include "presto_plane.h"
-#include "search/matched/response/response.h"
 
 #include "base/output/rough_root.h"
 #include "stats/quantile.h"

@@ -2,7 +2,6 @@
 #include "presto_view.h"
 #include "base/obs_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 static bool is_filterbank(const struct psr_obs *obs)

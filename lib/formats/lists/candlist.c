@@ -3,7 +3,6 @@
 #include "formats/spectra/text_table.h"
 
 #include "base/tool.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include <psrkit/obs.h>
 
-#include <math.h>
 #include <string.h>
 #include <strings.h>
 

@@ -5,7 +5,6 @@
 #include "base/c_locale.h"
 #include "base/input/read_file.h"
 #include "formats/series/series_internal.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Describes and reads PRESTO's .fft, .dat and .sdat files, and SIGPROC's .tim. */
-#include "dat.h"
 #include "series_inf.h"
 #include "tim.h"
 
 #include "base/c_locale.h"
 #include "base/input/readfd.h"
+#include "base/path.h"
 #include "series_internal.h"
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
@@ -17,6 +17,71 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* --- .dat ------------------------------------------------------------------------------------- */
+
+/* Reads the .inf beside a .dat or .fft file.
+ * Status: those of psr_inf_read; PSR_EFORMAT if there is none */
+static psr_status inf_read_beside(struct psr_inf *inf, const char *path, psr_err *err)
+{
+    char *beside = psr_path_beside(path, ".inf");
+    psr_status st = PSR_OK;
+    if (!beside)
+        st = psr_fail_nomem(err, path, (double)strlen(path));
+    else if (access(beside, F_OK) && errno == ENOENT)
+        st = psr_fail(err, PSR_EFORMAT, "%s: there is no %s to describe it", path, beside);
+    else
+        st = psr_inf_read(inf, beside, err);
+    free(beside);
+    return st;
+}
+
+/* Returned: *bytes, the size of the file behind fd. */
+static psr_status check_size(int fd, const char *path, const struct psr_inf *inf, int64_t *bytes,
+                             psr_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return psr_fail_errno(err, "%s", path);
+    *bytes = st.st_size;
+    if (!S_ISREG(st.st_mode))
+        return psr_fail(err, PSR_EFORMAT, "%s: not a regular file", path);
+    if (*bytes % (int64_t)sizeof(float))
+        return psr_fail(err, PSR_EFORMAT, "%s: size %lld bytes, must be a multiple of 4", path,
+                        (long long)*bytes);
+    if (*bytes / (int64_t)sizeof(float) != inf->nbin)
+        return psr_fail(err, PSR_EFORMAT, "%s: %lld samples, but its .inf says %lld", path,
+                        (long long)(*bytes / (int64_t)sizeof(float)), (long long)inf->nbin);
+    return PSR_OK;
+}
+
+psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf *inf, psr_err *err)
+{
+    int64_t bytes = 0;
+    float *samples = NULL;
+    *x = NULL;
+    *n = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return psr_fail_errno(err, "%s", path);
+    psr_status st = inf_read_beside(inf, path, err);
+    if (!st)
+        st = check_size(fd, path, inf, &bytes, err);
+    if (!st && !(samples = malloc(bytes ? (size_t)bytes : 1)))
+        st = psr_fail_nomem(err, path, (double)bytes);
+    if (!st)
+        st = psr_read_all(fd, path, samples, bytes, err);
+    close(fd);
+    if (st) {
+        free(samples);
+        return st;
+    }
+    *x = samples;
+    *n = bytes / (int64_t)sizeof(float);
+    return PSR_OK;
+}
+
+/* --- .fft ------------------------------------------------------------------------------------- */
 
 static psr_status identify_suffix(struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
@@ -109,7 +174,7 @@ static psr_status read_description(struct psr_spectrum_file *file, const char *p
 {
     struct psr_tim tim;
     if (!psr_tim_is_name(path))
-        return psr_inf_read_beside(&file->inf, path, err);
+        return inf_read_beside(&file->inf, path, err);
     psr_status st = psr_tim_describe(&tim, path, err);
     if (st != PSR_OK)
         return st;

@@ -6,7 +6,6 @@
 #include "series_internal.h"
 #include <psrkit/obs.h>
 
-#include <math.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "rfi_birdies.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* Finds the spectra of an interval to clip, with several threads. */
 #include "rfi_clip.h"
 
-#include "formats/spectra/unpack.h"
 #include "rfi/rules/zerodm.h"
 
 #include <stdlib.h>

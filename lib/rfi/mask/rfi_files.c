@@ -5,7 +5,6 @@
 #include "rfi/rules/clean_internal.h"
 #include <psrkit/experimental/clean.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

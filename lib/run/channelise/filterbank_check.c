@@ -1,7 +1,6 @@
 /* Checks the description of a filterbank. */
 #include "filterbank_state.h"
 
-#include <math.h>
 #include <string.h>
 
 static psr_status check_whole(const char *field, int64_t value, int64_t min, int64_t max,

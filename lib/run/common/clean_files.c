@@ -3,7 +3,6 @@
 
 #include "base/tool.h"
 #include "rfi/rules/clean_internal.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -4,7 +4,6 @@
 #include "base/device/device_internal.h"
 #include "base/tool.h"
 #include "formats/spectra/source_internal.h"
-#include <psrkit/device.h>
 #include <stdlib.h>
 #include <string.h>
 

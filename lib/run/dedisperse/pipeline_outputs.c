@@ -5,7 +5,6 @@
 #include "formats/series/series_internal.h"
 #include "formats/series/subbands.h"
 #include "run/common/clean_files.h"
-#include <math.h>
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
 #include <stdlib.h>

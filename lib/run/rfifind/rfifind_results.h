@@ -4,7 +4,6 @@
 #define PSR_RUN_RFIFIND_RFIFIND_RESULTS_H
 
 #include "compat/presto/presto_view.h"
-#include "rfifind_reader.h"
 #include <psrkit/experimental/clean.h>
 
 #include <limits.h>
@@ -20,6 +19,23 @@ enum psr_rfi_file {
     PSR_RFI_FILE_INF,
     PSR_RFI_FILE_MASK,
     PSR_RFI_NFILE
+};
+
+/* Intervals of more than this are not read ahead. */
+enum { PSR_RFI_READ_AHEAD_BYTES = 64 << 20 };
+
+struct psr_rfi_reader {
+    psr_source *source; /* borrowed */
+    size_t nsamp;       /* spectra per interval */
+    void *
+        spectra[2]; /* [nsamp] of the interval that was taken, and of the next one; the second NULL:
+                           intervals are not read ahead */
+    int next;       /* which is the next one's */
+    bool filled;    /* it was read: n spectra, with this status */
+    size_t n;
+    psr_status status;
+    psr_err err;
+    double seconds; /* spent reading */
 };
 
 /* Of a run. */

@@ -4,15 +4,72 @@
 #include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "formats/spectra/channel_list.h"
-#include "formats/spectra/unpack.h"
 #include "rfi/rules/clean_internal.h"
 #include "rfifind_results.h"
 
 #include <math.h>
 #include <psrkit/device.h>
+#include <psrkit/experimental/source.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- reading intervals, the next one while another is measured -------------------------------- */
+
+/* Given:  ahead   the caller calls rfi_reader_fill between takes
+ * Status: PSR_ENOMEM; what was allocated is freed by rfi_reader_clear */
+static psr_status rfi_reader_init(struct psr_rfi_reader *r, psr_source *source, size_t nsamp,
+                                  bool ahead, psr_err *err)
+{
+    const size_t bytes = psr_source_block_bytes(source, nsamp);
+    *r = (struct psr_rfi_reader){.source = source, .nsamp = nsamp};
+    for (int k = 0; k < (ahead && bytes <= PSR_RFI_READ_AHEAD_BYTES ? 2 : 1); k++)
+        if (!(r->spectra[k] = malloc(bytes)))
+            return psr_fail_nomem(err, "an interval of spectra", (double)bytes);
+    return PSR_OK;
+}
+
+static void read_next(struct psr_rfi_reader *r)
+{
+    const double began = psr_seconds();
+    r->status = psr_source_read(r->source, r->nsamp, r->spectra[r->next], &r->n, &r->err);
+    r->filled = true;
+    r->seconds += psr_seconds() - began;
+}
+
+/* Reads the next interval if it is not there already; r is a struct psr_rfi_reader.  What
+ * psr_source_gaps returned before is no longer valid. */
+static void rfi_reader_fill(void *reader)
+{
+    struct psr_rfi_reader *r = reader;
+    if (!r->filled && r->spectra[1])
+        read_next(r);
+}
+
+/* Returned: *n spectra, fewer than nsamp at the end; *spectra, until the next call
+ * Status:   those of psr_source_read */
+static psr_status rfi_reader_take(struct psr_rfi_reader *r, const void **spectra, size_t *n,
+                                  psr_err *err)
+{
+    if (!r->filled)
+        read_next(r);
+    *spectra = r->spectra[r->next];
+    *n = r->n;
+    r->filled = false;
+    if (r->spectra[1])
+        r->next = !r->next;
+    if (r->status && err)
+        *err = r->err;
+    return r->status;
+}
+
+static void rfi_reader_clear(struct psr_rfi_reader *r)
+{
+    free(r->spectra[0]);
+    free(r->spectra[1]);
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
 
 void psr_rfi_rules_set_defaults(struct psr_rfi_rules *rules, size_t size)
 {
@@ -143,13 +200,13 @@ static psr_status create_plan(struct psr_rfi_state *u, psr_err *err)
                                    .cells = u->d->moments,
                                    .burst_sigma = u->d->burst_sigma,
                                    .line_sigma = u->d->line_sigma,
-                                   .meanwhile = psr_rfi_reader_fill,
+                                   .meanwhile = rfi_reader_fill,
                                    .ctx = &u->reader},
         err);
     if (st)
         return st;
-    return psr_rfi_reader_init(&u->reader, u->source, u->ptsperint,
-                               psr_count_threads(u->d->nthread) > 1, err);
+    return rfi_reader_init(&u->reader, u->source, u->ptsperint,
+                           psr_count_threads(u->d->nthread) > 1, err);
 }
 
 /* --- reading it ------------------------------------------------------------------------------- */
@@ -170,7 +227,7 @@ static psr_status take_interval(struct psr_rfi_state *u, size_t *n, psr_err *err
 {
     const struct psr_span *gap;
     const void *spectra;
-    psr_status st = psr_rfi_reader_take(&u->reader, &spectra, n, err);
+    psr_status st = rfi_reader_take(&u->reader, &spectra, n, err);
     const double began = psr_seconds();
     const size_t ngap = psr_source_gaps(u->source, &gap);
     if (!st)
@@ -270,7 +327,7 @@ static void close_run(struct psr_rfi_state *u)
     psr_source_close(u->source);
     psr_mask_clear(&u->old);
     free(u->keep);
-    psr_rfi_reader_clear(&u->reader);
+    rfi_reader_clear(&u->reader);
     free(u);
 }
 

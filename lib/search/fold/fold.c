@@ -6,7 +6,6 @@
 
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
-#include "base/memory.h"
 #include "base/threads/threads.h"
 #include "search/fold/fold_internal.h"
 #include <psrkit/device.h>

@@ -4,8 +4,6 @@
 #include "fold_plan.h"
 
 #include "base/device/device_internal.h"
-#include "base/memory.h"
-#include <psrkit/device.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,6 @@
 
 #include "base/threads/threads.h"
 
-#include <math.h>
-
 static psr_status check_drifts(const struct psr_accelsearch_desc *d, psr_err *err)
 {
     if (d->zmax < 0 || d->zmax > PSR_ACCELSEARCH_MAX_Z)

@@ -7,7 +7,6 @@
 #include "dedispersion_memory.h"
 
 #include "base/device/device_internal.h"
-#include "base/tool.h"
 #include "search/dedisp/beams/dedisp_beams_device.h"
 #include "search/dedisp/dedisp_internal.h"
 #include <math.h>

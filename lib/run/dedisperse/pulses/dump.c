@@ -7,7 +7,6 @@
 
 #include "base/obs_internal.h"
 #include "base/tool.h"
-#include <errno.h>
 #include <math.h>
 #include <psrkit/experimental/outfile.h>
 #include <stdlib.h>

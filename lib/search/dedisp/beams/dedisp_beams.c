@@ -5,7 +5,6 @@
 #include "dedisp_beams_device.h"
 #include "dedisp_beams_rank.h"
 #include "dsp/channels/cornerturn.h"
-#include "formats/spectra/unpack.h"
 
 #include "base/tool.h"
 #include "search/dedisp/dedisp_internal.h"

@@ -1,5 +1,4 @@
 /* Restores the contribution of masked samples in dedispersed series. */
-#include <psrkit/ddplan.h>
 
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"

@@ -3,8 +3,6 @@
 #include "mask_device.h"
 #include "mask_correction_plan.h"
 
-#include "base/threads/threads.h"
-
 #include <config.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* Steps of masked samples, as the edges that trials meet. */
-#include <psrkit/ddplan.h>
 
 #include "mask_correction_plan.h"
 #include "plan/ddplan_internal.h"

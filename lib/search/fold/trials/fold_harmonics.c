@@ -1,8 +1,6 @@
 /* The Fourier coefficients of a fold's profiles, and their sums. */
 #include "fold_harmonics.h"
 
-#include <psrkit/ddplan.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,8 @@
 #include "fold_search_device.h"
 
 #include "base/copy_desc.h"
-#include "base/memory.h"
 #include "base/threads/threads.h"
 
-#include "base/tool.h"
 #include "search/fold/fold_internal.h"
 
 #include <math.h>

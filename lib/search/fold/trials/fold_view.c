@@ -3,7 +3,6 @@
 #include "fold_state.h"
 #include "search/fold/fold_internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
 #include "sieve.h"
 #include "cell_sums.h"
 
-#include "base/threads/threads.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
 #include "cell_sums.h"
 #include "sieve.h"
 
-#include "base/threads/threads.h"
-
 #include "base/tool.h"
 #include <stdlib.h>
 #include <string.h>

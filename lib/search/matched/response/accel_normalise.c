@@ -1,7 +1,6 @@
 /* Divides bins by the square root of the local mean power. */
 #include "accel_normalise.h"
 
-#include "base/threads/threads.h"
 #include "stats/quantile.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "response.h"
 
 #include "base/threads/threads.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Transforms of powers of two, planned once and shared by threads. */
 #include "template_plans.h"
 
-#include "base/tool.h"
 #include <pthread.h>
 #include <stdlib.h>
 

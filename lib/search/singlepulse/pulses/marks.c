@@ -5,7 +5,6 @@
 #include "plan/ddplan_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
-#include <psrkit/ddplan.h>
 #include <stdlib.h>
 
 /* Standard deviations beyond which S/N at DM 0 and at a pulse's own DM reject that it is dispersed, and that it is not;
