@@ -154,6 +154,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/device/device_choice.c \
 	lib/base/device/device_internal.h \
 	lib/base/device/device_memory.c \
+	lib/base/device/device_words.c \
 	lib/base/device/device_memory.h \
 	lib/base/input/dada_ring.c \
 	lib/base/input/dada_ring.h \
@@ -529,6 +530,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/stage_barycentre.h \
 	lib/run/dedisperse/consumers/resident_series.c \
 	lib/run/dedisperse/consumers/resident_series.h \
+	lib/run/dedisperse/consumers/series_search.c \
+	lib/run/dedisperse/consumers/series_search.h \
 	lib/run/dedisperse/consumers/series_store.c \
 	lib/run/dedisperse/consumers/series_store.h \
 	lib/run/dedisperse/consumers/sink_checksums.c \
@@ -584,6 +587,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/ffa/ffasearch.c \
 	lib/run/ffa/ffasearch_merge.c \
 	lib/run/ffa/ffasearch_ranges.c \
+	lib/run/ffa/ffasearch_internal.h \
 	lib/run/ffa/ffasearch_state.h \
 	lib/run/ffa/ffasearch_zap.c \
 	lib/run/fold/fold_clock.c \

@@ -159,6 +159,7 @@ UNIT_TESTS = \
 	tests/base/t_runtime \
 	tests/formats/series/t_series \
 	tests/formats/series/t_series_exists \
+	tests/run/t_series_search \
 	tests/run/t_series_store \
 	tests/formats/series/t_series_tim \
 	tests/search/sift/t_sift \

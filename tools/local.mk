@@ -10,6 +10,7 @@ tools_libcommon_la_CPPFLAGS = $(tools_cppflags) $(CAIRO_CFLAGS)
 tools_libcommon_la_SOURCES = \
 	lib/base/threads/async_task.c \
 	lib/base/c_locale.c \
+	lib/base/device/device_words.c \
 	lib/base/grow.c \
 	lib/base/text/json.c \
 	lib/base/threads/monitor.c \

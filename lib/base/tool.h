@@ -95,6 +95,12 @@ PSR_MUST_CHECK psr_status psr_names_read(struct psr_names *names, const char *pa
 
 void psr_names_clear(struct psr_names *names);
 
+/* Lists the devices that a command line names, each as psr_device_choose takes it: of "all" every GPU, of "0,1" both
+ * numbers, else text itself.
+ * Returned: *words, to be cleared also after an error
+ * Status:   PSR_EDEVICE for "all" without a GPU; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_device_words(struct psr_names *words, const char *text, psr_err *err);
+
 /* Replaces the suffix of path, or adds one if it has none: the .inf of a .dat, the .stats of a
  * .mask.
  * Given:    suffix   with its dot

@@ -5,6 +5,8 @@
 #include "tests/support/sum_sink.h"
 #include "tests/support/tap.h"
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/ffa.h>
+#include <psrkit/experimental/fourier.h>
 #include <psrkit/pipeline.h>
 #include <psrkit/series.h>
 #include <string.h>
@@ -371,6 +373,90 @@ static void test_refusals(uint64_t *seed)
     free(s.data);
 }
 
+/* --- searches of whole series ------------------------------------------------------------------ */
+
+/* Names and bytes of the files that a search has left. */
+static uint64_t digest_files(int *nfile)
+{
+    uint64_t sum = UINT64_C(14695981039346656037);
+    struct dirent **entry;
+    const int n = scandir(scratch_dir, &entry, NULL, alphasort);
+    *nfile = 0;
+    for (int k = 0; k < n; k++) {
+        const bool found = !strncmp(entry[k]->d_name, "found", 5);
+        FILE *f = found ? fopen(scratch(entry[k]->d_name), "rb") : NULL;
+        for (const char *c = entry[k]->d_name; f && *c; c++)
+            sum = (sum ^ (unsigned char)*c) * UINT64_C(1099511628211);
+        for (int c; f && (c = getc(f)) != EOF;)
+            sum = (sum ^ (unsigned)c) * UINT64_C(1099511628211);
+        *nfile += f != NULL;
+        if (f)
+            fclose(f);
+        free(entry[k]);
+    }
+    free(entry);
+    return sum;
+}
+
+static psr_status search_series(const struct shape *s, const char *devices, uint64_t *seed,
+                                psr_err *err)
+{
+    struct psr_pipeline_desc d;
+    struct psr_fourier_desc fourier;
+    struct psr_ffasearch_desc ffa;
+    psr_pipeline *p = NULL;
+    describe(&d, s);
+    psr_fourier_defaults(&fourier);
+    psr_ffasearch_defaults(&ffa);
+    fourier.zmax = 4;
+    fourier.device = ffa.device = devices;
+    d.root = scratch("found");
+    d.files = PSR_FILES_NONE;
+    d.fourier = &(struct psr_sink_fourier_desc){.size = sizeof *d.fourier, .search = &fourier};
+    d.ffa = &(struct psr_sink_ffa_desc){.size = sizeof *d.ffa, .noinf = true, .search = &ffa};
+    psr_status st = psr_pipeline_create(&p, &d, err);
+    if (!st)
+        st = push_all(p, s, seed, err);
+    if (!st)
+        st = psr_pipeline_finish(p, err);
+    psr_pipeline_destroy(p);
+    return st;
+}
+
+/* The processor stands for many devices. */
+static void test_searches(uint64_t *seed)
+{
+    static const char *const devices[] = {"cpu", "cpu,cpu", "cpu,cpu,cpu"};
+    struct shape s;
+    psr_err err = {.msg = ""};
+    uint64_t sum[3];
+    int nfile[3];
+    choose(&s, seed);
+    free(s.data);
+    s.obs.tsamp_s = 1e-2;
+    s.nsamp = 8192;
+    s.ndm = MAXDM;
+    for (size_t i = 0; i < s.ndm; i++)
+        s.dm[i] = 10 * (double)i;
+    s.data = tap_take(s.nsamp, s.obs.nchan);
+    for (size_t k = 0; k < s.nsamp * s.obs.nchan; k++)
+        s.data[k] = (unsigned char)(tap_random(seed) % 200 + (k / s.obs.nchan % 321 < 20) * 50);
+    ok(search_series(&s, "cpu,abacus", seed, &err) == PSR_EDEVICE, "a device is missing: %s",
+       err.msg);
+    (void)digest_files(nfile);
+    ok(*nfile == 0, "no file is left");
+    *err.msg = '\0';
+    for (int k = 0; k < 3; k++) {
+        ok(search_series(&s, devices[k], seed, &err) == PSR_OK, "-device %s %s", devices[k],
+           err.msg);
+        sum[k] = digest_files(&nfile[k]);
+        ok(sum[k] == sum[0] && nfile[k] == nfile[0] && nfile[k] > 2 * MAXDM, "%d files, the same",
+           nfile[k]);
+    }
+    free(s.data);
+    psr_obs_clear(&s.obs);
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -385,5 +471,6 @@ int main(void)
     test_files(&seed);
     test_stop(&seed);
     test_refusals(&seed);
+    test_searches(&seed);
     return done_testing();
 }

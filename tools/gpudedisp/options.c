@@ -311,21 +311,14 @@ static void fill_description(struct gpudedisp_options *o)
     }
 }
 
-/* Searches have the limits of the run; of several devices they take the first. */
-static const char *choose_device(struct gpudedisp_options *o)
-{
-    snprintf(o->search_device, sizeof o->search_device, "%.*s", (int)strcspn(o->run.device, ","),
-             o->run.device);
-    return strcmp(o->search_device, "all") != 0 ? o->search_device : "auto";
-}
-
+/* Searches have the devices and the limits of the run. */
 static void fill_ffa(struct gpudedisp_options *o, const struct cli *tool)
 {
     struct psr_pipeline_desc *d = &o->run;
     if (!o->slow)
         return;
     ffa_options_parse(&o->ffa, tool, "-ffa", o->slow);
-    o->ffa.search.device = choose_device(o);
+    o->ffa.search.device = d->device;
     o->ffa.search.nthread = d->nthread;
     o->ffa.search.mem_bytes = d->mem_bytes;
     o->ffa_search = (struct psr_sink_ffa_desc){.size = sizeof o->ffa_search,
@@ -345,7 +338,7 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
         return;
     fourier_options_parse(&o->fourier, tool, "-accelsearch", o->accelsearch);
     if (!search->presto)
-        search->device = choose_device(o);
+        search->device = d->device;
     search->nthread = d->nthread;
     search->mem_bytes = d->mem_bytes;
     o->fourier_search = (struct psr_sink_fourier_desc){.size = sizeof o->fourier_search,

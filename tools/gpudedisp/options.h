@@ -25,7 +25,6 @@ struct gpudedisp_options {
     const char *slow;               /* options of the search for slow pulsars; NULL: none */
     struct ffa_options ffa;         /* the same, read */
     struct psr_sink_ffa_desc ffa_search;
-    char search_device[16]; /* the device for both */
 
     /* Options that are not part of it. */
     bool wapp, window; /* with numwapps: PRESTO's flags without effect here */

@@ -239,8 +239,9 @@ static void add_running(struct cli_table *list, struct gpudedisp_options *o)
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->run.device, "NAME",
-         "Device for dedispersion: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "numbers of GPUs that share the trials: 0,1,2,3 or all.",
+         "Device for dedispersion and searches: auto (a GPU if there is one, the default), cpu, "
+         "cuda, "
+         "or the numbers of GPUs that share the trials: 0,1,2,3 or all.",
          0, 0},
     };
     const struct cli_option resume[] = {

@@ -5,7 +5,6 @@
 #include "device_internal.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { NUMBER_MAX = 1023 };
@@ -36,32 +35,19 @@ psr_status psr_device_choose(const char *text, const char **backend, int *device
     return st;
 }
 
-static psr_status choose_all(struct psr_device_choice *c, psr_err *err)
-{
-    int n = psr_device_count(err), first;
-    c->backend = name_kind(0, &first);
-    for (; (int)c->ndevice < n && c->ndevice < PSR_DEVICES_MAX; c->ndevice++)
-        c->devices[c->ndevice] = (int)c->ndevice;
-    return n ? PSR_OK : PSR_EDEVICE;
-}
-
 psr_status psr_devices_choose(struct psr_device_choice *c, const char *text, psr_err *err)
 {
+    struct psr_names words;
     int first;
     *c = (struct psr_device_choice){.backend = name_kind(0, &first)};
-    if (!strcmp(text, "all"))
-        return choose_all(c, err);
-    if (!strchr(text, ','))
+    if (strcmp(text, "all") != 0 && !strchr(text, ','))
         return psr_device_choose(text, &c->backend, &c->device, err);
-    psr_status st = PSR_OK;
-    for (const char *at = text; st == PSR_OK && at; at = strchr(at, ',')) {
-        char number[16];
-        at += *at == ',';
-        snprintf(number, sizeof number, "%.*s", (int)strcspn(at, ","), at);
-        if (c->ndevice == PSR_DEVICES_MAX)
-            return psr_fail_field(err, PSR_EINVAL, "device", "-device: more than %d devices",
-                                  PSR_DEVICES_MAX);
-        st = parse_number(number, &c->devices[c->ndevice++], err);
-    }
+    psr_status st = psr_device_words(&words, text, err);
+    if (!st && words.n > PSR_DEVICES_MAX)
+        st = psr_fail_field(err, PSR_EINVAL, "device", "-device: more than %d devices",
+                            PSR_DEVICES_MAX);
+    for (size_t k = 0; k < words.n && !st; k++)
+        st = parse_number(words.name[k], &c->devices[c->ndevice++], err);
+    psr_names_clear(&words);
     return st;
 }

@@ -160,7 +160,7 @@ struct psr_sink_ops {
     psr_status (*begin)(void **state, const void *desc, const struct psr_sink_stream *stream,
                         psr_err *err);
 
-    /* Takes the next samples of every series of a line; must not change them. */
+    /* Takes the next samples of every series of a line; must not change them.  NULL, with push_device: it needs none. */
     psr_status (*push)(void *state, size_t line, const struct psr_block *series, psr_err *err);
 
     /* The same for series on devices; NULL: they are copied to the host.  Without bins, the first n
@@ -282,19 +282,20 @@ struct psr_live_found {
  * lists.  Result: struct psr_fourier_found. */
 struct psr_fourier_desc;
 struct psr_sink_fourier_desc {
-    size_t size;                           /* sizeof the struct */
-    bool nopad;                            /* as in psr_pipeline_desc */
-    bool noinf;                            /* write no .inf: sink "series" does */
-    const struct psr_fourier_desc *search; /* baryv 0 is that of barycentring; its zaplist is not
-                                              used, but: */
-    const char *zaplist;                   /* file for psr_zaplist_read, or NULL */
-    int64_t mem_bytes; /* of series kept in memory; 0: a quarter of the machine's */
+    size_t size; /* sizeof the struct */
+    bool nopad;  /* as in psr_pipeline_desc */
+    bool noinf;  /* write no .inf: sink "series" does */
+    const struct psr_fourier_desc
+        *search;         /* its device may name several, as in psr_pipeline_desc; baryv 0 is
+                                              that of barycentring; its zaplist is not used, but: */
+    const char *zaplist; /* file for psr_zaplist_read, or NULL */
+    int64_t mem_bytes;   /* of series kept in memory; 0: a quarter of the machine's */
 };
 struct psr_fourier_found {
     size_t nsearched, nrefused; /* series */
     size_t ncand, nleft_out;    /* candidates in lists, and beyond psr_fourier_desc.maxcands */
     int64_t device_bytes, memory_bytes, scratch_bytes; /* of series kept */
-    double load_s, search_s, write_s;
+    double load_s, search_s, write_s;                  /* of the busiest device */
 };
 
 /* "ffa": searches each complete series for slow pulsars and writes ROOT_ffa.csv, one list for all DMs, and the .inf
@@ -302,13 +303,12 @@ struct psr_fourier_found {
  * struct psr_ffa_series_found. */
 struct psr_ffasearch_desc;
 struct psr_sink_ffa_desc {
-    size_t size; /* sizeof the struct */
-    bool nopad;  /* as in psr_pipeline_desc */
-    bool noinf;  /* write no .inf: another sink does */
-    const struct psr_ffasearch_desc
-        *search;         /* baryv 0 is that of barycentring; its zaplist is not used, but: */
-    const char *zaplist; /* file for psr_zaplist_read, or NULL */
-    int64_t mem_bytes;   /* of series kept in memory; 0: a quarter of the machine's */
+    size_t size;                             /* sizeof the struct */
+    bool nopad;                              /* as in psr_pipeline_desc */
+    bool noinf;                              /* write no .inf: another sink does */
+    const struct psr_ffasearch_desc *search; /* as for "fourier" */
+    const char *zaplist;                     /* file for psr_zaplist_read, or NULL */
+    int64_t mem_bytes; /* of series kept in memory; 0: a quarter of the machine's */
 };
 struct psr_ffa_series_found {
     size_t nsearched, nrefused; /* series */

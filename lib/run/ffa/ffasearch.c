@@ -1,4 +1,5 @@
 /* Searches series for slow pulsars in batches: the description, plans for inputs of one shape. */
+#include "ffasearch_internal.h"
 #include "ffasearch_state.h"
 
 #include "base/copy_desc.h"
@@ -246,6 +247,19 @@ psr_status psr_ffasearch_take(psr_ffasearch *f, size_t i, const struct psr_inf *
     f->nzapped +=
         psr_ffasearch_zap(&f->d, found->tobs_s, inf->barycentric, found->peak, &found->npeak);
     f->nfound++;
+    return PSR_OK;
+}
+
+psr_status psr_ffasearch_move(psr_ffasearch *to, psr_ffasearch *from, size_t k, psr_err *err)
+{
+    psr_status st =
+        psr_grow(&to->found, &to->found_room, to->nfound, sizeof *to->found, "series", err);
+    if (st)
+        return st;
+    to->found[to->nfound++] = from->found[k];
+    from->found[k].peak = NULL;
+    to->nzapped += from->nzapped;
+    from->nzapped = 0;
     return PSR_OK;
 }
 

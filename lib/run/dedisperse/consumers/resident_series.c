@@ -236,14 +236,19 @@ psr_status psr_resident_series_settle(psr_resident_series *r, psr_err *err)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+const struct psr_device_series *psr_resident_series_where(const psr_resident_series *r, size_t i)
+{
+    const struct psr_device_series *d = r->device;
+    while (i - r->first >= d->first + d->nseries)
+        d++;
+    return d;
+}
+
 /* The first n samples of a series as they came. */
 static psr_status fetch(const psr_resident_series *r, size_t i, float *x, int64_t n, psr_err *err)
 {
-    const size_t row = i - r->first;
-    size_t k = 0;
+    const size_t row = i - r->first, k = (size_t)(psr_resident_series_where(r, i) - r->device);
     psr_status st = PSR_OK, end;
-    while (row >= r->device[k].first + r->device[k].nseries)
-        k++;
     for (const struct stretch *s = r->stretch; s < r->stretch + r->nstretch && n > 0 && !st; s++) {
         const size_t more = n < (int64_t)s->n ? (size_t)n : s->n;
         const float *d_x = s->d_x[k] + (row - r->device[k].first) * s->room;

@@ -33,6 +33,9 @@ PSR_MUST_CHECK psr_status psr_resident_series_append(psr_resident_series *r,
  * Status: PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_resident_series_settle(psr_resident_series *r, psr_err *err);
 
+/* The device that made series i. */
+const struct psr_device_series *psr_resident_series_where(const psr_resident_series *r, size_t i);
+
 /* As those of the store; i counts all series. */
 int64_t psr_resident_series_length(const psr_resident_series *r, size_t i);
 PSR_MUST_CHECK psr_status psr_resident_series_read(psr_resident_series *r, size_t i, float *x,

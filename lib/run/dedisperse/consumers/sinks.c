@@ -3,12 +3,13 @@
 
 #include "base/clock.h"
 #include "sink_rows.h"
+#include "whole_series.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Built-in ones. */
-enum { NROW = 7 };
+enum { NROW = 8 };
 
 struct sink {
     const struct psr_sink_ops *ops;
@@ -22,6 +23,8 @@ struct psr_sinks {
     struct sink *sink; /* [n] */
     size_t n;
     struct psr_sink_series_desc series;
+    struct psr_whole_series kept;
+    struct psr_whole_series_use keep, fourier, ffa;
     struct psr_sink_stream whole; /* as most sinks see it: without lines of parts of the band */
     double write_s, search_s;
 };
@@ -48,6 +51,17 @@ static struct psr_sink_stream without_parts(const struct psr_sink_stream *stream
     return whole;
 }
 
+/* What searches of whole series read is kept once for all of them. */
+static void describe_kept(psr_sinks *s, const struct psr_pipeline_desc *d)
+{
+    s->kept.nreader = (size_t) !!d->fourier + (size_t) !!d->ffa;
+    s->kept.mem_bytes = d->fourier ? d->fourier->mem_bytes : d->ffa ? d->ffa->mem_bytes : 0;
+    s->kept.nopad = d->fourier ? d->fourier->nopad : d->ffa && d->ffa->nopad;
+    s->keep.series = s->fourier.series = s->ffa.series = &s->kept;
+    s->fourier.desc = d->fourier;
+    s->ffa.desc = d->ffa;
+}
+
 /* Adds the built-in sinks.  They finish in this order: the files of series come last, as they mark a run as
  * complete. */
 static void add_rows(psr_sinks *s, const struct psr_pipeline_desc *d)
@@ -61,13 +75,15 @@ static void add_rows(psr_sinks *s, const struct psr_pipeline_desc *d)
     } rows[NROW] = {
         {&psr_sink_pulses, d->pulses, d->pulses, true, true},
         {&psr_sink_live, d->live, d->live, true, false},
-        {&psr_sink_fourier, d->fourier, d->fourier, true, false},
-        {&psr_sink_ffa, d->ffa, d->ffa, true, false},
+        {&psr_sink_whole_series, d->fourier || d->ffa, &s->keep, true, false},
+        {&psr_sink_fourier, d->fourier, &s->fourier, true, false},
+        {&psr_sink_ffa, d->ffa, &s->ffa, true, false},
         {&psr_sink_checksums, d->checksums, NULL, false, false},
         {&psr_sink_subbands, d->files == PSR_FILES_SUBBANDS, NULL, false, false},
         {&psr_sink_series, psr_pipeline_has_series(d), &s->series, false, false},
     };
     s->series = (struct psr_sink_series_desc){.tim = d->files == PSR_FILES_TIM, .nopad = d->nopad};
+    describe_kept(s, d);
     for (const struct row *row = rows; row < rows + NROW; row++)
         if (row->on)
             s->sink[s->n++] =
@@ -123,7 +139,7 @@ psr_status psr_sinks_push(psr_sinks *s, size_t line, const struct psr_block *ser
     double since_s = psr_seconds();
     psr_status st = PSR_OK;
     for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++) {
-        if (!takes_line(s, k, line))
+        if (!k->ops->push || !takes_line(s, k, line))
             continue;
         st = series->series ? k->ops->push(k->state, line, series, err)
                             : k->ops->push_device(k->state, line, series, err);
@@ -165,7 +181,7 @@ bool psr_sinks_take_devices(const psr_sinks *s)
 {
     bool all = s->n > 0;
     for (size_t k = 0; k < s->n; k++)
-        all &= s->sink[k].ops->push_device != NULL;
+        all &= s->sink[k].ops->push_device || !s->sink[k].ops->push;
     return all;
 }
 
@@ -191,7 +207,7 @@ void psr_sinks_abort(psr_sinks *s)
 {
     if (!s)
         return;
-    for (struct sink *k = s->sink; k < s->sink + s->n; k++)
+    for (struct sink *k = s->sink + s->n; k-- > s->sink;)
         if (k->begun)
             k->ops->abort(k->state);
     free(s->sink);

@@ -17,19 +17,23 @@ int64_t psr_whole_series_expect(const struct psr_sink_stream *stream, bool nopad
     return padded < 0 ? nsamp : padded;
 }
 
-psr_status psr_whole_series_create(struct psr_whole_series *w, const struct psr_sink_stream *stream,
-                                   int64_t mem_bytes, bool nopad, psr_err *err)
+static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
+                        psr_err *err)
 {
+    const struct psr_whole_series_use *use = desc;
+    struct psr_whole_series *w = *state = use->series;
     const struct psr_series_store_desc store = {.nseries = stream->ndm,
-                                                .mem_bytes = psr_count_memory(mem_bytes),
+                                                .mem_bytes = psr_count_memory(w->mem_bytes),
                                                 .prefix = stream->root,
-                                                .samples = psr_whole_series_expect(stream, nopad)};
+                                                .samples =
+                                                    psr_whole_series_expect(stream, w->nopad)};
     const struct psr_series_desc series = {
         .obs = stream->obs, .inf = stream->inf, .file_nbit = stream->file_nbit};
-    *w = (struct psr_whole_series){.stream = stream};
+    w->stream = stream;
     psr_series_common_inf(&w->common, &series);
     w->resident = calloc(stream->nline, sizeof *w->resident);
-    if (!w->resident)
+    w->nread = calloc(stream->ndm, 1);
+    if (!w->resident || !w->nread)
         return psr_fail_nomem(err, "the lines of a plan", (double)stream->nline * 8);
     return psr_series_store_create(&w->store, &store, err);
 }
@@ -39,19 +43,21 @@ void psr_whole_series_leave(struct psr_whole_series *w, bool planned)
 {
     enum { OTHERS_SHARE = 16 };
     struct psr_device device;
-    if (psr_device_count(NULL) > 0 && psr_device_describe(0, &device, NULL) == PSR_OK)
-        w->leave_bytes = planned ? device.mem_total / OTHERS_SHARE : device.mem_total / 2;
+    if (psr_device_count(NULL) == 0 || psr_device_describe(0, &device, NULL) != PSR_OK)
+        return;
+    const int64_t leave = planned ? device.mem_total / OTHERS_SHARE : device.mem_total / 2;
+    w->leave_bytes = leave > w->leave_bytes ? leave : w->leave_bytes;
 }
 
-psr_status psr_whole_series_push(const struct psr_whole_series *w, size_t line,
-                                 const struct psr_block *b, psr_err *err)
+static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
+    const struct psr_whole_series *w = state;
     return psr_series_store_append_line(w->store, w->stream, line, b, err);
 }
 
-psr_status psr_whole_series_push_device(struct psr_whole_series *w, size_t line,
-                                        const struct psr_block *b, psr_err *err)
+static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
+    struct psr_whole_series *w = state;
     const struct psr_resident_series_desc d = {
         .stream = w->stream, .line = line, .leave_bytes = w->leave_bytes, .store = w->store};
     psr_status st = PSR_OK;
@@ -60,16 +66,17 @@ psr_status psr_whole_series_push_device(struct psr_whole_series *w, size_t line,
     return st ? st : psr_resident_series_append(w->resident[line], b, err);
 }
 
-psr_status psr_whole_series_settle(const struct psr_whole_series *w,
-                                   struct psr_whole_series_bytes *bytes, psr_err *err)
+/* Waits for series on devices, and counts the bytes of all. */
+static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
 {
+    struct psr_whole_series *w = state;
     psr_status st = PSR_OK;
-    bytes->device = 0;
-    psr_series_store_bytes(w->store, &bytes->memory, &bytes->scratch);
+    (void)end;
+    psr_series_store_bytes(w->store, &w->bytes.memory, &w->bytes.scratch);
     for (size_t k = 0; k < w->stream->nline && !st; k++)
         if (w->resident[k]) {
             st = psr_resident_series_settle(w->resident[k], err);
-            bytes->device += psr_resident_series_bytes(w->resident[k]);
+            w->bytes.device += psr_resident_series_bytes(w->resident[k]);
         }
     return st;
 }
@@ -106,6 +113,12 @@ psr_status psr_whole_series_describe(const struct psr_whole_series *w, size_t li
     return st || !write ? st : write_inf(w, stem, inf, err);
 }
 
+const struct psr_device_series *psr_whole_series_where(const struct psr_whole_series *w,
+                                                       size_t line, size_t i)
+{
+    return w->resident[line] ? psr_resident_series_where(w->resident[line], i) : NULL;
+}
+
 int64_t psr_whole_series_length(const struct psr_whole_series *w, size_t line, size_t i)
 {
     const psr_resident_series *on_devices = w->resident[line];
@@ -137,13 +150,25 @@ psr_status psr_whole_series_read(const struct psr_whole_series *w,
 
 void psr_whole_series_drop(const struct psr_whole_series *w, size_t i)
 {
-    psr_series_store_drop(w->store, i);
+    if (++w->nread[i] == w->nreader)
+        psr_series_store_drop(w->store, i);
 }
 
-void psr_whole_series_destroy(struct psr_whole_series *w)
+static void abort_sink(void *state)
 {
+    struct psr_whole_series *w = state;
     for (size_t k = 0; w->resident && k < w->stream->nline; k++)
         psr_resident_series_destroy(w->resident[k]);
     free(w->resident);
+    free(w->nread);
     psr_series_store_destroy(w->store);
 }
+
+const struct psr_sink_ops psr_sink_whole_series = {
+    .name = "whole series",
+    .begin = begin,
+    .push = push,
+    .push_device = push_device,
+    .finish = finish,
+    .abort = abort_sink,
+};
