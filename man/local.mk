@@ -22,7 +22,8 @@ TOOL_PAGES = \
 
 dist_man_MANS += \
 	$(TOOL_PAGES) \
-	man/psrkit-formats.5
+	man/psrkit-formats.5 \
+	man/psrkit.7
 EXTRA_DIST += $(TOOL_PAGES:.1=.h2m)
 
 man_folder = $(srcdir)/man

@@ -22,10 +22,10 @@ options_of() {
     done
 }
 
-@test "--help begins with examples, whose options the tool has" {
+@test "--help begins with three examples, whose options the tool has" {
     for tool in $tools; do
         examples=$("$tool" --help | sed -n '/^For example:$/,/^$/s/^  //p')
-        [ -n "$examples" ] || { echo "$tool --help has no examples"; return 1; }
+        [ "$(wc -l <<<"$examples")" -ge 3 ] || { echo "$tool --help has fewer than three examples"; return 1; }
         [ "$("$tool" --help | sed -nE '1,/^$/d; /^[A-Z][a-z ]*:$/{p;q}')" = 'For example:' ]
         while read -r line; do
             [[ $line == "$tool "* ]]
@@ -54,6 +54,12 @@ options_of() {
         diff <(grep -vE '^\.(TH|\\")' "$srcdir/man/$tool.1") \
             <(grep -vE '^\.(TH|\\")' "$fresh/$tool.1") ||
             { echo "man/$tool.1 is out of date: run make man"; return 1; }
+    done
+}
+
+@test "psrkit.7 names every tool" {
+    for tool in $tools; do
+        grep -qx ".It Xr $tool 1" "$srcdir/man/psrkit.7" || { echo "psrkit.7 lacks $tool"; return 1; }
     done
 }
 

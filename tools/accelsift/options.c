@@ -144,7 +144,9 @@ int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int a
         .name = "accelsift",
         .operands = "[OPTION]... FILE_ACCEL_Z...",
         .examples = "accelsift -o cands.sift obs_DM*_ACCEL_200\n"
-                    "accelsift -catalogue psrcat.db -o cands.sift -o cands.csv obs_DM*_ACCEL_200\n",
+                    "accelsift -catalogue psrcat.db -o cands.sift -o cands.csv obs_DM*_ACCEL_200\n"
+                    "accelsift -lines obs_rfifind.zaplist -o cands.sift "
+                    "obs_DM*_ACCEL_200\n",
         .summary = "Sift the candidates of accelsearch at many DMs: reject what is no pulsar, join "
                    "detections of one signal, and remove harmonics, as PRESTO's ACCEL_sift.py "
                    "does.",

@@ -17,7 +17,8 @@ struct options {
 };
 
 static const char examples[] = "chi2sig -gauss -ntrials 1e9 -harmonics 2 -z 30 512.7\n"
-                               "chi2sig -inverse 6 -ntrials 1e8 8\n";
+                               "chi2sig -inverse 6 -ntrials 1e8 8\n"
+                               "chi2sig -accel obs_DM12.00_ACCEL_200\n";
 
 static const char summary[] =
     "Compute the significance of a power: the probability p that noise reaches POWER, a "

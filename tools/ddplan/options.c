@@ -232,7 +232,8 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
         .name = "ddplan",
         .operands = "[OPTION]... [FILE]...",
         .examples = "ddplan -d 500 -plan obs.plan obs.fil\n"
-                    "ddplan -d 500 -f 1400 -b 300 -n 1024 -t 64e-6 -o smearing.png\n",
+                    "ddplan -d 500 -f 1400 -b 300 -n 1024 -t 64e-6 -o smearing.png\n"
+                    "ddplan -d 500 -cost -json obs.fil\n",
         .summary =
             "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling, "
             "as PRESTO's DDplan.py does.  The band is read from FILE, a filterbank or PSRFITS "

@@ -122,7 +122,8 @@ void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc
         .name = "fakebin",
         .operands = "[OPTION]... [-o FILE | -udp ADDRESS:PORT]",
         .examples = "fakebin -period 20 -dm 50 -snrpeak 0.3 -tobs 60 -o psr.fil\n"
-                    "fakebin -add \"burst dm=475 t=2.0 width=2e-3 snr=20\" -o frb.fil\n",
+                    "fakebin -add \"burst dm=475 t=2.0 width=2e-3 snr=20\" -o frb.fil\n"
+                    "fakebin -vdif -tobs 1 -o obs.vdif\n",
         .summary =
             "Make a synthetic observation: noise with pulsars and bursts, as SIGPROC "
             "filterbank, PSRFITS or a dedispersed series; or voltages of a telescope or an array.",

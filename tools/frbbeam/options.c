@@ -131,7 +131,8 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
         .name = "frbbeam",
         .operands = "[OPTION]... -array FILE -beams FILE -o ROOT FILE... | -",
         .examples = "frbbeam -array chord.array -beams beams -o obs obs_*.dada\n"
-                    "frbbeam -array chord.array -grid -o obs obs_*.dada\n",
+                    "frbbeam -array chord.array -grid -o obs obs_*.dada\n"
+                    "frbbeam -array chord.array -grid -beam 63 -o obs obs_*.dada\n",
         .summary = "Form intensity beams from voltages of a grid of dishes (DADA files) and write "
                    "a filterbank per beam.",
         .options = table.option,

@@ -47,7 +47,8 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
         .name = "gpuaccel-pulscan",
         .operands = "[OPTION]... FILE.fft|FILE.dat|FILE.sdat|FILE.tim...",
         .examples = "gpuaccel-pulscan -zmax 200 obs_DM*.dat\n"
-                    "gpuaccel-pulscan -search matched -zmax 100 -wmax 200 obs_DM*.dat\n",
+                    "gpuaccel-pulscan -search matched -zmax 100 -wmax 200 obs_DM*.dat\n"
+                    "gpuaccel-pulscan -rednoise -zaplist obs.zaplist -csv obs_DM*.dat\n",
         .summary = "Search Fourier spectra, or the series they are made of, for accelerated "
                    "pulsars, as Pulscan or as accelsearch does, and write what accelsearch writes.",
         .options = table.option,

@@ -159,7 +159,8 @@ int digifil_options_parse(struct digifil_options *o, struct cli *tool, int argc,
         .name = "gpudigifil",
         .operands = "[OPTION]... -o FILE VOLTAGES... | -",
         .examples = "gpudigifil -F 1024 -t 8 -b 8 -o obs.fil obs_*.dada\n"
-                    "gpudigifil -freq 1400 -bw 32 -F 256 -o obs.fil obs.vdif\n",
+                    "gpudigifil -freq 1400 -bw 32 -F 256 -o obs.fil obs.vdif\n"
+                    "gpudigifil -F 1024:D -D 26.8 -stokes -b 8 -o obs.fil obs.raw\n",
         .summary =
             "Divide voltages (VDIF, DADA, GUPPI raw; udp:// receives VDIF, dada:// reads a ring of "
             "psrdada) into channels, "

@@ -83,7 +83,8 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
         .name = "gpufold",
         .operands = "[OPTION]... FILE...",
         .examples = "gpufold -p 0.0331 -dm 56.7 obs.fil\n"
-                    "gpufold -cands cands.sift -mask obs_rfifind.mask obs.fil\n",
+                    "gpufold -cands cands.sift -mask obs_rfifind.mask obs.fil\n"
+                    "gpufold -par pulsar.par obs.fits\n",
         .summary = "Fold pulsar candidates in one pass over telescope data (SIGPROC filterbank, "
                    "PSRFITS, sub-bands, .dat, .tim), search around each, into PRESTO's .pfd.",
         .options = table.option,

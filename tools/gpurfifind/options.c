@@ -195,7 +195,8 @@ int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int
         .name = "gpurfifind",
         .operands = "[OPTION]... -o ROOT FILE... | -",
         .examples = "gpurfifind -time 1 -o obs obs.fil\n"
-                    "gpurfifind -nocompute -freqsig 6 -o obs\n",
+                    "gpurfifind -nocompute -freqsig 6 -o obs\n"
+                    "gpurfifind -time 1 -zapchan 0:15 -plot obs.png -o obs obs.fil\n",
         .summary = "Find interference in telescope data (SIGPROC filterbank, PSRFITS) and make a "
                    "mask of it, as PRESTO's rfifind does.",
         .options = table.option,

@@ -59,7 +59,8 @@ int psrreport_options_parse(struct psrreport_options *o, struct cli *tool, int a
         .name = "psrreport",
         .operands = "[OPTION]... DIR...",
         .examples = "psrreport obs_search\n"
-                    "psrreport -o all.html survey/*/\n",
+                    "psrreport -o all.html survey/*/\n"
+                    "psrreport -csv candyjar.csv -pointing_id 7 obs_search\n",
         .summary = "Make one page of what a search left in a folder: candidates with their folds, "
                    "single pulses, interference, and what was run.",
         .options = table.option,

@@ -213,7 +213,8 @@ void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int 
         .name = "psrsearch",
         .operands = "[OPTION]... FILE...",
         .examples = "psrsearch -hidm 300 obs.fil\n"
-                    "psrsearch -n -hidm 300 obs.fil\n",
+                    "psrsearch -n -hidm 300 obs.fil\n"
+                    "psrsearch -o found obs_1.fits obs_2.fits\n",
         .summary = "Search telescope data (SIGPROC filterbank, PSRFITS) for pulsars and bursts "
                    "with the tools of psrkit, from a mask to folded candidates and a report.",
         .options = table.option,

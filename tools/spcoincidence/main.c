@@ -14,7 +14,8 @@ struct options {
 };
 
 static const char examples[] = "spcoincidence beam*.cand > all.cand\n"
-                               "spcoincidence -share 0.3 beam*.cand\n";
+                               "spcoincidence -share 0.3 beam*.cand\n"
+                               "spcoincidence -update -timetol 0.01 beam*.cand\n";
 
 static const char summary[] =
     "Mark single pulses that most beams of a pointing see at the same time: interference, which "
