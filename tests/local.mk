@@ -700,7 +700,7 @@ EXTRA_DIST += tests/mutate/equivalent.txt tests/mutate/places.py tests/mutate/re
 list-tests:
 	@printf '%s\n' $(TESTS)
 # What a test of a tool runs.
-cli-programs: all tests/support/add_bytes tests/support/scale_floats tests/support/bytes_dat tests/support/listen_lines tests/support/page_check tests/support/pfd_differ tests/support/png_colours tests/compat/t_accel_presto tests/base/t_device $(demo_programs) $(check_DATA)
+cli-programs: all tests/support/add_bytes tests/support/scale_floats tests/support/bytes_dat tests/support/listen_lines tests/support/page_check tests/support/pfd_differ tests/support/png_colours tests/compat/t_accel_presto tests/base/t_device $(check_DATA)
 %.run: %
 	@$(AM_TESTS_ENVIRONMENT) $(if $(filter %.bats,$<),$(BATS) --tap) $<
 .PHONY: cli-programs list-tests
@@ -828,11 +828,9 @@ extra-programs: $(BENCHES) $(gpu_extra) tests/science/pulse_depth tests/science/
 .PHONY: extra-programs
 
 # A pulsar, bursts and a binary, made and found: `make demo`, which tests/tools/demo.bats runs too.
-demo_programs = tests/support/fold_dat
-
-check_PROGRAMS += $(demo_programs)
-dist_noinst_SCRIPTS += tests/tools/demo.sh
-demo: all $(demo_programs)
+# Installed, too: what a user runs first.
+dist_pkgdata_SCRIPTS = tests/tools/demo.sh
+demo: all
 	@$(srcdir)/tests/tools/demo.sh
 CLEANFILES += \
 	demo/binary.fil \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A pulsar, a burst, a binary, and a burst in the voltages of an array are made and found, and the first and the
-# third are folded.  Run from the build
-# folder, as make demo does; plots and tables stay in demo/.  Fails unless all are found where they were put.
+# third are folded.  Run from the build folder, as make demo does, or anywhere with the tools in PATH; plots and
+# tables stay in demo/.  Fails unless all are found where they were put.
 set -euo pipefail
 builddir=${builddir:-$PWD}
 out=${1:-$builddir/demo}
@@ -29,9 +29,8 @@ making=(fakebin -seed 1967 -tobs 20.48 -tsamp 512 -nchans 128 -nbits 8 -fch1 150
 printf '%q ' "${making[@]}"
 echo
 "${making[@]}"
-read -r _ pulsar_dm pulsar_time _ _ _ pulsar_hz _ _ _ _ _ pulsar_snr < <(grep '^pulsar' "$out/truth.txt")
+read -r _ pulsar_dm _ _ _ _ pulsar_hz _ < <(grep '^pulsar' "$out/truth.txt")
 read -r _ burst_dm burst_time _ _ _ _ _ _ _ _ burst_snr _ < <(grep '^burst' "$out/truth.txt")
-pulsar_period=$(awk -v f="$pulsar_hz" 'BEGIN { printf "%.7f", 1 / f }')
 
 plot=(-plot "$out/burst.png")
 ddplan -d 1 -o "$out/smearing.png" >/dev/null || plot=() # built without cairo, which it says
@@ -61,25 +60,30 @@ power=$(awk -v s="$snr" 'BEGIN { printf "%.2f", s * s }')
 say "chi2sig -ntrials $trials $power 1: could noise have made it, anywhere in the search?"
 chi2sig -ntrials "$trials" "$power" 1
 
-say "the pulsar: each series folded at its period of $pulsar_period s"
-read -r dm time snr < <("$builddir/tests/support/fold_dat" "$pulsar_period" "$out"/demo_DM*.dat)
+# best_of: the candidate of the highest sigma in lists of gpuaccel-pulscan -csv.
+best_of() { grep -v '^file,' | sort -t, -k3,3gr | head -n 1; }
+
+search=(gpuaccel-pulscan -search matched -zmax 0 -numharm 16)
+say "the pulsar: ${search[*]} demo_DM[4-9]?.00.dat, and the best of all candidates"
+IFS=, read -r name _ sigma _ _ _ _ _ _ _ _ _ period hz _ < <("${search[@]}" -csv "$out"/demo_DM[4-9]?.00.dat | best_of)
+dm=$(basename "$name" .dat | sed 's/.*DM//')
 header pulsar
 row "DM (pc cm^-3)" "$dm" "$pulsar_dm" 2
-row "time (s)" "$time" "$pulsar_time" 0.002
-row "S/N" "$snr" "$pulsar_snr" 6
+row "frequency (Hz)" "$hz" "$pulsar_hz" 0.002
+printf '  sigma %.1f\n' "$sigma"
 
 rm -f "$out"/demo_DM*
 
 # value NAME: a number of the line of JSON that is read.
 value() { sed -n "s/.*\"$1\": \([-0-9.e+]*\),.*/\1/p"; }
 
-fold=(gpufold -topo -p "$pulsar_period" -dm "$dm" -json -o "$out/pulsar" "$out/demo.fil")
+fold=(gpufold -topo -p "$period" -dm "$dm" -json -o "$out/pulsar" "$out/demo.fil")
 say "${fold[*]}"
 "${fold[@]}" >"$out/pulsar.json"
 header "its fold"
 row "period (ms)" "$(awk -v p="$(value p_s_topo <"$out/pulsar.json")" 'BEGIN { print 1000 * p }')" 89.3 0.01
 row "DM (pc cm^-3)" "$(value dm <"$out/pulsar.json")" "$pulsar_dm" 3
-printf '  sigma %.1f of %s trials\n' "$(value sigma <"$out/pulsar.json")" "$(sed 's/.*"trials": //; s/}//' "$out/pulsar.json")"
+printf '  sigma %.1f of %s trials\n' "$(value sigma <"$out/pulsar.json")" "$(sed 's/.*"trials": //; s/,.*//' "$out/pulsar.json")"
 
 say "making a binary: a millisecond pulsar that orbits a neutron star in 1.2 h, 268 s, 32 channels, 512 us"
 pulsar="pulsar period=0.0046 dm=50 width=0.0006 snr=40 bper=1.2 bpmass=1.4 bcmass=1.4 bphase=0.715"
@@ -102,7 +106,7 @@ awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN { printf "9 series of 524288 samp
 gpuaccel-pulscan -zmax 100 -numharm 4 -csv "$out"/binary_DM*.dat >"$out/all.csv"
 {
     head -n 1 "$out/all.csv"
-    tail -n +2 "$out/all.csv" | sort -t, -k3,3gr | head -n 1
+    best_of <"$out/all.csv"
 } >"$out/binary.csv"
 say "the binary: the best of all candidates"
 IFS=, read -r name _ sigma _ _ _ _ _ _ _ z _ _ hz _ _ accel _ < <(tail -n 1 "$out/binary.csv")
@@ -121,7 +125,9 @@ row "frequency (Hz)" "$(awk -v p="$(value p_s_topo <"$out/binary.json")" -v pd="
 printf '  sigma %.1f\n' "$(value sigma <"$out/binary.json")"
 rm -f "$out"/binary_DM* "$out"/all.csv "$out"/*.json
 
-array=${srcdir:-$(dirname "$0")/../..}/data/arrays/chord-pathfinder-8x8.array
+shared=$(dirname "$0") # in the source, or installed
+[ -d "$shared/arrays" ] || shared=$shared/../../data
+array=$shared/arrays/chord-pathfinder-8x8.array
 say "a burst in the voltages of 64 dishes, and the 256 beams of their grid"
 voltages=(fakebin -seed 1967 -array "$array" -nchans 64 -fch1 700 -foff 1 -tsamp 200 -tobs 1
     -source "1.5,-0.5,60,dm=100,t=0.3,width=4e-3" -o "$out/demo.dada")
