@@ -260,6 +260,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/dsp/channels/spectra_plan.h \
 	lib/fake/fake.c \
 	lib/fake/fake_band.c \
+	lib/fake/fake_inject.c \
 	lib/fake/fake_internal.h \
 	lib/fake/fake_part.c \
 	lib/fake/fake_parts.h \
@@ -569,6 +570,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/pulses/sink_live.c \
 	lib/run/dedisperse/pulses/sink_pulses.c \
 	lib/run/edit/edit.c \
+	lib/run/edit/edit_add.c \
 	lib/run/edit/edit_channels.c \
 	lib/run/edit/edit_channels.h \
 	lib/run/edit/edit_clean.c \

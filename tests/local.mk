@@ -83,6 +83,7 @@ UNIT_TESTS = \
 	tests/search/dedisp/t_dedisp_tree \
 	tests/search/pulscan/t_fundamental \
 	tests/run/edit/t_edit \
+	tests/run/edit/t_edit_add \
 	tests/search/ffa/t_ffa \
 	tests/search/ffa/t_ffa_integers \
 	tests/search/ffa/t_ffa_noise \
@@ -211,6 +212,7 @@ dist_noinst_DATA += \
 	tests/support/dedisp_shape.h \
 	tests/support/ffa_truth.h \
 	tests/support/fil.h \
+	tests/support/edited.h \
 	tests/support/failing_heap.h \
 	tests/support/fits_check.h \
 	tests/support/fits_writer.h \

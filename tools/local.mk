@@ -47,7 +47,9 @@ tools_libcommon_la_SOURCES = \
 	tools/common/quote.c \
 	tools/common/quote.h \
 	tools/common/run.c \
-	tools/common/run.h
+	tools/common/run.h \
+	tools/common/signals.c \
+	tools/common/signals.h
 common_pictures = \
 	tools/common/canvas.c \
 	tools/common/canvas_axes.c \
@@ -130,10 +132,8 @@ bin_fakebin_CPPFLAGS = $(tools_cppflags)
 bin_fakebin_LDADD = $(tools_ldadd)
 bin_fakebin_LDFLAGS = $(tools_ldflags)
 bin_fakebin_SOURCES = \
-	tools/fakebin/add.c \
 	tools/fakebin/fakebin.h \
 	tools/fakebin/main.c \
-	tools/fakebin/motion.c \
 	tools/fakebin/options.c \
 	tools/fakebin/output.c \
 	tools/fakebin/rfi.c \
@@ -146,6 +146,8 @@ bin_fbedit_CPPFLAGS = $(tools_cppflags)
 bin_fbedit_LDADD = $(tools_ldadd)
 bin_fbedit_LDFLAGS = $(tools_ldflags)
 bin_fbedit_SOURCES = \
+	tools/fbedit/add.c \
+	tools/fbedit/add.h \
 	tools/fbedit/main.c \
 	tools/fbedit/options.c \
 	tools/fbedit/options.h \

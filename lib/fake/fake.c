@@ -160,6 +160,15 @@ psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *desc, psr
     return st ? st : create(out, &d, err);
 }
 
+static void clear_onto(struct psr_fake_onto *onto)
+{
+    free(onto->scatter);
+    free(onto->gained);
+    free(onto->alive);
+    free(onto->column);
+    free(onto->word);
+}
+
 void psr_fake_destroy(psr_fake *p)
 {
     if (!p)
@@ -177,6 +186,7 @@ void psr_fake_destroy(psr_fake *p)
     free(p->rfi);
     free(p->gain);
     free(p->gain_offset);
+    clear_onto(&p->onto);
     psr_obs_clear(&p->frame.obs);
     free(p);
 }
@@ -216,10 +226,11 @@ static void apply_gain(const struct psr_fake *p, size_t rows, float *x)
             x[r * nchan + c] = x[r * nchan + c] * (float)p->gain[c] + p->gain_offset[c];
 }
 
-/* The first pulse that ends after sample t in a channel. */
-static struct psr_fake_cursor find_pulse(const struct psr_fake_ready *ready,
-                                         const struct psr_fake_place *at, int64_t t, double tsamp_s)
+struct psr_fake_cursor psr_fake_find_pulse(const struct psr_fake *p,
+                                           const struct psr_fake_ready *ready, size_t c, int64_t t)
 {
+    const struct psr_fake_place place = psr_fake_place(ready, c), *at = &place;
+    const double tsamp_s = p->frame.obs.tsamp_s;
     size_t low = 0, high = ready->npulse;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -233,22 +244,23 @@ static struct psr_fake_cursor find_pulse(const struct psr_fake_ready *ready,
     return (struct psr_fake_cursor){begin, low};
 }
 
-/* Adds a channel's pulses to rows first .. first + n - 1, in every IF. */
-static void add_pulses(const struct psr_fake *p, const struct psr_fake_ready *ready, size_t c,
-                       struct psr_fake_cursor *cursor, int64_t first, int64_t n, float *x)
+void psr_fake_add_pulses(const struct psr_fake *p, const struct psr_fake_ready *ready, size_t c,
+                         struct psr_fake_cursor *cursor, struct psr_fake_column *to)
 {
     const double tsamp_s = p->frame.obs.tsamp_s;
-    const size_t nchan = p->frame.obs.nchan;
+    const int64_t first = to->first, n = to->n;
     const struct psr_fake_place at = psr_fake_place(ready, c);
     while (cursor->begin < first + n) {
         const struct psr_pulse *pulse = &ready->pulse[cursor->pulse];
         int64_t end = psr_fake_pulse_end(&at, pulse, tsamp_s);
         int64_t from = cursor->begin > first ? cursor->begin : first;
-        int64_t to = end < first + n ? end : first + n;
-        for (size_t k = 0; k < (size_t)p->frame.obs.nif && from < to && at.fluence != 0; k++)
-            psr_fake_pulse_add(&at, pulse, tsamp_s, from, to,
-                               x + (size_t)(from - first) * p->row_values + k * nchan + c,
-                               p->row_values);
+        int64_t stop = end < first + n ? end : first + n;
+        for (size_t k = 0; k < to->nif && from < stop && at.fluence != 0; k++)
+            psr_fake_pulse_add(&at, pulse, tsamp_s, from, stop,
+                               to->x + (size_t)(from - first) * to->stride + k * to->nchan,
+                               to->stride);
+        to->low = from < to->low ? from : to->low;
+        to->high = stop > to->high ? stop : to->high;
         if (end > first + n)
             break;
         cursor->pulse++;
@@ -265,9 +277,15 @@ static void make_tile(const struct psr_fake *p, const size_t *active, size_t nac
     float *x = p->frame.obs.nbit == 32 ? (float *)(void *)out : room->x;
     start_values(p, first, rows, x);
     for (size_t k = 0; k < nactive; k++)
-        for (size_t c = 0; c < nchan; c++)
-            add_pulses(p, &p->part[active[k]].ready, c, &room->cursor[k * nchan + c], first,
-                       (int64_t)rows, x);
+        for (size_t c = 0; c < nchan; c++) {
+            struct psr_fake_column to = {.x = x + c,
+                                         .stride = p->row_values,
+                                         .nif = (size_t)p->frame.obs.nif,
+                                         .nchan = nchan,
+                                         .first = first,
+                                         .n = (int64_t)rows};
+            psr_fake_add_pulses(p, &p->part[active[k]].ready, c, &room->cursor[k * nchan + c], &to);
+        }
     if (p->red_sigma > 0)
         psr_fake_add_red(p, first, rows, x);
     if (p->nrfi)
@@ -290,8 +308,7 @@ static void make_part(const struct psr_fake *p, const size_t *active, size_t nac
     for (size_t k = 0; k < nactive; k++)
         for (size_t c = 0; c < nchan; c++) {
             const struct psr_fake_ready *ready = &p->part[active[k]].ready;
-            const struct psr_fake_place at = psr_fake_place(ready, c);
-            room->cursor[k * nchan + c] = find_pulse(ready, &at, first, p->frame.obs.tsamp_s);
+            room->cursor[k * nchan + c] = psr_fake_find_pulse(p, ready, c, first);
         }
     for (size_t done = 0; done < n; done += p->tile_rows) {
         size_t rows = n - done < p->tile_rows ? n - done : p->tile_rows;
@@ -299,9 +316,8 @@ static void make_part(const struct psr_fake *p, const size_t *active, size_t nac
     }
 }
 
-/* Lists the signals that reach into a block, and readies those; bursts that do not are let go. */
-static psr_status find_active(psr_fake *p, int64_t first, size_t nsamp, size_t *active,
-                              size_t *nactive, psr_err *err)
+psr_status psr_fake_find_active(psr_fake *p, int64_t first, size_t nsamp, size_t *active,
+                                size_t *nactive, psr_err *err)
 {
     psr_status st = PSR_OK;
     *nactive = 0;
@@ -315,8 +331,14 @@ static psr_status find_active(psr_fake *p, int64_t first, size_t nsamp, size_t *
             psr_fake_ready_clear(&part->ready);
         }
     }
-    for (int n = 0; n < p->nthread && !st && *nactive; n++) {
-        size_t bytes = *nactive * p->frame.obs.nchan * sizeof *p->room[n].cursor;
+    return st;
+}
+
+static psr_status make_cursors(psr_fake *p, size_t nactive, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (int n = 0; n < p->nthread && !st && nactive; n++) {
+        size_t bytes = nactive * p->frame.obs.nchan * sizeof *p->room[n].cursor;
         free(p->room[n].cursor);
         p->room[n].cursor = malloc(bytes);
         if (!p->room[n].cursor)
@@ -332,7 +354,9 @@ psr_status psr_fake_execute(psr_fake *p, int64_t first, size_t nsamp, void *out,
         return psr_fail_nomem(err, "signals", (double)p->npart * sizeof *active);
     psr_status st =
         first < 0 ? psr_fail(err, PSR_EINVAL, "sample %lld, must not be below 0", (long long)first)
-                  : find_active(p, first, nsamp, active, &nactive, err);
+                  : psr_fake_find_active(p, first, nsamp, active, &nactive, err);
+    if (!st)
+        st = make_cursors(p, nactive, err);
     /* Parts are whole tiles, and the noise of a tile begins where a group of numbers does. */
     size_t parts = (size_t)p->nthread * PARTS_PER_THREAD;
     size_t tiles = (nsamp + p->tile_rows - 1) / p->tile_rows;

@@ -93,9 +93,11 @@ struct psr_fake_part {
     double *profile;
     struct psr_shape shape;
     struct psr_spin spin;
-    double peak;                 /* resolved */
-    double sweep_s;              /* the lowest channel's delay */
-    double before_x, after_x;    /* largest extent of any channel's pulse from its centre */
+    double peak;              /* resolved */
+    double sweep_s;           /* the lowest channel's delay */
+    double before_x, after_x; /* largest extent of any channel's pulse from its centre */
+    bool scaled;              /* to what is in the samples: then truth is known */
+    struct psr_fake_truth truth;
     struct psr_fake_ready ready; /* computed once for pulsars, when needed for bursts */
 };
 

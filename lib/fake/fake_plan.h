@@ -27,6 +27,21 @@ struct psr_fake_room {
     struct psr_fake_cursor *cursor; /* [nactive][nchan] */
 };
 
+/* The samples that signals are added to, and what is known of them. */
+struct psr_fake_onto {
+    bool is_set;
+    int nbit;
+    enum psr_kind kind;
+    float *scatter;       /* [nchan] in levels */
+    float *gained;        /* [nchan][16] where there are few levels: see fake_inject.c */
+    unsigned char *alive; /* [nchan] channels that vary */
+    size_t nalive;
+    int64_t measured_end; /* spectra up to which scatter holds */
+    float *column;        /* [nthread][room] */
+    uint32_t *word;       /* the same */
+    size_t room;
+};
+
 struct psr_fake {
     struct psr_fake_frame frame;
     uint64_t seed;
@@ -43,7 +58,34 @@ struct psr_fake {
     size_t npart;
     struct psr_fake_part *part;
     struct psr_fake_room *room; /* [nthread] */
+    struct psr_fake_onto onto;
 };
+
+/* Samples first .. first + n - 1 of a channel, nif times nchan values apart. */
+struct psr_fake_column {
+    float *x;
+    size_t stride, nif, nchan;
+    int64_t first, n;
+    int64_t low, high; /* samples that were reached: these grow */
+};
+
+/* Adds a channel's pulses. */
+void psr_fake_add_pulses(const struct psr_fake *p, const struct psr_fake_ready *ready, size_t c,
+                         struct psr_fake_cursor *cursor, struct psr_fake_column *to);
+
+/* The first pulse that ends after sample t in a channel. */
+struct psr_fake_cursor psr_fake_find_pulse(const struct psr_fake *p,
+                                           const struct psr_fake_ready *ready, size_t c, int64_t t);
+
+/* Lists the signals that reach into a block, and readies those; bursts that do not are let go.
+ * Returned: active [*nactive], of room for all
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fake_find_active(psr_fake *p, int64_t first, size_t nsamp,
+                                               size_t *active, size_t *nactive, psr_err *err);
+
+/* What is known of signal i before it is scaled. */
+PSR_MUST_CHECK psr_status psr_fake_describe(const psr_fake *p, size_t i,
+                                            struct psr_fake_truth *truth, psr_err *err);
 
 /* Streams of random numbers. */
 enum { PSR_FAKE_NOISE = 0, PSR_FAKE_RED = 64 };

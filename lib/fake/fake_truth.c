@@ -34,10 +34,29 @@ static double respond(const struct response *r, double height)
     return r->added[i] + (at - i) * (r->added[i + 1] - r->added[i]);
 }
 
-/* The sum over samples of the squared dedispersed pulse. */
-static psr_status square_pulse(const struct psr_fake *p, const struct psr_fake_part *part,
-                               const struct psr_pulse *pulse, const struct response *response,
-                               double *squares, psr_err *err)
+/* Sums of a pulse in the dedispersed series, over samples. */
+struct measured {
+    double squares, box; /* the largest sum over w of them, over the root of w */
+};
+
+static double find_box(double *sum, size_t n)
+{
+    const double step = 1.02; /* from width to width: finer ones change nothing that matters */
+    double best = 0;
+    for (size_t t = 1; t < n; t++)
+        sum[t] += sum[t - 1];
+    for (size_t w = 1; w < n; w = (size_t)fmax((double)w + 1, (double)w * step)) {
+        double most = sum[w - 1];
+        for (size_t t = w; t < n; t++)
+            most = fmax(most, sum[t] - sum[t - w]);
+        best = fmax(best, most / sqrt((double)w));
+    }
+    return best;
+}
+
+static psr_status measure_pulse(const struct psr_fake *p, const struct psr_fake_part *part,
+                                const struct psr_pulse *pulse, const struct response *response,
+                                struct measured *m, psr_err *err)
 {
     const struct psr_obs *obs = &p->frame.obs;
     const double tsamp_s = obs->tsamp_s;
@@ -47,6 +66,8 @@ static psr_status square_pulse(const struct psr_fake *p, const struct psr_fake_p
     double *sum = calloc(n, sizeof *sum);
     float *x = calloc(n, sizeof *x);
     for (size_t c = 0; sum && x && c < obs->nchan; c++) {
+        if (p->onto.alive && !p->onto.alive[c])
+            continue;
         struct psr_fake_place at = psr_fake_place(&part->ready, c);
         int64_t shift = psr_delay_samples(p->frame.dmconst, part->desc.dm, psr_obs_freq_mhz(obs, c),
                                           p->frame.highest_mhz, tsamp_s);
@@ -56,9 +77,11 @@ static psr_status square_pulse(const struct psr_fake *p, const struct psr_fake_p
         for (size_t t = 0; t < n; t++)
             sum[t] += respond(response, (double)x[t]);
     }
-    *squares = 0;
+    *m = (struct measured){0, 0};
     for (size_t t = 0; sum && x && t < n; t++)
-        *squares += sum[t] * sum[t];
+        m->squares += sum[t] * sum[t];
+    if (sum && x)
+        m->box = find_box(sum, n);
     psr_status st = sum && x ? PSR_OK : psr_fail_nomem(err, "pulse", 12.0 * (double)n);
     free(sum);
     free(x);
@@ -93,12 +116,15 @@ static struct psr_pulse pick_pulse(const struct psr_fake_part *part, double puls
     return psr_pulse_of_rotation(part, rotation);
 }
 
-static psr_status describe(const psr_fake *p, size_t i, struct psr_fake_truth *truth, psr_err *err)
+psr_status psr_fake_describe(const psr_fake *p, size_t i, struct psr_fake_truth *truth,
+                             psr_err *err)
 {
     struct psr_fake_part part = p->part[i];
     const bool burst = part.desc.kind == PSR_FAKE_BURST;
     struct response response;
-    double squares = 0, one, tallest = 0;
+    struct measured one, all = {0, 0};
+    double tallest = 0;
+    const double nchan = (double)(p->onto.alive ? p->onto.nalive : p->frame.obs.nchan);
     psr_status st = psr_fake_part_prepare(&part, &p->frame, err);
     *truth = (struct psr_fake_truth){.dm = part.desc.dm,
                                      .t_s = part.desc.t_s,
@@ -115,11 +141,13 @@ static psr_status describe(const psr_fake *p, size_t i, struct psr_fake_truth *t
     const int n = burst ? 1 : (int)fmin(fmax(truth->pulses, 1), LOOKED_AT);
     for (int k = 0; k < n && !st; k++) {
         struct psr_pulse pulse = pick_pulse(&part, truth->pulses, k, n);
-        st = square_pulse(p, &part, &pulse, &response, &one, err);
-        squares += st ? 0 : one / n;
+        st = measure_pulse(p, &part, &pulse, &response, &one, err);
+        all.squares += st ? 0 : one.squares / n;
+        all.box += st ? 0 : one.box / n;
     }
-    truth->snr_single = sqrt(squares / (double)p->frame.obs.nchan) / response.sigma;
+    truth->snr_single = sqrt(all.squares / fmax(nchan, 1)) / response.sigma;
     truth->snr_folded = truth->snr_single * sqrt(truth->pulses);
+    truth->snr_boxcar = all.box / sqrt(fmax(nchan, 1)) / response.sigma;
     if (!p->part[i].ready.row)
         psr_fake_ready_clear(&part.ready);
     return st;
@@ -128,8 +156,10 @@ static psr_status describe(const psr_fake *p, size_t i, struct psr_fake_truth *t
 psr_status psr_fake_report_sized(const psr_fake *p, size_t i, struct psr_fake_truth *truth,
                                  size_t size, psr_err *err)
 {
-    struct psr_fake_truth all;
-    psr_status st = describe(p, i, &all, err);
+    struct psr_fake_truth all = p->part[i].truth;
+    psr_status st = p->part[i].scaled ? PSR_OK : psr_fake_describe(p, i, &all, err);
+    if (p->onto.is_set && !p->part[i].scaled) /* outside: nothing was added */
+        all.peak = all.snr_single = all.snr_folded = all.snr_boxcar = 0;
     psr_give_desc(truth, size, &all, sizeof all);
     return st;
 }

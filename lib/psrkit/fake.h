@@ -205,6 +205,7 @@ struct psr_fake_truth {
     double snr_single; /* expected matched-filter S/N of one pulse in a series dedispersed at dm
                           with delays rounded to samples, after smearing and quantisation */
     double snr_folded; /* all pulses */
+    double snr_boxcar; /* one pulse, with the best boxcar instead */
 };
 
 /* Status: PSR_ENOMEM. */

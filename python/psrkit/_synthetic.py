@@ -10,7 +10,7 @@ from ._table import make_table
 
 SHAPES = {name: getattr(lib, "PSR_FAKE_" + name.upper()) for name in ("tophat", "gaussian", "vonmises", "profile")}
 RFI_KINDS = ("tone", "radar", "phone", "mains", "spark", "jump", "bandpass", "drop")
-TRUTH = ("dm", "t_s", "width_s", "peak", "pulses", "mean_hz", "middle_hz", "r", "z", "w", "snr_single", "snr_folded")
+TRUTH = ("dm", "t_s", "width_s", "peak", "pulses", "mean_hz", "middle_hz", "r", "z", "w", "snr_single", "snr_folded", "snr_boxcar")
 TRUTH_UNITS = {"dm": "pc cm-3", "t_s": "s", "width_s": "s", "mean_hz": "Hz", "middle_hz": "Hz"}
 
 
@@ -120,7 +120,7 @@ class FakeObservation(ArrayObservation):
     data : array [time, channel]
     truth : Table
         The signals as a search should find them, a row each: dm, t_s, width_s, peak, pulses, mean_hz, middle_hz, r, z, w,
-        snr_single, snr_folded.
+        snr_single, snr_folded, snr_boxcar.
     """
 
     truth = None

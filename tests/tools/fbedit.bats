@@ -191,6 +191,37 @@ series() {
     cmp a.fil b.fil
 }
 
+@test "-add injects signals: files, pipes and threads agree, with the table of them beside" {
+    fakebin -q -period 0 -nchans 64 -nbits 4 -tobs 6 -tsamp 256 -fch1 1500 -foff 2 -seed 3 -o n.fil
+    printf '# two\nburst dm=60 t=2 width=4e-3 snr=20\nburst dm=200 t=99 width=4e-3 snr=20\n' >list
+    add=(-add "burst dm=30 t=1 width=2e-3 snr=12" -addfile list -add "pulsar period=0.1 dm=20 width=5e-3 snr=30" -seed 7)
+    fbedit -q "${add[@]}" -o a.fil n.fil
+    [ "$(grep -c '^burst' a.fil.truth)" = 3 ]
+    [ "$(grep -c '^pulsar' a.fil.truth)" = 1 ]
+    grep -q '^# fbedit -q -add' a.fil.truth
+    awk '/^burst/ && $3 < 3 && ($14 < 11.99 || $14 > 20.01) || /^burst/ && $3 > 3 && $14 != 0 ||
+         /^pulsar/ && sqrt(($14 * sqrt($6) - 30) ^ 2) > 0.01 { exit 1 }' a.fil.truth
+    fails cmp -s a.fil n.fil
+    [ "$(wc -c <a.fil)" = "$(wc -c <n.fil)" ]
+    fbedit -q -ncpus 1 "${add[@]}" -truth t.txt -o b.fil n.fil
+    cmp a.fil b.fil
+    cmp <(grep -v '^# ' t.txt) <(grep -v '^# ' a.fil.truth)
+    [ ! -e b.fil.truth ]
+    cat n.fil | fbedit -q "${add[@]}" -end 23438smp -o - - >c.fil
+    cmp a.fil c.fil
+    fbedit -q -seed 8 "${add[@]:0:6}" -o d.fil n.fil # another seed rounds otherwise
+    fails cmp -s a.fil d.fil
+    gpudedisp -q -lodm 60 -numdms 1 -singlepulse -o e a.fil
+    awk '/^ / && sqrt(($2 - 20) ^ 2) < 4 && sqrt(($3 - 2) ^ 2) < 0.01 { n++ } END { exit n != 1 }' e_DM60.00.singlepulse
+    [ "$(fbedit -v -seed 9 -o x.fil -add "${add[1]}" n.fil 2>&1 | grep -c '1 signals added, seed 9')" = 1 ]
+    rm -f x.fil*
+    refused 1 "'pulse' is neither burst nor pulsar" -add pulse "$g8"
+    refused 1 "a burst has no period" -add "burst period=1" "$g8"
+    refused 1 'the S/N of a pulsar is over all spectra' -add "${add[5]}" - < <(cat "$g8")
+    refused 2 '-truth needs -add' -truth t "$g8"
+    refused 1 'would be written' -truth x.fil -add "${add[1]}" "$g8"
+}
+
 @test "-dedisperse shifts channels" {
     for nbits in 2 8 16 32; do
         fbedit -q -nbits $nbits -o a.fil "$g8"

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_FAKEBIN_H
 
 #include "tools/common/cli.h"
+#include "tools/common/signals.h"
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
@@ -11,23 +12,13 @@
 /* Bytes made, then written; or sent, which may take long and must end when it is told to. */
 enum { FAKEBIN_BLOCK_BYTES = 32 << 20, FAKEBIN_SENT_BYTES = 1 << 18 };
 
-/* What -binary and the keys of -add say of an orbit, in fake's units. */
-struct fakebin_orbit {
-    double period_h, ecc, inc_deg, omega_deg, phase, pulsar_msun, companion_msun;
-};
-
-#define FAKEBIN_ORBIT                                                                              \
-    {                                                                                              \
-        .period_h = 10, .inc_deg = 90, .pulsar_msun = 1.4, .companion_msun = 5                     \
-    } /* where not given */
-
 struct fakebin_options {
     /* the pulsar */
     double period_ms, dm; /* below 0: not given */
     double width_percent, snrpeak;
     double pdot, accn;
     bool nosmear, binary, legacy_phase;
-    struct fakebin_orbit orbit;
+    struct signals_orbit orbit;
     /* more signals */
     struct cli_list add, addfile;
     struct cli_list rfi; /* interference */
@@ -61,33 +52,6 @@ void fakebin_fill_table(struct cli_table *table, struct fakebin_options *o);
  * Returned: *tool for messages */
 void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc, char **argv);
 
-struct fakebin_signals {
-    struct psr_fake_signal *signal; /* [n] */
-    double **profile;               /* [n] read from files, or NULL */
-    size_t n;
-    struct psr_overwrite_check files; /* that were read */
-};
-
-/* What -add gives as text: "burst dm=475 t=2 width=2e-3 snr=20".
- * Given: observed_s, the observation's length; what, for messages
- * Status: PSR_EINVAL, PSR_EIO, PSR_EFORMAT, PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status fakebin_add_text(struct fakebin_signals *to, const char *text,
-                                           const char *what, double observed_s, psr_err *err);
-
-/* The same for each line of a file that is neither blank nor a comment. */
-PSR_MUST_CHECK psr_status fakebin_add_file(struct fakebin_signals *to, const char *path,
-                                           double observed_s, psr_err *err);
-PSR_MUST_CHECK psr_status fakebin_add_signal(struct fakebin_signals *to,
-                                             const struct psr_fake_signal *s, double *profile,
-                                             psr_err *err);
-
-void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *orbit);
-
-/* Sets pdot and the period at time 0 of a pulsar whose period is given at mid-observation where it
- * is accelerated. */
-void fakebin_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s);
-void fakebin_signals_clear(struct fakebin_signals *signals);
-
 /* What -rfi gives as text: "spark rate=2 width=1e-3 level=1".  Status: PSR_EINVAL. */
 PSR_MUST_CHECK psr_status fakebin_rfi_text(struct psr_fake_rfi *rfi, const char *text,
                                            psr_err *err);
@@ -103,7 +67,7 @@ struct fakebin_job {
     char *command;       /* the command line, for the truth table */
     struct psr_obs obs;  /* as the output's header has it */
     struct psr_obs made; /* as it is synthesised: one channel for -dat */
-    struct fakebin_signals signals;
+    struct signals signals;
     struct psr_fake_rfi *rfi; /* [opt.rfi.n] */
     double *gain;
     psr_fake *plan;

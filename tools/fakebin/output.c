@@ -190,30 +190,15 @@ psr_status fakebin_output_close(struct fakebin_job *j)
     return psr_output_group_commit(group, &j->err);
 }
 
-static psr_status write_row(struct fakebin_job *j, psr_outfile *f, size_t i)
-{
-    struct psr_fake_truth t;
-    const struct psr_fake_signal *s = &j->signals.signal[i];
-    psr_status st = psr_fake_report(j->plan, i, &t, &j->err);
-    if (st)
-        return st;
-    return psr_outfile_printf(
-        f, &j->err,
-        "%s\t%.6f\t%.9f\t%.9g\t%.6g\t%.6f\t%.15g\t%.15g\t%.6f\t%.6f\t%.6f\t%.4f\t%.4f\n",
-        s->kind == PSR_FAKE_BURST ? "burst" : "pulsar", t.dm, t.t_s, t.width_s, t.peak, t.pulses,
-        t.mean_hz, t.middle_hz, t.r, t.z, t.w, t.snr_single, t.snr_folded);
-}
-
 psr_status fakebin_write_truth(struct fakebin_job *j)
 {
     psr_outfile *f = j->truth;
-    psr_status st = psr_outfile_printf(
-        f, &j->err,
-        "# %s\n# seed %lld, %lld samples of %.12g s\n"
-        "#kind\tdm\tt_s\twidth_s\tpeak\tpulses\tmean_hz\tmiddle_hz\tr\tz\tw"
-        "\tsnr_single\tsnr_folded\n",
-        j->command, (long long)j->opt.seed, (long long)j->obs.nsamp, j->obs.tsamp_s);
-    for (size_t i = 0; i < j->signals.n && !j->opt.evenodd && !st; i++)
-        st = write_row(j, f, i);
+    struct psr_fake_truth t;
+    psr_status st = signals_truth_begin(f, j->command, j->opt.seed, &j->obs, &j->err);
+    for (size_t i = 0; i < j->signals.n && !j->opt.evenodd && !st; i++) {
+        st = psr_fake_report(j->plan, i, &t, &j->err);
+        if (!st)
+            st = signals_truth_row(f, j->signals.signal[i].kind, &t, &j->err);
+    }
     return st ? st : fakebin_rfi_truth(j->plan, j->rfi, j->opt.rfi.n, f, &j->err);
 }

@@ -96,10 +96,10 @@ static psr_status add_pulsar(struct fakebin_job *j)
         .peak = o->snrpeak / sqrt((double)o->nchans),
         .period_s = period_s,
     };
-    fakebin_set_drift(&s, o->pdot, o->accn, o->tobs_s);
+    signals_set_drift(&s, o->pdot, o->accn, o->tobs_s);
     if (o->binary)
-        fakebin_set_orbit(&s, &o->orbit);
-    return fakebin_add_signal(&j->signals, &s, NULL, &j->err);
+        signals_set_orbit(&s, &o->orbit);
+    return signals_add(&j->signals, &s, NULL, &j->err);
 }
 
 static psr_status add_signals(struct fakebin_job *j)
@@ -107,9 +107,9 @@ static psr_status add_signals(struct fakebin_job *j)
     struct fakebin_options *o = &j->opt;
     psr_status st = add_pulsar(j);
     for (size_t i = 0; i < o->add.n && !st; i++)
-        st = fakebin_add_text(&j->signals, o->add.text[i], "-add", o->tobs_s, &j->err);
+        st = signals_add_text(&j->signals, o->add.text[i], "-add", o->tobs_s, &j->err);
     for (size_t i = 0; i < o->addfile.n && !st; i++)
-        st = fakebin_add_file(&j->signals, o->addfile.text[i], o->tobs_s, &j->err);
+        st = signals_add_file(&j->signals, o->addfile.text[i], o->tobs_s, &j->err);
     if (o->dm < 0)
         o->dm = j->signals.n > 0 ? j->signals.signal[0].dm : 0;
     /* One channel stands for all: its noise is theirs over the root of their number. */
@@ -221,7 +221,7 @@ void fakebin_release(struct fakebin_job *j)
     psr_psrfits_destroy(j->fits);
     psr_udp_sender_destroy(j->sender);
     psr_output_group_abort(j->group);
-    fakebin_signals_clear(&j->signals);
+    signals_clear(&j->signals);
     psr_obs_clear(&j->obs);
     psr_obs_clear(&j->made);
     free(j->opt.add.text);

@@ -26,7 +26,7 @@ static void add_pulsar(struct cli_table *list, struct fakebin_options *o)
 
 static void add_orbit(struct cli_table *list, struct fakebin_options *o)
 {
-    struct fakebin_orbit *b = &o->orbit;
+    struct signals_orbit *b = &o->orbit;
     const struct cli_option options[] = {
         {"Orbit", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"binary", CLI_FLAG, &o->binary, NULL, "Put the pulsar in a binary.", 0, 0},

@@ -20,7 +20,7 @@ struct vdif_job {
 };
 
 /* What a burst of a filterbank may have and one of voltages has not. */
-static psr_status check_signals(const struct fakebin_signals *signals, psr_err *err)
+static psr_status check_signals(const struct signals *signals, psr_err *err)
 {
     for (size_t i = 0; i < signals->n; i++) {
         const struct psr_fake_signal *s = signals->signal + i;
@@ -38,9 +38,9 @@ static psr_status read_signals(struct fakebin_job *j)
     const struct fakebin_options *o = &j->opt;
     psr_status st = PSR_OK;
     for (size_t i = 0; i < o->add.n && !st; i++)
-        st = fakebin_add_text(&j->signals, o->add.text[i], "-add", o->tobs_s, &j->err);
+        st = signals_add_text(&j->signals, o->add.text[i], "-add", o->tobs_s, &j->err);
     for (size_t i = 0; i < o->addfile.n && !st; i++)
-        st = fakebin_add_file(&j->signals, o->addfile.text[i], o->tobs_s, &j->err);
+        st = signals_add_file(&j->signals, o->addfile.text[i], o->tobs_s, &j->err);
     return st ? st : check_signals(&j->signals, &j->err);
 }
 

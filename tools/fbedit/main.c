@@ -1,7 +1,9 @@
 /* fbedit: makes an observation from observations: cuts and converts them. */
+#include "add.h"
 #include "options.h"
 #include "report.h"
 
+#include "tools/common/quote.h"
 #include "tools/common/run.h"
 #include <stdlib.h>
 
@@ -9,6 +11,7 @@ struct run {
     struct fbedit_options opt;
     struct cli tool;
     struct run_progress progress;
+    struct fbedit_add add;
     psr_err err;
 };
 
@@ -22,7 +25,11 @@ static psr_status process(struct run *r, psr_edit *p)
     psr_status st = psr_edit_run(p, &r->err);
     run_progress_end(&r->progress);
     if (!st)
+        st = fbedit_add_write(&r->add, p, &r->err);
+    if (!st)
         st = psr_edit_finish(p, &r->err);
+    if (!st)
+        st = fbedit_add_finish(&r->add, &r->err);
     if (!st && !r->opt.quiet)
         fbedit_note_dropped(&r->tool, p);
     if (!st && r->opt.verbose)
@@ -42,16 +49,19 @@ static psr_status run(struct run *r)
     d->should_stop = run_should_stop;
     d->progress = run_show_progress;
     d->ctx = &r->progress;
-    psr_status st = psr_edit_create(&p, d, &r->err);
+    psr_status st = fbedit_add_begin(&r->add, &r->opt, &r->err);
+    if (!st)
+        st = psr_edit_create(&p, d, &r->err);
     if (!st)
         st = process(r, p);
     psr_edit_destroy(p);
+    fbedit_add_end(&r->add);
     return st;
 }
 
 int main(int argc, char **argv)
 {
-    struct run r = {0};
+    struct run r = {.add = {.command = quote_command("fbedit", argc, argv)}};
     size_t npath = (size_t)fbedit_options_parse(&r.opt, &r.tool, argc, argv);
     r.opt.source.path = (const char *const *)(argv + 1);
     r.opt.source.npath = npath;
@@ -59,5 +69,7 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     free((void *)r.opt.run.set);
+    free((void *)r.opt.add.text);
+    free((void *)r.opt.addfile.text);
     return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
 }

@@ -56,6 +56,25 @@ static void add_ranges(struct cli_table *list, struct psr_edit_desc *d, struct w
     CLI_ADD(list, options);
 }
 
+static void add_signals(struct cli_table *list, struct fbedit_options *o)
+{
+    const struct cli_option options[] = {
+        {"Signals", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"add", CLI_LIST, &o->add, "TEXT",
+         "Add a signal before cleaning, as fakebin does, e.g. \"burst dm=475 t=2.0 width=2e-3 "
+         "snr=20\"; may be repeated. Time 0 is the start of the range.",
+         0, 0},
+        {"addfile", CLI_LIST, &o->addfile, "FILE", "Add one signal for each line of FILE.", 0, 0},
+        {"truth", CLI_TEXT, &o->truth, "FILE",
+         "Write the table of the signals to FILE (default: the output's name and .truth; of "
+         "standard output and rings none).",
+         0, 0},
+        {"seed", CLI_INT, &o->seed, "N",
+         "Seed of the rounding of what is added (default -1: from the clock).", -1, 9e18},
+    };
+    CLI_ADD(list, options);
+}
+
 static void add_cleaning(struct cli_table *list, struct psr_edit_desc *d, struct words *w)
 {
     const struct cli_option options[] = {
@@ -192,6 +211,8 @@ static void take_words(struct fbedit_options *o, const struct words *w, const st
     o->run.clean_auto = cli_parse_clean(tool, w->clean);
     if (o->run.clean_auto && o->run.mask)
         cli_usage_error(tool, "-clean auto finds what a mask would say: not with -mask");
+    if (o->truth && !o->add.n && !o->addfile.n)
+        cli_usage_error(tool, "-truth needs -add or -addfile");
     o->run.set = w->set.text;
     o->run.nset = w->set.n;
     if (!o->run.output)
@@ -202,11 +223,12 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
 {
     struct words w = {.if_choice = -1, .clean = "none"};
     struct cli_table table = {.n = 0};
-    *o = (struct fbedit_options){.quiet = false};
+    *o = (struct fbedit_options){.seed = -1};
     psr_edit_defaults(&o->run);
     o->source = (struct psr_source_desc){.size = sizeof o->source, .if_choice = -1};
     add_input(&table, &o->source, &w);
     add_ranges(&table, &o->run, &w);
+    add_signals(&table, o);
     add_cleaning(&table, &o->run, &w);
     add_samples(&table, &o->run);
     add_output(&table, &o->run, &w);
@@ -220,7 +242,8 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
         .summary =
             "Make a SIGPROC, PSRFITS or DADA file of observations in any format that psrkit reads: "
             "cut times "
-            "and channels, clean, dedisperse, sum samples, change their bits, correct headers. "
+            "and channels, add signals, clean, dedisperse, sum samples, change their bits, correct "
+            "headers. "
             "What is not changed keeps its bits.",
         .options = table.option,
         .noptions = table.n,

@@ -8,6 +8,9 @@
 struct fbedit_options {
     struct psr_edit_desc run; /* source is below */
     struct psr_source_desc source;
+    struct cli_list add, addfile; /* signals */
+    const char *truth;
+    int64_t seed; /* -1: the clock */
     bool quiet, verbose;
 };
 

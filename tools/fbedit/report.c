@@ -57,6 +57,9 @@ void fbedit_print_plan(const struct cli *tool, const struct psr_edit_desc *d, co
         else
             fprintf(stderr, "%lld\n", (long long)(r.start + r.count - 1));
     }
+    if (r.nsignal)
+        fprintf(stderr, "%s: %zu signals added, seed %llu\n", tool->name, r.nsignal,
+                (unsigned long long)d->seed);
     print_cleaning(tool, d);
     if (r.nchan != r.in->nchan)
         fprintf(stderr, "%s: channels %zu to %zu\n", tool->name, r.first_chan,

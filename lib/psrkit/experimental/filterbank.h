@@ -18,6 +18,7 @@
 #define PSRKIT_FILTERBANK_H
 
 #include <psrkit/experimental/source.h>
+#include <psrkit/fake.h>
 #include <psrkit/obs.h>
 
 PSR_API_BEGIN
@@ -134,7 +135,7 @@ void psr_filterbank_describe_sized(const psr_filterbank *p, struct psr_filterban
 
 /* Makes observations from observations: cuts, reorders and converts them, in one pass.
  *
- *   files or a stream -> corrected header -> time range -> cleaning -> channels and their order -> dedispersion -> sums -> bits -> file
+ *   files or a stream -> corrected header -> time range -> signals -> cleaning -> channels and their order -> dedispersion -> sums -> bits -> file
  *
  * fbedit is a thin wrapper around this module.  To use it in a program:
  *
@@ -218,6 +219,19 @@ struct psr_edit_desc {
     double dm; /* channels are shifted by their delays to the highest, pc cm^-3; 0: not */
 
     enum psr_edit_format format;
+
+    /* Signals that are added to the whole band before it is cleaned; NULL: none.  It is asked once, when the range is
+     * known; the signals must stay valid until psr_edit_create returns.  Time 0 is the start of the range.
+     * Each channel's signal is scaled by its scatter in blocks of a few thousand spectra, the median of its pieces, so
+     * that snr is that of the best boxcar on the pulse as it is in the samples, channels divided by their scatter;
+     * of a pulsar, over all pulses in the range.  Integers are rounded by chance so that the mean is right.
+     * Given:    ctx   signals_ctx
+     *           observed_s   length of the range, s; -1: not known, as of a stream with no end: then only bursts
+     * Returned: *signal [*nsignal] */
+    psr_status (*signals)(void *ctx, double observed_s, const struct psr_fake_signal **signal,
+                          size_t *nsignal, psr_err *err);
+    void *signals_ctx;
+    uint64_t seed; /* of rounding by chance */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */
@@ -263,6 +277,8 @@ struct psr_edit_report {
     double dm;                      /* as asked */
     int64_t max_delay;              /* spectra that the shift of channels takes at the end */
     enum psr_edit_format format;    /* of the output */
+    const psr_fake *signals; /* that are added, for psr_fake_report once the edit has run; NULL: none */
+    size_t nsignal;
 };
 void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size);
 #define psr_edit_describe(p, report) psr_edit_describe_sized((p), (report), sizeof *(report))

@@ -13,6 +13,9 @@
 /* Of a block: it stays in a core's cache between reading and writing; values are worth threads. */
 enum { BLOCK_BYTES = 1 << 19, VALUES_BYTES = 1 << 22 };
 
+/* Spectra over which the scatter of channels is measured for signals, and what they may take. */
+enum { SCATTER_SPECTRA = 4096, SCATTER_BYTES = 1 << 27 };
+
 void psr_edit_set_defaults(struct psr_edit_desc *desc, size_t size)
 {
     const struct psr_edit_desc all = {.order = PSR_EDIT_AS_IS, .tsum = 1, .fsum = 1};
@@ -89,6 +92,8 @@ static psr_status open_input(psr_edit *p, psr_err *err)
         st = psr_edit_find_range(p, err);
     if (!st)
         st = psr_edit_lay_out(p, err);
+    if (!st)
+        st = psr_edit_add_create(p, err);
     return st ? st : open_at_start(p, err);
 }
 
@@ -106,6 +111,9 @@ static psr_status make_room(psr_edit *p, psr_err *err)
     const size_t row_bytes = psr_source_block_bytes(p->source, 1),
                  out_bytes = psr_row_bytes(c->nchan, c->nbit);
     p->block = (p->values ? VALUES_BYTES : BLOCK_BYTES) / row_bytes + 1;
+    if (p->signals) /* spectra whatever their bits are, for the same scatters */
+        p->block = SCATTER_BYTES / row_bytes / SCATTER_SPECTRA ? SCATTER_SPECTRA
+                                                               : SCATTER_BYTES / row_bytes + 1;
     psr_status st = p->clean ? reserve_clean(p, err) : PSR_OK;
     if (st)
         return st;
@@ -190,7 +198,9 @@ static psr_status edit_block(psr_edit *p, size_t n, const uint8_t **rows, size_t
     psr_status st = PSR_OK;
     *rows = p->read;
     *nrow = n;
-    if (p->clean)
+    if (p->signals && n)
+        st = psr_edit_add_run(p, n, err);
+    if (p->clean && !st)
         st = psr_edit_clean_run(p, rows, nrow, err);
     if (p->selected && !st) {
         psr_edit_channels_copy(&p->channels, p->selected, *rows, *nrow);
@@ -287,6 +297,7 @@ void psr_edit_destroy(psr_edit *p)
     if (!p)
         return;
     psr_source_close(p->source);
+    psr_fake_destroy(p->signals);
     psr_stage_clean_destroy(p->clean);
     psr_edit_shift_destroy(p->shift);
     psr_edit_values_destroy(p->values);
@@ -316,6 +327,8 @@ void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, 
                                   .fsum = p->d.fsum,
                                   .nread = p->nread,
                                   .nwritten = p->nwritten,
+                                  .signals = p->signals,
+                                  .nsignal = p->nsignal,
                                   .read_s = p->read_s,
                                   .edit_s = p->edit_s,
                                   .write_s = p->write_s};

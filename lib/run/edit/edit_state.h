@@ -18,6 +18,8 @@ struct psr_edit {
     int64_t start, count;   /* spectra of the input; count -1: to its end */
     int64_t discard;        /* spectra to read and forget: of an input that cannot seek */
     struct psr_obs cut;     /* the input from the start of the range on */
+    psr_fake *signals;      /* that are added; NULL: none */
+    size_t nsignal;
     psr_stage_clean *clean; /* NULL: not cleaned */
     int nbit;               /* after cleaning */
     enum psr_kind kind;
@@ -58,6 +60,15 @@ PSR_MUST_CHECK psr_status psr_edit_find_range(psr_edit *p, psr_err *err);
 /* Applies them to in.
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED */
 PSR_MUST_CHECK psr_status psr_edit_correct(psr_edit *p, psr_err *err);
+
+/* --- signals (edit_add.c) --- */
+
+/* Makes signals of what the description gives, for cut.
+ * Status: those of the description's function and of psr_fake_create; PSR_EINVAL */
+PSR_MUST_CHECK psr_status psr_edit_add_create(psr_edit *p, psr_err *err);
+
+/* Adds them to the block that was read, of n spectra. */
+PSR_MUST_CHECK psr_status psr_edit_add_run(psr_edit *p, size_t n, psr_err *err);
 
 /* --- cleaning (edit_clean.c) --- */
 

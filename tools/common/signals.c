@@ -1,8 +1,11 @@
-/* Parses the signals that fakebin adds. */
-#include "fakebin.h"
+/* Parses signals to be added, and writes their table. */
+#include "signals.h"
 
 #include "base/tool.h"
+#include <math.h>
 #include <psrkit/ddplan.h>
+#include <psrkit/obs.h>
+#include <psrkit/series.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +17,14 @@ static const char blanks[] = " \t\r\n";
 /* What the words of one -add are gathered in. */
 struct added {
     struct psr_fake_signal s;
-    struct fakebin_orbit orbit;
+    struct signals_orbit orbit;
     double pdot, accn, smear;
     struct psr_overwrite_check *files;
 };
 
 static const struct added defaults = {
     .s = {.shape = PSR_FAKE_TOPHAT, .scatter_index = -4, .t_s = -1},
-    .orbit = FAKEBIN_ORBIT,
+    .orbit = SIGNALS_ORBIT,
     .smear = 1,
 };
 
@@ -58,8 +61,8 @@ static const struct key {
     {"bcmass", offsetof(struct added, orbit.companion_msun), OF_PULSAR, true},
 };
 
-psr_status fakebin_add_signal(struct fakebin_signals *to, const struct psr_fake_signal *s,
-                              double *profile, psr_err *err)
+psr_status signals_add(struct signals *to, const struct psr_fake_signal *s, double *profile,
+                       psr_err *err)
 {
     struct psr_fake_signal *signal = realloc(to->signal, (to->n + 1) * sizeof *signal);
     if (signal)
@@ -77,7 +80,7 @@ psr_status fakebin_add_signal(struct fakebin_signals *to, const struct psr_fake_
     return PSR_OK;
 }
 
-void fakebin_signals_clear(struct fakebin_signals *signals)
+void signals_clear(struct signals *signals)
 {
     for (size_t i = 0; i < signals->n; i++)
         free(signals->profile[i]);
@@ -141,7 +144,29 @@ static psr_status check_added(const struct added *a, const char *what, psr_err *
     return PSR_OK;
 }
 
-psr_status fakebin_add_text(struct fakebin_signals *to, const char *text, const char *what,
+static const double degree = M_PI / 180;
+
+void signals_set_orbit(struct psr_fake_signal *s, const struct signals_orbit *orbit)
+{
+    double period_s = orbit->period_h * 3600;
+    s->binary = true;
+    s->orbit = (struct psr_orbit){
+        .period_s = period_s,
+        .ecc = orbit->ecc,
+        .asini_s = psr_orbit_asini_s(period_s, orbit->inc_deg * degree, orbit->pulsar_msun,
+                                     orbit->companion_msun),
+        .omega_rad = orbit->omega_deg * degree,
+        .t0_s = orbit->phase * period_s,
+    };
+}
+
+void signals_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s)
+{
+    s->period_s /= 1 + accn * observed_s / 2 / PSR_LIGHT_M_S;
+    s->pdot = pdot + s->period_s * accn / PSR_LIGHT_M_S;
+}
+
+psr_status signals_add_text(struct signals *to, const char *text, const char *what,
                             double observed_s, psr_err *err)
 {
     struct added a = defaults;
@@ -172,15 +197,14 @@ psr_status fakebin_add_text(struct fakebin_signals *to, const char *text, const 
     if (a.s.kind == PSR_FAKE_PULSAR) {
         if (a.s.width_s <= 0)
             a.s.width_s = a.s.period_s;
-        fakebin_set_drift(&a.s, a.pdot, a.accn, observed_s);
+        signals_set_drift(&a.s, a.pdot, a.accn, observed_s);
         if (a.s.binary)
-            fakebin_set_orbit(&a.s, &a.orbit);
+            signals_set_orbit(&a.s, &a.orbit);
     }
-    return fakebin_add_signal(to, &a.s, profile, err);
+    return signals_add(to, &a.s, profile, err);
 }
 
-psr_status fakebin_add_file(struct fakebin_signals *to, const char *path, double observed_s,
-                            psr_err *err)
+psr_status signals_add_file(struct signals *to, const char *path, double observed_s, psr_err *err)
 {
     char line[LINE_BYTES], what[512];
     struct psr_text_lines in;
@@ -192,10 +216,30 @@ psr_status fakebin_add_file(struct fakebin_signals *to, const char *path, double
         line[strcspn(line, "#")] = '\0';
         snprintf(what, sizeof what, "%.400s: line %ld", in.name, in.number);
         if (line[strspn(line, blanks)])
-            st = fakebin_add_text(to, line, what, observed_s, err);
+            st = signals_add_text(to, line, what, observed_s, err);
     }
     psr_text_lines_close(&in);
     if (st == PSR_EINVAL) /* what is wrong in a file is no mistake of the command line */
         err->code = st = PSR_EFORMAT;
     return st;
+}
+
+psr_status signals_truth_begin(psr_outfile *f, const char *command, int64_t seed,
+                               const struct psr_obs *obs, psr_err *err)
+{
+    return psr_outfile_printf(f, err,
+                              "# %s\n# seed %lld, %lld samples of %.12g s\n"
+                              "#kind\tdm\tt_s\twidth_s\tpeak\tpulses\tmean_hz\tmiddle_hz\tr\tz\tw"
+                              "\tsnr_single\tsnr_folded\tsnr_boxcar\n",
+                              command, (long long)seed, (long long)obs->nsamp, obs->tsamp_s);
+}
+
+psr_status signals_truth_row(psr_outfile *f, enum psr_fake_kind kind,
+                             const struct psr_fake_truth *t, psr_err *err)
+{
+    return psr_outfile_printf(
+        f, err,
+        "%s\t%.6f\t%.9f\t%.9g\t%.6g\t%.6f\t%.15g\t%.15g\t%.6f\t%.6f\t%.6f\t%.4f\t%.4f\t%.4f\n",
+        kind == PSR_FAKE_BURST ? "burst" : "pulsar", t->dm, t->t_s, t->width_s, t->peak, t->pulses,
+        t->mean_hz, t->middle_hz, t->r, t->z, t->w, t->snr_single, t->snr_folded, t->snr_boxcar);
 }
