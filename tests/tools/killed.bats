@@ -154,6 +154,14 @@ sets() {
     killed_everywhere $run ../in2/p.dat
 }
 
+@test "accelsift: all its lists are of one run" {
+    cp "$golden/acc3_z200h8_ACCEL_200" "$golden/acc3_z200h8_ACCEL_200.cand" .
+    run="accelsift -q -min_num_DMs 1 -low_DM_cutoff 0 -o t.sift -o t.csv -rejects t.txt ../acc3_z200h8_ACCEL_200"
+    sets $run -sigma_threshold 9 -- $run
+    again() { (cd "$1" && $run) && same_as_new "$1"; }
+    killed_everywhere $run
+}
+
 # refused_meanwhile PATTERN COMMAND...: while process $first is at work, COMMAND is refused, and says
 # who works there.
 refused_meanwhile() {

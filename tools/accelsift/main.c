@@ -101,18 +101,32 @@ static psr_status read_tables(struct run *r)
     return st;
 }
 
-static psr_status write_output(struct run *r, const struct psr_sift_result *result,
-                               const char *path, enum psr_sift_format format)
+static psr_status write_output(struct run *r, psr_output_group *group,
+                               const struct psr_sift_result *result, const char *path,
+                               enum psr_sift_format format)
 {
     psr_outfile *f = NULL;
-    psr_status st = psr_outfile_create(&f, path, &r->err);
-    if (st)
-        return st;
-    st = psr_sift_write(f, result, format, r->opt.run.presto, &r->err);
-    if (st)
-        psr_outfile_abort(f);
-    else
-        st = psr_outfile_commit(f, &r->err);
+    psr_status st = psr_output_group_add(group, path, &f, &r->err);
+    return st ? st : psr_sift_write(f, result, format, r->opt.run.presto, &r->err);
+}
+
+/* All lists appear together, or none does. */
+static psr_status write_outputs(struct run *r, const struct psr_sift_result *result)
+{
+    const struct accelsift_options *o = &r->opt;
+    const struct psr_output_group_desc d = {.size = sizeof d, .last = -1};
+    psr_output_group *group = NULL;
+    psr_status st = psr_output_group_create(&group, &d, &r->err);
+    if (!st && !o->outputs.n)
+        st = write_output(r, group, result, "-", choose_format(o, "-"));
+    for (size_t i = 0; i < o->outputs.n && !st; i++)
+        st = write_output(r, group, result, o->outputs.text[i],
+                          choose_format(o, o->outputs.text[i]));
+    if (!st && o->rejects)
+        st = write_output(r, group, result, o->rejects, PSR_SIFT_REJECTS);
+    if (!st)
+        return psr_output_group_commit(group, &r->err);
+    psr_output_group_abort(group);
     return st;
 }
 
@@ -143,7 +157,6 @@ static psr_status sift(struct run *r, psr_sift *s)
 {
     const double began_s = run_seconds();
     struct psr_sift_result result;
-    const struct accelsift_options *o = &r->opt;
     psr_status st = psr_sift_read(s, (const char *const *)r->lists.name, r->lists.n, &r->err);
     if (!st)
         st = psr_sift_execute(s, &result, &r->err);
@@ -151,12 +164,8 @@ static psr_status sift(struct run *r, psr_sift *s)
         st = accelsift_folds_rank(&r->folds, &result, &r->ranked, &r->err);
         result.cand = r->ranked;
     }
-    if (!st && !o->outputs.n)
-        st = write_output(r, &result, "-", choose_format(o, "-"));
-    for (size_t i = 0; i < o->outputs.n && !st; i++)
-        st = write_output(r, &result, o->outputs.text[i], choose_format(o, o->outputs.text[i]));
-    if (!st && o->rejects)
-        st = write_output(r, &result, o->rejects, PSR_SIFT_REJECTS);
+    if (!st)
+        st = write_outputs(r, &result);
     if (!st && r->opt.verbose)
         report(r, &result, run_seconds() - began_s);
     return st;
