@@ -242,8 +242,8 @@ struct psr_ffasearch_info {
 /* Makes the plan for inputs of a shape, unless it is there; frees the one before.
  * Given:    ninput   that are to come
  * Returned: *info; NULL: not wanted
- * Status:   PSR_EINVAL naming the field (series too short for the periods, periods too short for the sampling); those
- *           of psr_ffa_create.  There is no plan then. */
+ * Status:   PSR_EINVAL naming the field (series too short for the periods, periods too short for the sampling);
+ *           PSR_EUNSUPPORTED for series too short for any search; those of psr_ffa_create.  There is no plan then. */
 PSR_MUST_CHECK psr_status psr_ffasearch_plan_sized(psr_ffasearch *f,
                                                    const struct psr_ffasearch_shape *shape,
                                                    size_t ninput, struct psr_ffasearch_info *info,

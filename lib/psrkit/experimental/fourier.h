@@ -96,8 +96,8 @@ bool psr_fourier_fits(const psr_fourier *f, const struct psr_fourier_shape *shap
 
 /* Makes the plan for inputs of a shape, unless it is there; frees the one before.
  * Given:  ninput   that are to come, of this shape or others
- * Status: PSR_EINVAL naming the field; those of psr_pulscan_create and psr_accelsearch_create.
- *         There is no plan then. */
+ * Status: PSR_EINVAL naming the field; PSR_EUNSUPPORTED for inputs too short for any search; those of psr_pulscan_create
+ *         and psr_accelsearch_create.  There is no plan then. */
 PSR_MUST_CHECK psr_status psr_fourier_plan(psr_fourier *f, const struct psr_fourier_shape *shape,
                                            size_t ninput, psr_err *err);
 

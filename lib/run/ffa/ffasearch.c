@@ -172,12 +172,19 @@ static void describe_plan(const psr_ffasearch *f, struct psr_ffasearch_info *inf
     psr_give_desc(info, size, &all, sizeof all);
 }
 
+enum { LEAST_SAMPLES = 4096 }; /* of a plan */
+
 static psr_status make_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
                             size_t ninput, psr_err *err)
 {
     struct psr_ffa_desc p;
     const size_t most = f->d.batch ? (size_t)f->d.batch : USUAL_BATCH;
     clear_plan(f);
+    if (shape->nsamp < LEAST_SAMPLES)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nsamp",
+                              "%lld samples, %.6g s, are too few to search, which takes %d",
+                              (long long)shape->nsamp, (double)shape->nsamp * shape->tsamp_s,
+                              LEAST_SAMPLES);
     psr_status st = psr_ffasearch_choose(&f->ranges, &f->d, shape, err);
     if (!st)
         st = describe(f, shape, &p, err);

@@ -362,10 +362,16 @@ static void release_plan(struct psr_fourier *f)
     f->shape = (struct psr_fourier_shape){.nbin = 0};
 }
 
+enum { LEAST_BINS = 16 }; /* of the plans */
+
 psr_status psr_fourier_plan(psr_fourier *f, const struct psr_fourier_shape *shape, size_t ninput,
                             psr_err *err)
 {
     psr_status st = PSR_OK;
+    if (shape->nbin < LEAST_BINS)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nbin",
+                              "%lld bins, %.6g s, are too few to search, which takes %d",
+                              (long long)shape->nbin, shape->tobs_s, LEAST_BINS);
     if (!psr_fourier_fits(f, shape)) {
         release_plan(f);
         f->shape = shape_of_plan(f, shape);

@@ -257,7 +257,7 @@ static psr_status begin_batch(struct psr_search_lane *l, struct psr_searched *g,
         st = plan(l, g, left, err);
     if (!st)
         l->series[l->slot][l->n[l->slot]++] = g;
-    else if (st == l->of->d.method->unfit) {
+    else if (st == PSR_EUNSUPPORTED || st == l->of->d.method->unfit) {
         refuse(l->of, g, err);
         st = PSR_OK;
     }

@@ -31,7 +31,8 @@ struct psr_searched {
 /* What a method does on one device; search is its state there. */
 struct psr_series_method {
     const char *name;
-    psr_status unfit; /* of plan, for a series that is refused; PSR_OK: none */
+    psr_status
+        unfit; /* of plan, for a series that is refused, beside PSR_EUNSUPPORTED; PSR_OK: none */
 
     /* Given: device   as for psr_device_choose; stays valid
      *        nthread  that the device has for itself */
