@@ -67,6 +67,40 @@ setup() {
     leaves_no 'x[._]*'
 }
 
+# stopped_at_pipe NAME COMMAND...: NAME is a pipe that the tool waits for; two signals within a moment, as timeout(1) sends
+# them, are one.  It must end silently, by the signal, and leave nothing but NAME.
+stopped_at_pipe() {
+    local name=$1 code=0
+    shift
+    mkfifo "$name"
+    "$@" 2>err &
+    pid=$!
+    for _ in $(seq 500); do ! grep -q wait_for_partner /proc/$pid/wchan || break; sleep 0.02; done
+    grep -q wait_for_partner /proc/$pid/wchan || { kill -KILL $pid; skip "the kernel does not say what a process waits for"; }
+    kill -TERM $pid
+    kill -TERM $pid 2>/dev/null || true
+    wait $pid || code=$?
+    [ "$code" -eq 143 ] || { echo "$code: $*"; cat err; false; }
+    [ ! -s err ] || { cat err; false; }
+    rm "$name" err
+    leaves_no '*.lock'
+}
+
+@test "a signal, even if it comes twice, leaves nothing begun and is not reported" {
+    cp "$g8" in.fil
+    cp "$golden/acc3_z200h8_ACCEL_200" "$golden/acc3_z200h8_ACCEL_200.cand" .
+    for _ in 1 2 3 4 5; do stopped_at_pipe t_rfifind.mask gpurfifind -q -time 0.2 -o t in.fil; done
+    stopped_at_pipe t.sift accelsift -q -o t.csv -o t.sift acc3_z200h8_ACCEL_200
+    [ ! -e t.csv ]
+    stopped_at_pipe p.png gpurfifind -q -time 0.2 -plot p.png -o t in.fil
+    stopped_at_pipe p.plan ddplan -d 50 -plan p.plan -o p.png
+    stopped_at_pipe p.png ddplan -d 50 -o p.png
+    rm -f t_* p.*
+    gpudedisp -q -nobary -nowrite -singlepulse -threshold 4 -o t in.fil
+    cp t.cand u.cand
+    stopped_at_pipe all spcoincidence -o all t.cand u.cand
+}
+
 @test "a FITS file that ends within its header is bad data" {
     fakebin -q -psrfits -period 0 -nchans 16 -nbits 8 -tsamp 1000 -tobs 2 -fch1 1500 -foff 10 -seed 1 -o a.sf
     for n in 1000 3000 7000; do

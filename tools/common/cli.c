@@ -33,7 +33,8 @@ bool cli_is_run_as(const char *program, const char *name)
 int cli_report(const struct cli *tool, const psr_err *err)
 {
     fflush(stdout);
-    fprintf(stderr, "%s: %s\n", tool->name, err->msg);
+    if (!run_stop_signal())
+        fprintf(stderr, "%s: %s\n", tool->name, err->msg);
     return err->code == PSR_EFORMAT || err->code == PSR_EUNSUPPORTED ? CLI_EXIT_DATA
                                                                      : CLI_EXIT_FAILURE;
 }

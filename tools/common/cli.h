@@ -116,7 +116,7 @@ _Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* One line "TOOL: message" on standard error; exit code for main to return: 3 for data that are
- * malformed or not supported, else 1. */
+ * malformed or not supported, else 1.  Nothing is said once a signal ends the run. */
 int cli_report(const struct cli *tool, const psr_err *err);
 
 /* The exit code of two outcomes: that of a failure, which another attempt may mend, outranks bad

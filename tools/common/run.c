@@ -13,9 +13,24 @@
 /* The only state that the handler touches; any thread reads it. */
 static atomic_int caught_signal;
 
-static void note_signal(int signal)
+/* The same signal within this time is the first one still: timeout(1) sends it to the process and to its group, a terminal
+ * to a tool and to those that pass it on. */
+static const int64_t same_signal_ns = 300000000;
+
+static atomic_llong caught_ns;
+
+static void note_signal(int number)
 {
-    caught_signal = signal;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const long long now_ns = (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+    if (!caught_ns) {
+        caught_ns = now_ns;
+        caught_signal = number;
+    } else if (now_ns - caught_ns > same_signal_ns) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
 }
 
 void run_catch_limit(void)
@@ -36,7 +51,7 @@ void run_hold_descriptors(void)
 void run_catch_signals(void)
 {
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESETHAND};
+    struct sigaction action = {.sa_handler = note_signal};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct sigaction before;

@@ -98,6 +98,8 @@ static psr_status time_bench(struct bench *b, double *per_s, psr_err *err)
     double began_s = run_seconds();
     *per_s = 0;
     for (int round = 0; round < 3 || run_seconds() - began_s < measure_s; round++) {
+        if (run_stop_signal())
+            return psr_fail(err, PSR_ESTOPPED, "stopped");
         size_t nout;
         double start_s = run_seconds();
         psr_dedisp_reset(b->plan);

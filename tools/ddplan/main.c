@@ -77,11 +77,13 @@ static psr_status put_out(const struct cli *tool, const struct ddplan_options *o
         *code = cli_report(tool, &why);
     if (o->cost)
         st = ddplan_cost_of(&cost, o, plan, err);
+    if (st == PSR_OK && run_stop_signal())
+        st = psr_fail(err, PSR_ESTOPPED, "stopped");
     if (st == PSR_OK && o->plan)
         st = write_plan(o, plan, err);
     if (st == PSR_OK && !plan_to_stdout)
         print_text(o, plan, o->cost ? &cost : NULL);
-    if (st == PSR_OK && plot.out && ddplan_draw(&plot, plan, &why))
+    if (st == PSR_OK && plot.out && !run_stop_signal() && ddplan_draw(&plot, plan, &why))
         *code = cli_report(tool, &why);
     plotfile_abort(&plot);
     return st;
@@ -111,7 +113,7 @@ int main(int argc, char **argv)
     struct cli tool;
     psr_err err;
     int code = EXIT_SUCCESS;
-    run_catch_limit();
+    run_catch_signals();
     psr_status st = ddplan_options_parse(&o, &tool, argc, argv, &err);
     if (st == PSR_OK && o.dm_tol > 0)
         st = ddplan_print_dms(&o, &err);
@@ -121,7 +123,8 @@ int main(int argc, char **argv)
     free(o.command);
     if (st == PSR_EINVAL && o.files.n && is_of_header(err.field))
         err.code = st = PSR_EUNSUPPORTED;
-    if (st == PSR_EINVAL) /* what is out of its range came from the command line */
+    if (st == PSR_EINVAL &&
+        !run_stop_signal()) /* what is out of its range came from the command line */
         cli_usage_error(&tool, "%s", err.msg);
-    return cli_close_stdout(&tool, st == PSR_OK ? code : cli_report(&tool, &err));
+    return cli_end(&tool, st, &err, code);
 }

@@ -2,6 +2,7 @@
 #include "lists.h"
 
 #include "tools/common/cli.h"
+#include "tools/common/run.h"
 #include <psrkit/experimental/outfile.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,12 +179,11 @@ int main(int argc, char **argv)
     const int n = cli_parse(&tool, argc, argv);
     if (n < 2)
         cli_usage_error(&tool, "%d lists: there must be one of each beam, at least 2", n);
+    run_catch_signals();
     for (int i = 0; i < n && !st; i++)
         st = psr_names_add(&names, argv[i + 1], &err);
     if (!st)
         st = run(&o, &names, &err);
     psr_names_clear(&names);
-    if (st)
-        return cli_report(&tool, &err);
-    return cli_close_stdout(&tool, EXIT_SUCCESS);
+    return cli_end(&tool, st, &err, EXIT_SUCCESS);
 }
