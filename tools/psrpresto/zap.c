@@ -60,7 +60,7 @@ static psr_status zapbirds_part(void *ctx, const char *path, psr_err *err)
     psr_status st = psr_zaplist_read(&z->list, z->zapfile, err);
     if (st == PSR_OK)
         st = psr_spectrum_describe(&file, path, err);
-    bool sky = file.inf.barycentric;
+    bool sky = st == PSR_OK && file.inf.barycentric;
     for (size_t i = 0; st == PSR_OK && i < z->list.n; i++)
         sky |= z->list.bird[i].barycentric;
     if (st == PSR_OK && z->finds_velocity && sky)
