@@ -257,6 +257,11 @@ same_search() {
     psrsearch -n -budget deep x.fil | grep -q -- ' -fine 8 '
     psrsearch -n -budget fast x.fil | fails grep -q -- ' -fine [0-9]'
     psrsearch -n -fine 1 x.fil | fails grep -q -- ' -fine [0-9]'
+    # What costs more than it may in the fast budget: a second pass for the right period, wider bursts.
+    psrsearch -n -budget deep x.fil | grep -q -- '^gpudedisp .* -maxwidth 0.5 '
+    psrsearch -n -budget deep x.fil | grep -q -- '^gpufold .* -harmonics '
+    psrsearch -n -budget fast x.fil | fails grep -qE -- ' -maxwidth | -harmonics '
+    psrsearch -n -budget fast -maxwidth 0.2 x.fil | grep -q -- ' -maxwidth 0.2 '
 }
 
 @test "slow pulsars are searched for in long observations, unless the budget is fast, and where it is asked for" {

@@ -8,11 +8,12 @@
 static const struct budget {
     const char *name, *search;
     int64_t zmax, numharm, ncands, nfine;
-    bool ffa;
+    double maxwidth_s; /* 0: gpudedisp's */
+    bool ffa, ratios;
 } budgets[] = {
-    {"fast", "matched", 0, 8, 10, 1, false},
-    {"normal", "matched", 50, 16, 50, 4, true},
-    {"deep", "matched", 200, 32, 100, 8, true},
+    {"fast", "matched", 0, 8, 10, 1, 0, false, false},
+    {"normal", "matched", 50, 16, 50, 4, 0.5, true, true},
+    {"deep", "matched", 200, 32, 100, 8, 0.5, true, true},
 };
 enum { NBUDGET = sizeof budgets / sizeof *budgets };
 
@@ -95,8 +96,9 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
          "Leave out the frequencies of this list: PRESTO's .zaplist or .birds.", 0, 0},
         {"threshold", CLI_DOUBLE, &o->threshold, "S", "S/N threshold of bursts (default 6).", 1,
          1e9},
-        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC", "Widest burst in seconds (default 0.5).",
-         0.001, 1e6},
+        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
+         "Widest burst in seconds (default 0.5; of budget fast gpudedisp's, 300 samples).", 0.001,
+         1e6},
         {"halve", CLI_INT, &o->nhalve, "N",
          "Search halves .. 1/2^N of the band for bursts, too, as gpudedisp's -halve (default 0: "
          "none, in each budget).",
@@ -182,7 +184,9 @@ static void apply_budget(struct psrsearch_options *o, const struct cli *tool)
     o->numharm = o->numharm >= 0 ? o->numharm : b->numharm;
     o->ncands = o->ncands >= 0 ? o->ncands : b->ncands;
     o->nfine = o->nfine ? o->nfine : b->nfine;
+    o->maxwidth_s = o->maxwidth_s > 0 ? o->maxwidth_s : b->maxwidth_s;
     o->budget_ffa = b->ffa;
+    o->budget_ratios = b->ratios;
 }
 
 static void check_inputs(const struct psrsearch_options *o, const struct cli *tool)
@@ -202,7 +206,6 @@ void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int 
                                     .budget = "normal",
                                     .ffa = "auto",
                                     .hidm = default_hidm,
-                                    .maxwidth_s = 0.5,
                                     .zmax = -1,
                                     .numharm = -1,
                                     .ncands = -1};

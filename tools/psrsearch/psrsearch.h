@@ -32,9 +32,10 @@ struct psrsearch_options {
     int64_t zmax, wmax, numharm, ncands;
     const char *ffa;                 /* auto, none, or options of the search for slow pulsars */
     bool budget_ffa;                 /* what auto is for the budget, of long observations */
+    bool budget_ratios;              /* whether folds look for the right period */
     double sigma, flo_hz, threshold; /* as are those of 0: the tools' defaults */
-    double maxwidth_s;
-    int64_t nhalve, nfine; /* 0: not given */
+    double maxwidth_s;               /* likewise */
+    int64_t nhalve, nfine;           /* 0: not given */
     const char *catalogue, *par;
 
     const char *device;

@@ -240,7 +240,7 @@ static void make_fold(struct words *w, const struct psrsearch_plan *p,
     words_add(w, "-refine");
     words_add(w, "-dmrange");
     add_range(w, o->lodm, p->hidm);
-    words_add(w, "-harmonics");
+    words_add_flag(w, "-harmonics", o->budget_ratios);
     words_add_flag(w, "-topo", p->topo);
     add_place(w, o);
     words_add_name(w, "-cands", p, ".sift");
