@@ -158,12 +158,15 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/device/device_memory.h \
 	lib/base/input/dada_ring.c \
 	lib/base/input/dada_ring.h \
+	lib/base/input/lists_names.c \
 	lib/base/input/open_input.c \
 	lib/base/input/read_file.c \
 	lib/base/input/read_file.h \
 	lib/base/input/read_ring.c \
 	lib/base/input/readfd.c \
 	lib/base/input/readfd.h \
+	lib/base/input/tar_read.c \
+	lib/base/input/tar_read.h \
 	lib/base/output/digest.c \
 	lib/base/output/digest.h \
 	lib/base/output/outfile.c \
@@ -171,10 +174,14 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/output/outfile_messages.c \
 	lib/base/output/outfile_steps.h \
 	lib/base/output/output_group.c \
+	lib/base/output/output_lists.c \
+	lib/base/output/output_lists.h \
 	lib/base/output/overwrite_check.c \
 	lib/base/output/part_name.c \
 	lib/base/output/part_name.h \
 	lib/base/output/rough_root.h \
+	lib/base/output/tar_write.c \
+	lib/base/output/tar_write.h \
 	lib/base/text/json.c \
 	lib/base/text/names.c \
 	lib/base/text/number.c \

@@ -17,7 +17,9 @@ tools_libcommon_la_SOURCES = \
 	lib/base/text/names.c \
 	lib/base/text/number.c \
 	lib/base/path.c \
+	lib/base/input/lists_names.c \
 	lib/base/input/read_ring.c \
+	lib/base/input/tar_read.c \
 	lib/base/text/text_lines.c \
 	lib/base/text/utf8.c \
 	tools/common/canvas.h \

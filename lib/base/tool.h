@@ -64,6 +64,21 @@ PSR_MUST_CHECK psr_status psr_text_lines_next(struct psr_text_lines *l, char *li
 
 void psr_text_lines_close(struct psr_text_lines *l);
 
+/* --- lists in one file ------------------------------------------------------------------------ */
+
+/* Whether the name is that of ROOT.lists: a tar file of lists, whose names begin with ROOT_. */
+bool psr_is_lists(const char *path);
+
+/* Opens a file to read or, where there is none of this name, the member of a ROOT.lists in its folder,
+ * as a copy in memory.
+ * Returned: NULL with errno */
+FILE *psr_open_file(const char *path);
+
+/* Adds the names of all members, as of files in its folder, in the order of the file.
+ * Status: PSR_EIO; PSR_EFORMAT for what is no tar file, or is cut short; PSR_ENOMEM */
+struct psr_names;
+PSR_MUST_CHECK psr_status psr_lists_names(struct psr_names *names, const char *path, psr_err *err);
+
 /* --- arrays ------------------------------------------------------------------------------------ */
 
 /* Makes room for element n of an array that grows by one element at a time.
@@ -92,6 +107,9 @@ PSR_MUST_CHECK psr_status psr_names_add(struct psr_names *names, const char *nam
  * are skipped.
  * Status: as psr_text_lines_next, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_names_read(struct psr_names *names, const char *path, psr_err *err);
+
+/* Puts them into the order of strcmp. */
+void psr_names_sort(struct psr_names *names);
 
 void psr_names_clear(struct psr_names *names);
 

@@ -150,8 +150,10 @@ struct psr_pipeline_desc {
     void *ctx;                                  /* passed to both */
 
     const struct psr_sink_ffa_desc
-        *ffa; /* a consumer of series as those above: search complete series for slow
+        *ffa;  /* a consumer of series as those above: search complete series for slow
                                             pulsars */
+    bool pack; /* with a root: the lists and .inf files that searches make of every series go into
+                  ROOT.lists (psrkit-formats(5)) */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

@@ -2,6 +2,7 @@
 #include <psrkit/experimental/outfile.h>
 
 #include "base/output/outfile_internal.h"
+#include "base/tool.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 
@@ -421,9 +422,109 @@ static void test_room(void)
     psr_output_group_abort(g);
 }
 
+/* --- lists in one file ------------------------------------------------------------------------ */
+
+enum { NLIST = 40, LIST_BYTES = 3000 };
+
+/* List i is i bytes of its letter, times a factor; one has a name of 130 letters. */
+static size_t list_bytes(int i)
+{
+    return (size_t)i * LIST_BYTES / NLIST;
+}
+
+static const char *list_name(int i)
+{
+    static char text[256];
+    snprintf(text, sizeof text, "t_DM%d.00%0*d_ACCEL_0", i, i == 7 ? 110 : 1, 0);
+    return text;
+}
+
+static psr_status write_lists(psr_output_group *g, psr_err *err)
+{
+    psr_status st = psr_output_group_pack(g, scratch("t.lists"), err);
+    for (int i = NLIST; i-- > 0 && !st;) {
+        psr_outfile *f;
+        st = psr_output_group_add_list(g, scratch(list_name(i)), &f, err);
+        for (size_t k = 0; k < list_bytes(i) && !st; k++)
+            st = psr_outfile_printf(f, err, "%c", 'a' + i % 26);
+        if (!st)
+            st = psr_outfile_park(f, err);
+    }
+    return st;
+}
+
+/* Reads list i as a file. */
+static bool opens_list(int i)
+{
+    const int letter = 'a' + i % 26;
+    size_t n = 0;
+    int c = 0;
+    FILE *f = psr_open_file(scratch(list_name(i)));
+    while (f && (c = getc(f)) == letter)
+        n++;
+    if (f)
+        fclose(f);
+    return f && c == EOF && n == list_bytes(i);
+}
+
+static bool opens_all(void)
+{
+    bool all = !psr_open_file(scratch(list_name(0)));
+    for (int i = 1; i < NLIST; i++)
+        all = opens_list(i) && all;
+    return all;
+}
+
+/* Returned: whether the file, cut to n bytes, is refused, or has all its names. */
+static bool refuses_cut(const char *bytes, size_t n, size_t whole)
+{
+    struct psr_names names = {.n = 0};
+    psr_err err;
+    scratch_write(scratch("t.lists"), bytes, n);
+    const psr_status st = psr_lists_names(&names, scratch("t.lists"), &err);
+    const bool right = st ? st == PSR_EFORMAT : n >= whole && names.n == NLIST - 1;
+    psr_names_clear(&names);
+    return right;
+}
+
+static void test_lists(void)
+{
+    psr_err err = {.msg = ""};
+    struct psr_names names = {.n = 0};
+    size_t n = 0;
+    bool right = true;
+    scratch_write(scratch(list_name(5)), "old", 3);
+    psr_output_group *g = claim(scratch("t"), "DM", 0, NLIST, true, &err);
+    ok(write_lists(g, &err) == PSR_OK && psr_output_group_commit(g, &err) == PSR_OK, "packed %s",
+       err.msg);
+    ok(access(scratch(list_name(5)), F_OK) != 0, "a list of an earlier run is gone");
+    ok(psr_lists_names(&names, scratch("t.lists"), &err) == PSR_OK && names.n == NLIST - 1,
+       "%zu lists: none is empty", names.n);
+    psr_names_clear(&names);
+    ok(opens_all(), "each opens like a file");
+    char command[600];
+    snprintf(command, sizeof command,
+             "cd %s && mkdir x && tar xf t.lists -C x && [ $(ls x | wc -l) = %d ] && "
+             "[ $(wc -c <x/%s) = %zu ] && rm -r x",
+             scratch("."), NLIST, list_name(7), list_bytes(7));
+    ok(system(command) == 0, "tar extracts them and the index");
+    char *bytes = scratch_read(scratch("t.lists"), &n);
+    for (size_t k = 1; k < n; k += 251)
+        right = refuses_cut(bytes, n - k, n - 512) && right;
+    ok(right, "cut anywhere, it is refused");
+    /* A first place that is wrong, and one beyond the end. */
+    memcpy(bytes + 512, "        1024", 12);
+    memcpy(bytes + n / 2, "999999999999", bytes[n / 2] == ' ' ? 12 : 0);
+    scratch_write(scratch("t.lists"), bytes, n);
+    ok(opens_all(), "an index that is wrong hides none");
+    free(bytes);
+    unlink(scratch("t.lists"));
+}
+
 int main(void)
 {
     scratch_make();
+    test_lists();
     test_commit();
     test_links();
     test_kill(false);

@@ -105,6 +105,43 @@ same_search() {
     cmp "b/-o [d] 'e/$name.sift" "./-o [d] 'e/$name.sift"
 }
 
+@test "the lists of all DMs are one file, and read as if they were files" {
+    run=${run/-res 4/-res 2}
+    mkdir one files
+    (cd one && $run -q -halve 1 ../x.fil)
+    (cd files && $run -q -halve 1 -lists files ../x.fil)
+    fails ls one/d/x_DM* one/d/x_*MHz.singlepulse
+    mkdir out
+    tar xf one/d/x.lists -C out
+    [ "$(ls out/*_ACCEL_4 | wc -l)" -ge 5 ]
+    rm out/x.index
+    for name in out/*; do
+        cmp "$name" "files/d/${name#out/}"
+    done
+    # What is missing is empty: a list without rows.
+    for name in files/d/x_DM* files/d/x_*MHz.singlepulse; do
+        [ -s "out/${name##*/}" ] || [ ! -s "$name" ] || [ "$(cat "$name")" = '# -search matched' ]
+    done
+    for name in x.sift x.sift.csv x.sift.json x.sift.rejects x.fold.json x.cand candidates.csv; do
+        cmp one/d/$name files/d/$name
+    done
+    same='s/Lists: [0-9]*//; /<code>/d; /<footer/d'
+    diff <(sed "$same" one/d/report.html | grep -c 'obs_DM\|x_DM') <(sed "$same" files/d/report.html | grep -c 'obs_DM\|x_DM')
+    # Each by hand, and by its name alone.
+    cd one/d
+    name=$(tar tf x.lists | grep -m 1 'ACCEL_4[.]cand$')
+    accelsift -compat presto x.lists >a
+    (cd ../../files/d && accelsift -compat presto x_DM*_ACCEL_4) | cmp - a
+    gpufold -q -topo -noplot -ncands 2 -cands x.lists -o c ../../x.fil
+    [ "$(ls c_ACCEL_Cand_1*.pfd | wc -l)" -ge 1 ]
+    gpufold -q -topo -noplot -accelcand 1 -accelfile "$name" -o n ../../x.fil
+    (cd ../../files/d && gpufold -q -topo -noplot -accelcand 1 -accelfile "$name" -o n ../../x.fil)
+    cmp n_ACCEL_Cand_1.pfd ../../files/d/n_ACCEL_Cand_1.pfd
+    head -c 3000 x.lists >cut.lists
+    run -3 --separate-stderr accelsift cut.lists
+    one_line '^accelsift: cut.lists: byte [0-9]*: cut short'
+}
+
 @test "what has changed is repeated, with all that follows" {
     $run x.fil 2>said
     $run x.fil 2>said
@@ -134,7 +171,7 @@ same_search() {
     # Lists of other DMs do not stay.
     $run -hidm 50 x.fil 2>said
     [[ $(begun) == "plan search sift fold "* ]]
-    fails ls d/x_DM9*
+    fails eval 'tar tf d/x.lists | grep x_DM9'
     $run x.fil 2>said
     same_search before d
     touch x.fil
@@ -187,7 +224,7 @@ same_search() {
     psrsearch -n -cdm 70 -hidm 100 -o d x.fil | grep -q '^ddplan -l 0 -d 100 -c 70 -plan d/x.plan'
     psrsearch -q -budget fast -plan mine -o d x.fil
     cut -f 6 d/x.cand | grep -qx 70
-    [ "$(ls d/*_DM*.inf | wc -l)" -eq 10 ]
+    [ "$(tar tf d/x.lists | grep -c '_DM.*[.]inf$')" -eq 10 ]
     run -2 psrsearch -plan mine -res 1 -o d x.fil
     run -2 psrsearch -plan mine -hidm 30 -o d x.fil
 }
@@ -218,11 +255,11 @@ same_search() {
     $run -n -halve 2 x.fil | grep -q '^gpudedisp .*-singlepulse .*-halve 2 '
     fails grep -q -- -halve <($run -n x.fil)
     run=${run/-res 4/-res 1}
-    $run -halve 1 x.fil 2>said
+    $run -lists files -halve 1 x.fil 2>said
     # two halves, what is half of both, and the whole band with boxcars of more than 300 samples
     [ "$(ls d/x_*MHz.singlepulse | wc -l)" -eq 4 ]
     head -n 1 d/x.cand | grep -q 'high_mhz$'
-    $run x.fil 2>said
+    $run -lists files x.fil 2>said
     [ "$(ls d/x_*MHz.singlepulse | wc -l)" -eq 1 ]
 }
 

@@ -44,7 +44,7 @@ make_files() {
     [ "$(wc -l <results/searches.json)" -eq $((n + 1)) ]
     grep -q '^{"name": "header", "failed": "psrsearch: header.fil: no SIGPROC header' results/searches.json
     # The lists of every DM are in one file.
-    tar -tzf results/f1/lists.tar.gz | grep -qx 'f1_DM0.00.inf'
+    tar -tf results/f1/f1.lists | grep -qx 'f1_DM0.00.inf'
     fails ls results/f1/*_DM0.00.inf
     run -0 $go -n
     [[ $output == *'Nothing to be done'* ]]

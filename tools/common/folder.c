@@ -3,13 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
 
 psr_status folder_list(struct psr_names *names, const char *folder, psr_err *err)
 {
@@ -26,7 +19,6 @@ psr_status folder_list(struct psr_names *names, const char *folder, psr_err *err
     if (!st && errno)
         st = psr_fail_errno(err, "%s", folder);
     closedir(d);
-    if (names->n)
-        qsort((void *)names->name, names->n, sizeof *names->name, by_name);
+    psr_names_sort(names);
     return st;
 }

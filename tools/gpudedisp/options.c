@@ -225,6 +225,10 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     if (to_stdout(o) && (o->accelsearch || o->slow))
         cli_usage_error(tool, "-o - takes no lists of %s: they are files",
                         o->accelsearch ? "-accelsearch" : "-ffa");
+    if (strcmp(o->lists, "files") != 0 && strcmp(o->lists, "one") != 0)
+        cli_usage_error(tool, "-lists: '%s' is neither files nor one", o->lists);
+    if (!strcmp(o->lists, "one") && ((!o->singlepulse && !o->accelsearch) || to_stdout(o)))
+        cli_usage_error(tool, "-lists one packs what -singlepulse and -accelsearch write");
     check_algo(o, tool);
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
@@ -303,6 +307,7 @@ static void fill_description(struct gpudedisp_options *o)
     /* Where something else is done with the series, checksums only cost time. */
     d->checksums = o->verbose && o->nowrite && !o->singlepulse && !o->accelsearch && !o->slow;
     d->also = o->plot;
+    d->pack = !strcmp(o->lists, "one");
     fill_live(o);
     d->program = "gpudedisp";
     if (o->sub) {
@@ -376,8 +381,12 @@ static void fill_prepdata(struct gpudedisp_options *o, const struct cli *tool)
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table;
-    *o = (struct gpudedisp_options){
-        .dmconst = "presto", .algo = "direct", .format = "dat", .clean = "none", .numwapps = 1};
+    *o = (struct gpudedisp_options){.dmconst = "presto",
+                                    .algo = "direct",
+                                    .format = "dat",
+                                    .clean = "none",
+                                    .lists = "files",
+                                    .numwapps = 1};
     psr_pipeline_defaults(&o->run);
     psr_sink_pulses_defaults(&o->pulses);
     o->run.lodm = o->run.dmstep = -1; /* not given, as are the next */

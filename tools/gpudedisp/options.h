@@ -13,7 +13,7 @@ struct gpudedisp_options {
 
     /* Options that are converted to its fields. */
     bool filterbank, psrfits;
-    const char *state, *dmconst, *algo, *compat, *format, *clean, *weights;
+    const char *state, *dmconst, *algo, *compat, *format, *clean, *weights, *lists;
     bool nowrite, sub, singlepulse, live;
     struct psr_sink_pulses_desc pulses;
     struct psr_sink_live_desc live_search; /* needs its callback */

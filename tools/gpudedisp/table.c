@@ -224,6 +224,11 @@ static void add_fourier(struct cli_table *list, struct gpudedisp_options *o)
          "options in one word (\"-zmax 200 -numharm 8\"; -search matched unless given): writes "
          "ROOT_DM12.00_ACCEL_200 and its companions, and with -nowrite no series but their .inf.",
          0, 0},
+        {"lists", CLI_TEXT, &o->lists, "NAME",
+         "files: a file for each list of candidates or pulses and each .inf (default). one: all in "
+         "ROOT.lists, a tar file that accelsift, gpufold and psrreport read as if they were "
+         "files; empty lists are left out.",
+         0, 0},
         {"ffa", CLI_TEXT, &o->slow, "OPTIONS",
          "Search every series for slow pulsars as gpuffa does its file, with that tool's options "
          "in "

@@ -37,6 +37,22 @@ static bool is_regular(const struct report *r, const char *name)
     return regular;
 }
 
+/* Adds the members of ROOT.lists like files of the folder; a wrong one is refused. */
+static psr_status list_members(struct report *r, const char *name, psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    psr_err why;
+    char *path = report_path(r, name);
+    psr_status st = path ? PSR_OK : psr_fail_nomem(err, name, (double)strlen(name));
+    if (path && psr_lists_names(&all, path, &why))
+        report_refuse(r, &why);
+    for (size_t i = 0; i < all.n && !st; i++)
+        st = psr_names_add(&r->files, strrchr(all.name[i], '/') + 1, err);
+    psr_names_clear(&all);
+    free(path);
+    return st;
+}
+
 /* All files but hidden ones. */
 static psr_status list_names(struct report *r, psr_err *err)
 {
@@ -45,6 +61,10 @@ static psr_status list_names(struct report *r, psr_err *err)
     for (size_t i = 0; i < all.n && !st; i++)
         if (all.name[i][0] != '.' && is_regular(r, all.name[i]))
             st = psr_names_add(&r->files, all.name[i], err);
+    for (size_t i = r->files.n; i-- > 0 && !st;)
+        if (psr_is_lists(r->files.name[i]))
+            st = list_members(r, r->files.name[i], err);
+    psr_names_sort(&r->files);
     psr_names_clear(&all);
     return st;
 }

@@ -45,6 +45,7 @@ static const struct {
     {"_DM*_ACCEL_*[0-9]", PSRSEARCH_SEARCH},
     {"_DM*_ACCEL_*[0-9].cand", PSRSEARCH_SEARCH},
     {"_DM*_ACCEL_*[0-9].txtcand", PSRSEARCH_SEARCH},
+    {".lists", PSRSEARCH_SEARCH},
     {"_ffa.csv", PSRSEARCH_SEARCH},
     {".cand", PSRSEARCH_SEARCH},
     {".bursts.json", PSRSEARCH_SEARCH},

@@ -126,6 +126,10 @@ static void add_running(struct cli_table *list, struct psrsearch_options *o)
          "Device of the search: auto (a GPU if there is one, the default), cpu, cuda, or the "
          "numbers of GPUs that share the trials: 0,1,2,3 or all.",
          0, 0},
+        {"lists", CLI_TEXT, &o->lists, "NAME",
+         "one (default): the lists of all DMs in one tar file, ROOT.lists. files: a file for each, "
+         "as PRESTO has them.",
+         0, 0},
         {"json", CLI_FLAG, &o->json, NULL, "Print the summary, a line of JSON, on standard output.",
          0, 0},
         {"n", CLI_FLAG, &o->dry_run, NULL, "Print the commands, for a shell, and do nothing.", 0,
@@ -149,12 +153,15 @@ static const double default_hidm = 1000;
 static void check_words(const struct psrsearch_options *o, const struct cli *tool)
 {
     static const char *const searches[] = {"boxes", "matched", "both"};
+    static const char *const lists[] = {"one", "files"};
     static const char *const cleans[] = {"auto", "mask", "none"}, *const weights[] = {"snr",
                                                                                       "none"};
     if (o->search && !is_one_of(o->search, searches, 3))
         cli_usage_error(tool, "-search: '%s' is none of boxes, matched and both", o->search);
     if (!is_one_of(o->clean, cleans, 3))
         cli_usage_error(tool, "-clean: '%s' is none of auto, mask and none", o->clean);
+    if (!is_one_of(o->lists, lists, 2))
+        cli_usage_error(tool, "-lists: '%s' is neither one nor files", o->lists);
     if (o->weights && !is_one_of(o->weights, weights, 2))
         cli_usage_error(tool, "-weights: '%s' is neither snr nor none", o->weights);
     if (o->weights && !strcmp(o->weights, "snr") && strcmp(o->clean, "auto") != 0)
@@ -205,6 +212,7 @@ void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int 
                                     .clean = "auto",
                                     .budget = "normal",
                                     .ffa = "auto",
+                                    .lists = "one",
                                     .hidm = default_hidm,
                                     .zmax = -1,
                                     .numharm = -1,

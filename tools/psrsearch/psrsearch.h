@@ -40,6 +40,7 @@ struct psrsearch_options {
 
     const char *device;
     int64_t ncpus, mem_bytes; /* 0: not given */
+    const char *lists;        /* one, or files */
     bool json, dry_run, quiet, verbose;
 };
 

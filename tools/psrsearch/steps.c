@@ -152,6 +152,7 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
         words_add(w, slow);
         free(slow);
     }
+    words_add_text(w, "-lists", !strcmp(o->lists, "one") ? o->lists : NULL);
     words_add_text(w, "-device", o->device);
     add_limits(w, o, true);
     words_add_text(w, "-o", p->base);
@@ -159,15 +160,28 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
     free(search);
 }
 
+/* The lists of all DMs. */
+static void add_lists(struct words *w, const struct psrsearch_plan *p,
+                      const struct psrsearch_options *o)
+{
+    const bool one = !strcmp(o->lists, "one");
+    char *base = one ? NULL : words_literally(p->base);
+    char *name = one    ? psrsearch_join(p->base, ".lists", NULL)
+                 : base ? psrsearch_join(base, "_DM*_ACCEL_*[0-9]", NULL)
+                        : NULL;
+    if (!one)
+        words_add(w, "-globaccel");
+    words_add(w, name);
+    free(base);
+    free(name);
+}
+
 static void add_sift(struct words *w, const struct psrsearch_plan *p,
                      const struct psrsearch_options *o)
 {
-    char *base = words_literally(p->base),
-         *pattern = base ? psrsearch_join(base, "_DM*_ACCEL_*[0-9]", NULL) : NULL;
     words_add(w, "accelsift");
     words_add(w, "-v");
-    words_add(w, "-globaccel");
-    words_add(w, pattern);
+    add_lists(w, p, o);
     if (p->slow) {
         char *slow = psrsearch_join(p->base, "_ffa.csv", NULL);
         words_add(w, slow);
@@ -176,8 +190,6 @@ static void add_sift(struct words *w, const struct psrsearch_plan *p,
     words_add_text(w, "-catalogue", o->catalogue);
     words_add_name(w, "-lines", p, "_rfifind.zaplist");
     add_limits(w, o, false);
-    free(base);
-    free(pattern);
 }
 
 static void make_sift(struct words *w, const struct psrsearch_plan *p,

@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tarfile
 
 BAD_DATA = 3  # exit status of psrsearch, as of all tools
 
@@ -27,21 +26,10 @@ def search(part):
     return done.returncode, done.stderr.decode(errors="replace")
 
 
-def pack(how):
-    """Lists of every DM are thousands of small files."""
+def drop_lists():
+    """Removes the lists of every DM."""
     folder = folder_of_result()
-    names = []
-    for steps in glob.glob(os.path.join(glob.escape(folder), "*.steps.json")):
-        names += glob.glob(glob.escape(steps[: -len(".steps.json")]) + "_DM*")
-    if how == "keep" or not names:
-        return
-    if how == "pack":
-        part = os.path.join(folder, "lists.tar.gz.part")
-        with tarfile.open(part, "w:gz") as archive:
-            for name in sorted(names):
-                archive.add(name, os.path.basename(name))
-        os.replace(part, os.path.join(folder, "lists.tar.gz"))
-    for name in names:
+    for name in glob.glob(os.path.join(glob.escape(folder), "*.lists")):
         os.remove(name)
 
 
@@ -52,7 +40,8 @@ def main():
     with open(snakemake.log[0], "w", encoding="utf-8") as log:
         log.write(errors)
     if code == 0:
-        pack(snakemake.params.lists)
+        if snakemake.params.lists == "drop":
+            drop_lists()
         os.replace(part, result)
         return
     os.remove(part)

@@ -2,6 +2,7 @@
 #include "read_file.h"
 
 #include "base/path.h"
+#include "base/tool.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static psr_status read_all(FILE *f, const char *name, size_t most, char **text, 
 psr_status psr_read_file(const char *path, size_t most, char **text, size_t *n, psr_err *err)
 {
     const char *name = psr_path_called(path);
-    FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+    FILE *f = strcmp(path, "-") ? psr_open_file(path) : stdin;
     *text = NULL;
     *n = 0;
     if (!f)

@@ -4,6 +4,7 @@
 #include "base/c_locale.h"
 #include "base/input/dada_ring.h"
 #include "base/path.h"
+#include "base/tool.h"
 #include "outfile_internal.h"
 #include "part_name.h"
 
@@ -34,6 +35,7 @@ struct psr_outfile {
     char *temp;   /* NULL where written in place, and once it has its name */
     bool absent;  /* nothing bore the name of target when that was looked at last */
     bool special; /* written in place: there is nothing to rename or remove */
+    bool held;    /* stays in memory: the buffer has all */
     int fd;       /* -1 while parked */
     bool parked;  /* the descriptor is held during writes only */
     int failure;  /* errno of the first failed write: what is on disk can no longer be trusted */
@@ -126,7 +128,7 @@ static psr_status flush_buffer(psr_outfile *f, psr_err *err)
 {
     if (f->failure)
         return fail_file(f, "write", err);
-    if (!f->used)
+    if (!f->used || f->held)
         return PSR_OK;
     psr_status st = push_bytes(f, f->buffer, f->used, err);
     f->used = 0;
@@ -308,6 +310,47 @@ void psr_outfile_buffer(psr_outfile *f, size_t bytes)
         f->room = bytes;
 }
 
+/* --- files in memory -------------------------------------------------------------------------- */
+
+psr_status psr_outfile_hold(psr_outfile **out, const char *name, psr_err *err)
+{
+    psr_outfile *f = calloc(1, sizeof *f);
+    *out = f;
+    if (f)
+        *f = (psr_outfile){.fd = -1, .held = true, .special = true, .name = strdup(name)};
+    if (f && f->name)
+        return PSR_OK;
+    free(f);
+    *out = NULL;
+    return psr_fail_nomem(err, name, sizeof *f);
+}
+
+static psr_status hold_bytes(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    while (!st && f->room < f->used + n)
+        st = psr_grow(&f->buffer, &f->room, f->room, 1, f->name, err);
+    if (st || !n)
+        return st;
+    memcpy(f->buffer + f->used, bytes, n);
+    f->used += n;
+    f->size += (int64_t)n;
+    return PSR_OK;
+}
+
+const void *psr_outfile_held(const psr_outfile *f, size_t *n)
+{
+    *n = f->used;
+    return f->buffer;
+}
+
+const char *psr_outfile_name(const psr_outfile *f)
+{
+    return f->name;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
 int64_t psr_outfile_size(const psr_outfile *f)
 {
     return f->size;
@@ -315,6 +358,8 @@ int64_t psr_outfile_size(const psr_outfile *f)
 
 psr_status psr_outfile_write(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
 {
+    if (f->held)
+        return hold_bytes(f, bytes, n, err);
     psr_status st = f->used + n <= f->room && !f->failure ? PSR_OK : flush_buffer(f, err);
     if (st || !n)
         return st;
@@ -371,6 +416,8 @@ psr_status psr_outfile_truncate(psr_outfile *f, int64_t size, psr_err *err)
 
 psr_status psr_outfile_park(psr_outfile *f, psr_err *err)
 {
+    if (f->held)
+        return PSR_OK;
     psr_status st = flush_buffer(f, err);
     free(f->buffer);
     f->buffer = NULL;

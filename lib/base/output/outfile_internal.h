@@ -24,6 +24,27 @@ int64_t psr_outfile_size(const psr_outfile *f);
  *         and special files; PSR_EIO */
 PSR_MUST_CHECK psr_status psr_outfile_truncate(psr_outfile *f, int64_t size, psr_err *err);
 
+/* Creates a file that stays in memory, and is never renamed: write, printf, park and abort work as for others.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_outfile_hold(psr_outfile **out, const char *name, psr_err *err);
+
+/* Returned: the bytes of such a file, borrowed; *n, their number */
+const void *psr_outfile_held(const psr_outfile *f, size_t *n);
+const char *psr_outfile_name(const psr_outfile *f);
+
+/* From now on lists go into one tar file.
+ * Given:  name   ends with .lists; NULL: they are files of their own, as before
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_output_group_pack(psr_output_group *g, const char *name,
+                                                psr_err *err);
+
+/* As psr_output_group_add, for a list: in one file with the others, its own of an earlier run is removed. */
+PSR_MUST_CHECK psr_status psr_output_group_add_list(psr_output_group *g, const char *name,
+                                                    psr_outfile **file, psr_err *err);
+
+/* Whether lists go into one file, where empty ones are none. */
+bool psr_output_group_packs(const psr_output_group *g);
+
 /* As psr_output_group_add, for a file that exists already; the group owns it even if the status is
  * PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_output_group_take(psr_output_group *g, psr_outfile *file,

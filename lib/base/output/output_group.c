@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/tool.h"
 #include "outfile_internal.h"
+#include "output_lists.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -254,6 +255,7 @@ struct psr_output_group {
     size_t n, room;
     char **dropped; /* [ndropped] of room for [dropped_room] */
     size_t ndropped, dropped_room;
+    struct psr_output_lists lists;
 };
 
 static psr_status create(psr_output_group **out, const struct psr_output_group_desc *desc,
@@ -337,6 +339,38 @@ psr_status psr_output_group_drop(psr_output_group *g, const char *name, psr_err 
     return st;
 }
 
+psr_status psr_output_group_pack(psr_output_group *g, const char *name, psr_err *err)
+{
+    g->lists.name = name ? strdup(name) : NULL;
+    return g->lists.name || !name ? PSR_OK : psr_fail_nomem(err, name, 64);
+}
+
+bool psr_output_group_packs(const psr_output_group *g)
+{
+    return g->lists.name;
+}
+
+psr_status psr_output_group_add_list(psr_output_group *g, const char *name, psr_outfile **file,
+                                     psr_err *err)
+{
+    *file = NULL;
+    if (!g->lists.name)
+        return psr_output_group_add(g, name, file, err);
+    /* An .inf may be of a series that stays. */
+    psr_status st = psr_path_ends(name, ".inf") ? PSR_OK : psr_output_group_drop(g, name, err);
+    return st ? st : psr_output_lists_add(&g->lists, name, file, err);
+}
+
+/* Writes the file of lists, which then is one of the group's. */
+static psr_status pack_lists(psr_output_group *g, psr_err *err)
+{
+    psr_outfile *f;
+    if (!g->lists.name)
+        return PSR_OK;
+    psr_status st = psr_output_group_add(g, g->lists.name, &f, err);
+    return st ? st : psr_output_lists_write(&g->lists, f, err);
+}
+
 /* The last file first, as it marks the set as complete.  A single file replaces another in one step. */
 static psr_status remove_old(psr_output_group *g, psr_err *err)
 {
@@ -353,7 +387,7 @@ static psr_status remove_old(psr_output_group *g, psr_err *err)
 
 psr_status psr_output_group_commit(psr_output_group *g, psr_err *err)
 {
-    psr_status st = PSR_OK;
+    psr_status st = pack_lists(g, err);
     size_t named = 0;
     for (size_t i = 0; i < g->n && !st; i++)
         st = psr_outfile_close(g->file[i], err);
@@ -379,6 +413,7 @@ void psr_output_group_abort(psr_output_group *g)
         psr_outfile_abort(g->file[i]);
     for (size_t i = 0; i < g->ndropped; i++)
         free(g->dropped[i]);
+    psr_output_lists_clear(&g->lists);
     claim_drop(g->claim);
     free(g->dropped);
     free(g->file);

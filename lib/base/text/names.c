@@ -36,6 +36,17 @@ psr_status psr_names_read(struct psr_names *names, const char *path, psr_err *er
     return st;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void psr_names_sort(struct psr_names *names)
+{
+    if (names->n)
+        qsort((void *)names->name, names->n, sizeof *names->name, by_name);
+}
+
 void psr_names_clear(struct psr_names *names)
 {
     for (size_t i = 0; i < names->n; i++)

@@ -8,7 +8,7 @@ psr_status psr_text_lines_open(struct psr_text_lines *l, const char *path, int64
                                psr_err *err)
 {
     *l = (struct psr_text_lines){.name = psr_path_called(path), .most = most};
-    l->file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+    l->file = strcmp(path, "-") ? psr_open_file(path) : stdin;
     return l->file ? PSR_OK : psr_fail_errno(err, "%s", l->name);
 }
 

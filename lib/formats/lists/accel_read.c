@@ -4,6 +4,7 @@
 
 #include "base/c_locale.h"
 #include "base/input/read_file.h"
+#include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "lists_internal.h"
 #include <ctype.h>
@@ -415,6 +416,15 @@ psr_status psr_accel_parse(struct psr_accel_rows *rows, const char *text, size_t
     free(p.first);
     free(p.nread);
     return st;
+}
+
+bool psr_accel_is_list(const char *name)
+{
+    static const char mark[] = "_ACCEL_";
+    const char *at = strstr(psr_path_file(name), mark);
+    for (const char *next = at; next && (next = strstr(next + 1, mark));)
+        at = next;
+    return at && isdigit((unsigned char)at[strlen(mark)]) && !strchr(at, '.');
 }
 
 psr_status psr_accel_read(struct psr_accel_rows *rows, const char *path, bool presto, psr_err *err)

@@ -53,7 +53,7 @@ psr_status psr_candlist_accel_open(struct psr_candlist_accel *a, const char *pat
     psr_status st = read_inf(a, err);
     if (st)
         return st;
-    a->file = fopen(path, "re");
+    a->file = psr_open_file(path);
     return a->file ? PSR_OK : psr_fail_errno(err, "%s", path);
 }
 

@@ -76,6 +76,19 @@ static bool is_accel(const char *path)
     return n > 5 && !strcmp(path + n - 5, ".cand") && strstr(path, "_ACCEL_");
 }
 
+/* All records of a file of lists, in its order. */
+static psr_status read_members(struct psr_candlist *list, const char *path,
+                               const struct psr_candlist_desc *d, psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    psr_status st = psr_lists_names(&all, path, err);
+    for (size_t i = 0; i < all.n && !st; i++)
+        if (is_accel(all.name[i]))
+            st = psr_candlist_accel_all(list, all.name[i], d, err);
+    psr_names_clear(&all);
+    return st || list->n ? st : psr_fail(err, PSR_EFORMAT, "%s: no candidate", path);
+}
+
 psr_status psr_candlist_read(struct psr_candlist *list, const char *path,
                              const struct psr_candlist_desc *desc, psr_err *err)
 {
@@ -85,6 +98,8 @@ psr_status psr_candlist_read(struct psr_candlist *list, const char *path,
     if (st)
         return st;
     struct psr_candlist_lines l = {.list = list, .desc = &d};
+    if (psr_is_lists(path))
+        return read_members(list, path, &d, err);
     if (is_accel(path))
         return psr_candlist_accel_all(list, path, &d, err);
     st = psr_text_lines_open(&l.text, path, PSR_TABLE_MAX_BYTES, err);

@@ -4,9 +4,9 @@
 
 #include <psrkit/experimental/sift.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CAND, DM, SNR, SIGMA, NHARM, IPOW, CPOW, PERIOD, R, Z, NWORD };
 
@@ -74,7 +74,10 @@ static psr_status take_row(struct psr_candlist_lines *l, char *const word[NWORD]
     char *path = find_file(l, word[CAND]);
     if (!path)
         return psr_fail_nomem(err, "names", 64);
-    const bool exists = access(path, F_OK) == 0;
+    FILE *f = psr_open_file(path);
+    const bool exists = f || errno != ENOENT;
+    if (f)
+        fclose(f);
     l->nwithout += !exists && !psr_ffa_is_list(word[CAND]);
     st = exists ? take_record(l, path, number, c, err) : take_digits(l, word, c, err);
     free(path);

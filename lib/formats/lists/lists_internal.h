@@ -8,6 +8,9 @@
 PSR_MUST_CHECK psr_status psr_accel_parse(struct psr_accel_rows *rows, const char *text, size_t n,
                                           const char *name, bool presto, psr_err *err);
 
+/* Whether a name is that of a list of candidates of accelsearch: ROOT_ACCEL_200, with no suffix. */
+bool psr_accel_is_list(const char *name);
+
 /* As psr_catalogue_read, from text of n bytes followed by a NUL byte; name is for messages. */
 PSR_MUST_CHECK psr_status psr_catalogue_parse(struct psr_catalogue *catalogue, const char *text,
                                               size_t n, const char *name, psr_err *err);

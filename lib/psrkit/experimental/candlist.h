@@ -83,6 +83,7 @@ struct psr_candlist_desc {
  * - a list of PRESTO's ACCEL_sift.py: a candidate is the record of FILE.cand (beside the list, with
  *   its .inf) that the list names; without that file, what the list states of it
  * - ROOT_ACCEL_200.cand of accelsearch or gpuaccel-pulscan, with ROOT.inf, which has the DM
+ * - ROOT.lists, with such files in it
  *
  * Given:  path   "-" is standard input
  * Status: PSR_EFORMAT naming file, line, field, value and limit; PSR_EIO, PSR_ENOMEM; PSR_EFORMAT

@@ -276,7 +276,7 @@ void psr_sift_set_defaults(struct psr_sift_desc *desc, size_t size);
 PSR_MUST_CHECK psr_status psr_sift_create(psr_sift **out, const struct psr_sift_desc *desc,
                                           psr_err *err);
 
-/* Adds candidates of files.  A list's DM is the number after the last DM in its name
+/* Adds candidates of files, and of all lists in a ROOT.lists.  A list's DM is the number after the last DM in its name
  * (ROOT_DM12.50_ACCEL_200), else that of its .inf text; with presto the first DM followed by a
  * number with two decimals in its path.  The list of DMs is that of ROOT_DM*.inf beside the lists,
  * and of the lists; with presto that of *DM*.inf, or that of the lists if there are none.

@@ -1,6 +1,8 @@
 /* Checks and claims the output files of a pipeline, and describes the run to sinks. */
 #include "pipeline_state.h"
 
+#include "base/input/tar_read.h"
+#include "base/output/outfile_internal.h"
 #include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "formats/series/subbands.h"
@@ -13,6 +15,11 @@
 static bool has_files(const struct psr_pipeline *p)
 {
     return p->d.files || p->d.pulses || p->d.fourier || p->d.ffa;
+}
+
+static bool packs(const struct psr_pipeline *p)
+{
+    return p->d.pack && has_files(p) && strcmp(p->d.root, "-") != 0;
 }
 
 static psr_status check_name(void *ctx, const char *name, psr_err *err)
@@ -45,6 +52,23 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
     return st;
 }
 
+/* ROOT.lists; NULL for lack of memory. */
+static char *name_lists(const struct psr_pipeline *p)
+{
+    char *name = malloc(strlen(p->d.root) + sizeof PSR_LISTS);
+    return name ? strcat(strcpy(name, p->d.root), PSR_LISTS) : NULL;
+}
+
+static psr_status check_lists(const struct psr_pipeline *p, struct psr_overwrite_check *c,
+                              psr_err *err)
+{
+    char *name = name_lists(p);
+    psr_status st = name ? psr_overwrite_check_output(c, name, NULL, err)
+                         : psr_fail_nomem(err, p->d.root, (double)strlen(p->d.root));
+    free(name);
+    return st;
+}
+
 /* Checked first, as the message says more than that a name is taken. */
 static psr_status check_trials(const struct psr_pipeline *p, psr_err *err)
 {
@@ -72,6 +96,8 @@ psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)
         st = psr_sinks_names(p->sinks, &p->stream, check_name, &c, err);
     if (!st && files && !piped && d->clean_auto)
         st = psr_clean_files_names(d->root, check_name, &c, err);
+    if (!st && packs(p))
+        st = check_lists(p, &c, err);
     if (!st && piped)
         st = psr_overwrite_check_output(&c, d->root, NULL, err);
     if (!st)
@@ -90,11 +116,19 @@ psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
                                                    .dm_decimals = (int)d->dm_decimals,
                                                    .ndm = p->trials.ndm,
                                                    .dm = p->trials.dm});
-    claim.common = d->pulses || d->clean_auto;
+    claim.common = d->pulses || d->clean_auto || d->pack;
     claim.notes = d->notes;
     if (d->files == PSR_FILES_SUBBANDS)
         claim.kind = "sub";
-    return p->group || !has_files(p) ? PSR_OK : psr_output_group_create(&p->group, &claim, err);
+    if (p->group || !has_files(p))
+        return PSR_OK;
+    psr_status st = psr_output_group_create(&p->group, &claim, err);
+    char *name = !st && packs(p) ? name_lists(p) : NULL;
+    if (!st && packs(p))
+        st = name ? psr_output_group_pack(p->group, name, err)
+                  : psr_fail_nomem(err, d->root, (double)strlen(d->root));
+    free(name);
+    return st;
 }
 
 /* --- description of the run for sinks --------------------------------------------------------- */

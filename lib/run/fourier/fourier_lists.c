@@ -200,7 +200,7 @@ static psr_status add_list(const struct output *out, psr_output_group *group, co
     char *name = name_list(out->d, root, k, err);
     if (!name)
         return PSR_ENOMEM;
-    psr_status st = write ? psr_output_group_add(group, name, &f, err)
+    psr_status st = write ? psr_output_group_add_list(group, name, &f, err)
                           : psr_output_group_drop(group, name, err);
     if (!st && write)
         st = write(f, out, err);
@@ -215,9 +215,10 @@ psr_status psr_fourier_write(const struct psr_fourier_desc *d, psr_output_group 
 {
     const struct output out = {d, origin, result};
     const bool some = result->list.ncand > 0;
+    const bool hits = (d->matched ? some : result->nhit > 0) || !psr_output_group_packs(group);
     if (d->pulscan)
         return add_list(&out, group, root, PSR_FOURIER_TEXT, write_pulscan, err);
-    psr_status st = add_list(&out, group, root, PSR_FOURIER_TXTCAND, write_hits, err);
+    psr_status st = add_list(&out, group, root, PSR_FOURIER_TXTCAND, hits ? write_hits : NULL, err);
     if (!st)
         st = add_list(&out, group, root, PSR_FOURIER_CAND, some ? write_records : NULL, err);
     if (!st)

@@ -159,6 +159,42 @@ static psr_status add_presto_inf(struct psr_sift *s, const char *name, psr_err *
     return psr_sift_add_dms(s, &dm, 1, err);
 }
 
+static psr_status add_name(struct psr_sift *s, const struct roots *r, const char *folder,
+                           const char *name, psr_err *err)
+{
+    return !psr_path_ends(name, ".inf") || *name == '.' ? PSR_OK
+           : s->d.presto                                ? add_presto_inf(s, name, err)
+                                                        : add_inf(s, r, folder, name, err);
+}
+
+/* Whether lists that were read may be in it: all are opened only for presto. */
+static bool is_known(const struct roots *r, bool presto, const char *path)
+{
+    const size_t n = strlen(path) - strlen(".lists");
+    for (size_t i = 0; i < r->n && !presto; i++)
+        if (!strncmp(r->root[i], path, n) && r->root[i][n] == '_')
+            return true;
+    return presto;
+}
+
+/* The .inf files in ROOT.lists.  What is no such file holds none. */
+static psr_status add_members(struct psr_sift *s, const struct roots *r, const char *folder,
+                              const char *name, psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    const size_t n = strlen(folder) + strlen(name) + 1;
+    char *path = malloc(n);
+    psr_status st = path ? PSR_OK : psr_fail_nomem(err, name, (double)n);
+    if (path)
+        snprintf(path, n, "%s%s", folder, name);
+    if (path && is_known(r, s->d.presto, path) && psr_lists_names(&all, path, NULL) == PSR_OK)
+        for (size_t i = 0; i < all.n && !st; i++)
+            st = add_name(s, r, folder, psr_path_file(all.name[i]), err);
+    psr_names_clear(&all);
+    free(path);
+    return st;
+}
+
 /* Given:  folder   with its slash, or empty */
 static psr_status scan_folder(struct psr_sift *s, const struct roots *r, const char *folder,
                               psr_err *err)
@@ -166,9 +202,8 @@ static psr_status scan_folder(struct psr_sift *s, const struct roots *r, const c
     DIR *dir = opendir(*folder ? folder : ".");
     psr_status st = PSR_OK;
     for (struct dirent *e; dir && !st && (e = readdir(dir));)
-        if (psr_path_ends(e->d_name, ".inf") && e->d_name[0] != '.')
-            st = s->d.presto ? add_presto_inf(s, e->d_name, err)
-                             : add_inf(s, r, folder, e->d_name, err);
+        st = psr_is_lists(e->d_name) ? add_members(s, r, folder, e->d_name, err)
+                                     : add_name(s, r, folder, e->d_name, err);
     if (dir)
         closedir(dir);
     return st;

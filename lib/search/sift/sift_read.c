@@ -170,7 +170,7 @@ static psr_status add_readings(struct psr_sift *s, struct reading *r, const char
     return st;
 }
 
-psr_status psr_sift_read(psr_sift *s, const char *const *path, size_t n, psr_err *err)
+static psr_status read_lists(psr_sift *s, const char *const *path, size_t n, psr_err *err)
 {
     const size_t first = s->nlist;
     struct reading *r = calloc(n ? n : 1, sizeof *r);
@@ -185,6 +185,36 @@ psr_status psr_sift_read(psr_sift *s, const char *const *path, size_t n, psr_err
         clear_reading(&r[i]);
     free(r);
     return st ? st : psr_sift_find_dms(s, first, err);
+}
+
+/* Adds the names of the lists of candidates in a file of lists; a wrong one is refused. */
+static psr_status name_members(const struct psr_sift *s, struct psr_names *to, const char *path,
+                               psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    psr_err why;
+    psr_status st = psr_lists_names(&all, path, &why);
+    for (size_t i = 0; i < all.n && !st; i++)
+        if (psr_accel_is_list(all.name[i]))
+            st = psr_names_add(to, all.name[i], &why);
+    psr_names_clear(&all);
+    if (!st || !s->d.refuse || st == PSR_ENOMEM)
+        return st ? psr_fail_field(err, st, why.field, "%s", why.msg) : PSR_OK;
+    s->d.refuse(s->d.ctx, path, &why);
+    return PSR_OK;
+}
+
+psr_status psr_sift_read(psr_sift *s, const char *const *path, size_t n, psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < n && !st; i++)
+        st = psr_is_lists(path[i]) ? name_members(s, &all, path[i], err)
+                                   : psr_names_add(&all, path[i], err);
+    if (!st)
+        st = read_lists(s, (const char *const *)all.name, all.n, err);
+    psr_names_clear(&all);
+    return st;
 }
 
 psr_status psr_sift_add(psr_sift *s, const struct psr_accel_rows *rows, const char *path, double dm,

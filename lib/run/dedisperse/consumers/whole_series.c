@@ -2,6 +2,7 @@
 #include "whole_series.h"
 
 #include "base/memory.h"
+#include "base/output/outfile_internal.h"
 #include "formats/series/series_inf.h"
 #include "formats/series/series_mean.h"
 #include "formats/series/series_name.h"
@@ -87,7 +88,7 @@ static psr_status write_inf(const struct psr_whole_series *w, const char *stem,
     psr_outfile *f = NULL;
     char name[PSR_TEXT_MAX + 8];
     snprintf(name, sizeof name, "%s.inf", stem);
-    psr_status st = psr_output_group_add(w->stream->group, name, &f, err);
+    psr_status st = psr_output_group_add_list(w->stream->group, name, &f, err);
     if (!st)
         st = psr_inf_write(f, inf, err);
     return st ? st : psr_outfile_park(f, err);

@@ -273,7 +273,7 @@ static psr_status write_series(struct pulses *s, size_t line, size_t i, psr_err 
     double dm = stream->dm[stream->line[line].first + i];
     size_t n = psr_singlepulse_events(s->search[line], i, &event);
     name_events(name, stream, dm);
-    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    psr_status st = psr_output_group_add_list(stream->group, name, &part, err);
     if (!st)
         st = psr_singlepulse_write(part, dm, stream->line[line].tsamp_s, event, n, err);
     return st ? st : psr_outfile_park(part, err);
@@ -287,7 +287,7 @@ static psr_status write_part(struct pulses *s, size_t line, psr_err *err)
     psr_outfile *f;
     char name[NAME_BYTES];
     name_part(name, stream, &stream->line[line]);
-    psr_status st = psr_output_group_add(stream->group, name, &f, err);
+    psr_status st = psr_output_group_add_list(stream->group, name, &f, err);
     size_t next = 0;
     while (next < s->found.nevent && s->event[next].trial < stream->line[line].first)
         next++;
