@@ -30,6 +30,8 @@ tools_libcommon_la_SOURCES = \
 	tools/common/cli_nearest.c \
 	tools/common/cli_table.c \
 	tools/common/cli_words.c \
+	tools/common/devices.c \
+	tools/common/devices.h \
 	tools/common/ffa_options.c \
 	tools/common/ffa_options.h \
 	tools/common/folder.c \
@@ -171,6 +173,7 @@ bin_gpuaccel_pulscan_LDADD = $(tools_ldadd)
 bin_gpuaccel_pulscan_LDFLAGS = $(tools_ldflags)
 bin_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan/batch.c \
+	tools/gpuaccel-pulscan/devices.c \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
 	tools/gpuaccel-pulscan/load.c \
 	tools/gpuaccel-pulscan/main.c \

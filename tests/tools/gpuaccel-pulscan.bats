@@ -313,6 +313,38 @@ listed() {
     [ "$(tr -d '\n' <order)" = 13524 ]
 }
 
+# same_on_devices SEARCH...: lists, tables and notes of seven files of two lengths, one of them not to be read, are those
+# of one device on two and on three.
+same_on_devices() {
+    for devices in cpu cpu,cpu cpu,cpu,cpu; do
+        mkdir $devices
+        run -3 --separate-stderr gpuaccel-pulscan -device $devices -outdir $devices -maxcands 3 "$@" [1-7].dat
+        echo "$stderr" >$devices/notes
+        run -3 gpuaccel-pulscan -q -device $devices -csv -maxcands 3 "$@" [1-7].dat
+        echo "$output" >$devices/table
+    done
+    [ "$(ls cpu/*_ACCEL_4* | wc -l)" -ge 18 ]
+    diff -r cpu cpu,cpu
+    diff -r cpu cpu,cpu,cpu
+    rm -r cpu*
+}
+
+@test "several devices share the files, and give what one gives" {
+    for i in 1 2 3 4 5 6 7; do
+        fakebin -q -seed $i -tobs $((30 + i / 6)) -tsamp 1000 -nchans 2 -period 0 -dat -o $i \
+            -add "pulsar period=0.05 dm=0 width=0.005 snr=60"
+        mv ${i}_DM0.00.dat $i.dat
+        mv ${i}_DM0.00.inf $i.inf
+    done
+    truncate -s -400 3.dat
+    same_on_devices -zmax 4 -numharm 4
+    same_on_devices -zmax 4 -search matched -numharm 4 -batch 2
+    same_on_devices -zmax 4 -search both -numharm 4
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu,abacus [1-7].dat
+    [[ "$stderr" == *abacus* ]]
+    leaves_no '*_ACCEL*'
+}
+
 @test "a batch holds no more files than may be open" {
     make_series p 0.0051 50 accn=0
     for i in $(seq 60); do
@@ -526,6 +558,8 @@ lists() { awk -F, -v p="$2" 'NR > 1 && $13 > p * 0.9999 && $13 < p * 1.0001 { fo
     one_line '^gpuaccel-pulscan: .*'
     run -1 --separate-stderr gpuaccel-pulscan -device abacus a.dat b.dat
     one_line abacus
+    CUDA_VISIBLE_DEVICES= run -1 --separate-stderr gpuaccel-pulscan -device all a.dat b.dat
+    one_line '^gpuaccel-pulscan: .*'
 }
 
 @test "-confirm lists what a matched search finds around the boxes" {

@@ -44,6 +44,10 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     printf '%s\n' a.dat b.dat c.dat | (mkdir list && cd list && sed 's|^|../|' | gpuffa -batch 2 -files -)
     for name in a b c; do cmp $name"_ffa.csv" list/$name"_ffa.csv"; done
     gpuffa -o - a.dat | cmp - a_ffa.csv
+    for devices in cpu,cpu cpu,cpu,cpu; do
+        printf '%s\n' a.dat b.dat c.dat | (mkdir $devices && cd $devices && sed 's|^|../|' | gpuffa -device $devices -files -)
+        for name in a b c; do cmp $name"_ffa.csv" $devices/$name"_ffa.csv"; done
+    done
 }
 
 @test "-pmin, -pmax and -bmin say what is searched, and -zaplist leaves periods out" {

@@ -15,8 +15,10 @@ static void charge(double *stage_s, double *since_s)
 /* Of files that were not written. */
 static void abort_groups(struct accel_batch *b)
 {
-    for (size_t i = 0; i < b->nfile; i++)
+    for (size_t i = 0; i < b->nfile; i++) {
         psr_output_group_abort(b->file[i].group);
+        psr_fourier_result_clear(&b->file[i].result);
+    }
     b->nfile = 0;
 }
 
@@ -38,10 +40,13 @@ static void load_batch(const struct accel_job *j, size_t slot, struct accel_batc
 {
     const int64_t n = (int64_t)b->nfile;
     double since_s = run_seconds();
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        size_t own;
+        const struct accel_device *d = accel_device_of(j, b->nfile, (size_t)i, &own);
         b->in[i] = (struct psr_fourier_input){.name = b->file[i].path,
                                               .shape = psr_fourier_shape_of(&b->file[i].about),
-                                              .x = psr_fourier_room(j->search, slot, (size_t)i)};
+                                              .x = psr_fourier_room(d->search, slot, own)};
+    }
 #pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
     for (int64_t i = 0; i < n; i++) {
         struct accel_file *file = &b->file[i];
@@ -84,16 +89,13 @@ static void report_loss(struct accel_job *j, const char *path, const psr_err *lo
 static void finish_batch(struct accel_job *j, size_t slot)
 {
     struct accel_batch *b = &j->batch[slot];
-    double since_s = run_seconds();
-    psr_status st = PSR_OK;
     drop_unread(j, b);
     if (!run_stop_signal() && !j->no_device)
-        st = psr_fourier_execute(j->search, slot, b->nfile, b->in, &j->err);
-    charge(&j->search_s, &since_s);
-    psr_err why = j->err;
+        accel_search_batch(j, slot);
+    double since_s = run_seconds();
     for (size_t i = 0; i < b->nfile && !run_stop_signal() && !j->no_device; i++) {
-        psr_status mine = st ? st : accel_write(j, slot, i);
-        const psr_err *err = st ? &why : &j->err;
+        const psr_status found = b->file[i].status, mine = found ? found : accel_write(j, slot, i);
+        const psr_err *err = found ? &b->file[i].err : &j->err;
         if (!mine)
             j->nsearched++;
         else if (mine == PSR_EDEVICE)
@@ -161,13 +163,12 @@ void accel_drain(struct accel_job *j)
 
 static psr_status create_batches(struct accel_job *j)
 {
-    const size_t max = psr_fourier_batch(j->search);
-    for (size_t k = 0; k < psr_fourier_nslot(j->search); k++) {
+    for (size_t k = 0; k < j->nslot; k++) {
         struct accel_batch *b = &j->batch[k];
-        b->file = calloc(max, sizeof *b->file);
-        b->in = calloc(max, sizeof *b->in);
+        b->file = calloc(j->max, sizeof *b->file);
+        b->in = calloc(j->max, sizeof *b->in);
         if (!b->file || !b->in)
-            return psr_fail_nomem(&j->err, "a batch", (double)max * sizeof *b->file);
+            return psr_fail_nomem(&j->err, "a batch", (double)j->max * sizeof *b->file);
     }
     return PSR_OK;
 }
@@ -176,12 +177,12 @@ static psr_status create_batches(struct accel_job *j)
 static psr_status plan(struct accel_job *j, const struct psr_fourier_shape *shape)
 {
     accel_release_batches(j);
-    psr_status st = psr_fourier_plan(j->search, shape, j->npath, &j->err);
+    psr_status st = accel_plan_devices(j, shape);
     if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
         const psr_err why = j->err;
         psr_fail(&j->err, st, "%.400s (-mem)", why.msg);
     }
-    psr_read_ring_init(&j->ring, &j->monitor, psr_fourier_nslot(j->search));
+    psr_read_ring_init(&j->ring, &j->monitor, j->nslot);
     j->ngathered = 0;
     return st ? st : create_batches(j);
 }
@@ -190,13 +191,13 @@ psr_status accel_add(struct accel_job *j, const struct accel_file *file)
 {
     const struct psr_fourier_shape shape = psr_fourier_shape_of(&file->about);
     psr_status st = PSR_OK;
-    if (!psr_fourier_fits(j->search, &shape)) {
+    if (!psr_fourier_fits(j->device->search, &shape)) {
         accel_drain(j);
         if (j->no_device)
             return PSR_OK;
         st = plan(j, &shape);
     } else
-        st = psr_fourier_plan(j->search, &shape, j->npath, &j->err); /* that of its transform */
+        st = accel_plan_devices(j, &shape); /* that of its transform */
     if (st)
         return st;
     struct accel_file mine = *file;
@@ -210,6 +211,6 @@ psr_status accel_add(struct accel_job *j, const struct accel_file *file)
 
 void accel_search_full(struct accel_job *j)
 {
-    if (gathering(j)->nfile == psr_fourier_batch(j->search))
+    if (gathering(j)->nfile == j->max)
         flush(j);
 }

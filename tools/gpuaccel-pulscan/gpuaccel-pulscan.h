@@ -4,6 +4,7 @@
 
 #include "base/tool.h"
 #include "tools/common/cli.h"
+#include "tools/common/devices.h"
 #include "tools/common/fourier_options.h"
 #include "tools/common/planeplot.h"
 #include "tools/common/run.h"
@@ -33,8 +34,9 @@ struct accel_file {
     const char *path;
     struct psr_spectrum_file about;
     psr_output_group *group; /* what is written of it; NULL where nothing is, and once it is */
-    psr_status status;       /* of reading it */
+    psr_status status;       /* of reading and of searching it */
     psr_err err;
+    struct psr_fourier_result result; /* until it is written */
 };
 
 /* Files that are searched at once. */
@@ -43,6 +45,12 @@ struct accel_batch {
     struct psr_fourier_input *in; /* [nfile] */
     size_t nfile;                 /* those to come */
     double read_s;
+};
+
+/* A device that searches. */
+struct accel_device {
+    psr_fourier *search;
+    double search_s, measure_s; /* of the last batch */
 };
 
 struct accel_job {
@@ -57,8 +65,11 @@ struct accel_job {
     int nthread;
     bool odd_told, epoch_told; /* that a sample is left out, that an .inf has no epoch */
 
-    psr_fourier *search;
-    bool no_device; /* what -device names is not there, or is lost: no more files */
+    struct devices devices;
+    struct accel_device *device; /* [devices.name.n] */
+    size_t nslot, max; /* of their plans: slots, and files that all of them search at once */
+    size_t slot;       /* that they search */
+    bool no_device;    /* what -device names is not there, or is lost: no more files */
 
     struct accel_batch batch[PSR_FOURIER_SLOTS]; /* slots of the ring */
     struct psr_monitor monitor;
@@ -112,7 +123,22 @@ void accel_search_full(struct accel_job *j);
 void accel_drain(struct accel_job *j);
 void accel_release_batches(struct accel_job *j);
 
-/* Merges, measures and writes what was found in input i of a slot; on error j->err tells. */
+/* One search for each device that is named. */
+PSR_MUST_CHECK psr_status accel_create_devices(struct accel_job *j);
+void accel_release_devices(struct accel_job *j);
+
+/* Makes plans for files of a shape, unless they are there; on error j->err tells.  Returned: j->nslot, j->max */
+PSR_MUST_CHECK psr_status accel_plan_devices(struct accel_job *j,
+                                             const struct psr_fourier_shape *shape);
+
+/* The device that has file i of a batch of n, where it is file *own. */
+const struct accel_device *accel_device_of(const struct accel_job *j, size_t n, size_t i,
+                                           size_t *own);
+
+/* Searches the files of a slot on all devices: status and result of each file are set. */
+void accel_search_batch(struct accel_job *j, size_t slot);
+
+/* Writes what was found in input i of a slot; on error j->err tells. */
 PSR_MUST_CHECK psr_status accel_write(struct accel_job *j, size_t slot, size_t i);
 
 /* One line on standard error; one bad file is no reason to leave the others. */

@@ -70,8 +70,8 @@ psr_status accel_load(const struct accel_job *j, const struct accel_file *file,
     int exponent = 0;
     psr_status st = psr_spectrum_read(&file->about, file->path, in->x, err);
     if (!st)
-        st = psr_fourier_prepare(j->search, in, &exponent, err);
+        st = psr_fourier_prepare(j->device->search, in, &exponent, err);
     if (!st && j->opt.fourier.search.keep_spectra && file->about.series)
         st = write_spectrum(j, file, in->x, exponent, err);
-    return st ? st : psr_fourier_whiten(j->search, in, err);
+    return st ? st : psr_fourier_whiten(j->device->search, in, err);
 }

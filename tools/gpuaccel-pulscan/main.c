@@ -93,7 +93,7 @@ static psr_status prepare(struct accel_job *j)
         st = psr_zaplist_read(&j->zaplist, o->fourier.zaplist, &j->err);
     if (!st && accel_has_table(o))
         st = open_table(j);
-    return st ? st : psr_fourier_create(&j->search, &o->fourier.search, &j->err);
+    return st ? st : accel_create_devices(j);
 }
 
 static void print_account(const struct accel_job *j)
@@ -133,7 +133,7 @@ static void release(struct accel_job *j)
     psr_async_task_end(&j->loading);
     if (j->ring.monitor)
         psr_monitor_destroy(&j->monitor);
-    psr_fourier_destroy(j->search);
+    accel_release_devices(j);
     psr_outfile_abort(j->table);
     plotfile_abort(&j->plot);
     psr_zaplist_clear(&j->zaplist);

@@ -44,9 +44,11 @@ static void keep_plane(struct accel_job *j, size_t slot, size_t i,
 {
     const struct accel_batch *b = &j->batch[slot];
     const struct accel_file *file = &b->file[i];
+    size_t own;
+    const struct accel_device *d = accel_device_of(j, b->nfile, i, &own);
     const struct planeplot_bins bins = {
-        .plan = j->opt.fourier.search.matched ? NULL : psr_fourier_boxes(j->search, slot),
-        .s = i,
+        .plan = j->opt.fourier.search.matched ? NULL : psr_fourier_boxes(d->search, slot),
+        .s = own,
         .x = b->in[i].x,
         .nbin = file->about.nbin};
     psr_err why;
@@ -61,18 +63,13 @@ static void keep_plane(struct accel_job *j, size_t slot, size_t i,
 psr_status accel_write(struct accel_job *j, size_t slot, size_t i)
 {
     struct accel_file *file = &j->batch[slot].file[i];
-    struct psr_fourier_result result;
-    psr_status st = psr_fourier_list(j->search, slot, i, &result, &j->err);
-    if (st)
-        return st;
-    j->search_s += result.search_s;
-    j->write_s -= result.search_s;
-    j->ncand += result.ncand;
-    accel_note_red_noise(j, file->path, &result);
-    keep_plane(j, slot, i, &result);
-    st = write_output(j, file, &result);
+    struct psr_fourier_result *result = &file->result;
+    j->ncand += result->ncand;
+    accel_note_red_noise(j, file->path, result);
+    keep_plane(j, slot, i, result);
+    psr_status st = write_output(j, file, result);
     if (!st)
-        accel_note_left_out(j, file->path, result.left_out);
-    psr_fourier_result_clear(&result);
+        accel_note_left_out(j, file->path, result->left_out);
+    psr_fourier_result_clear(result);
     return st;
 }

@@ -46,9 +46,9 @@ static void add_running(struct cli_table *list, struct accel_options *o)
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->fourier.search.device, "NAME",
-         "Device that searches: auto (a GPU if there is one, the default), cpu, cuda, hybrid "
-         "(boxes "
-         "only), or the number of a GPU; -compat presto: the CPU.",
+         "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, hybrid (boxes "
+         "only), or the numbers of GPUs that share the files: 0,1,2,3 or all; -compat presto: the "
+         "CPU.",
          0, 0},
         {"batch", CLI_INT, &o->fourier.search.batch, "N",
          "Files searched at once (default: depends on the device).", 1, 4096},

@@ -61,9 +61,11 @@ static psr_status write_list(struct gpuffa_job *j, const char *path,
 static psr_status write_result(struct gpuffa_job *j, size_t i)
 {
     struct psr_ffa_list list = {.n = 0};
-    psr_status st = psr_ffasearch_take(j->search, i, &j->file[i].about.inf, &j->err);
+    const size_t k = devices_find(&j->devices, i, j->nfile),
+                 own = i - devices_first(&j->devices, k, j->nfile);
+    psr_status st = psr_ffasearch_take(j->search[k], own, &j->file[i].about.inf, &j->err);
     if (!st)
-        st = psr_ffasearch_merge(j->search, &list, &j->err);
+        st = psr_ffasearch_merge(j->search[k], &list, &j->err);
     if (!st)
         st = write_list(j, j->file[i].path, &list);
     j->nsearched += !st;
@@ -115,23 +117,38 @@ static void empty_batch(struct gpuffa_job *j)
     j->nfile = 0;
 }
 
+static void search_share(void *job, size_t device)
+{
+    const struct gpuffa_job *j = job;
+    const size_t first = devices_first(&j->devices, device, j->nfile),
+                 end = devices_first(&j->devices, device + 1, j->nfile);
+    psr_err err;
+    psr_status st = PSR_OK;
+    if (end > first)
+        st = psr_ffasearch_execute(j->search[device], end - first, j->in + first, &err);
+    for (size_t i = first; i < end; i++) {
+        j->file[i].status = st;
+        if (st)
+            j->file[i].err = err;
+    }
+}
+
 void gpuffa_flush(struct gpuffa_job *j)
 {
     double since_s = run_seconds();
-    psr_status st = PSR_OK;
     if (j->nfile == 0 || run_stop_signal() || j->no_device)
         return;
     j->ndone += j->nfile;
     load_batch(j);
     charge(&j->read_s, &since_s);
-    if (j->nfile)
-        st = psr_ffasearch_execute(j->search, j->nfile, j->in, &j->err);
+    devices_run(&j->devices, &(struct devices_work){search_share, j});
     charge(&j->search_s, &since_s);
-    const psr_err why = j->err;
-    for (size_t i = 0; i < j->nfile && !run_stop_signal(); i++)
+    for (size_t i = 0; i < j->nfile && !run_stop_signal(); i++) {
+        const psr_status st = j->file[i].status;
         if (st || write_result(j, i))
-            gpuffa_report(j, j->file[i].path, st ? &why : &j->err);
-    j->no_device = st == PSR_EDEVICE;
+            gpuffa_report(j, j->file[i].path, st ? &j->file[i].err : &j->err);
+        j->no_device |= st == PSR_EDEVICE;
+    }
     run_progress_update(&j->progress, (int64_t)j->ndone);
     charge(&j->write_s, &since_s);
     empty_batch(j);
@@ -159,14 +176,19 @@ static void note_cut(struct gpuffa_job *j, const char *path, const struct psr_ff
 
 static psr_status plan(struct gpuffa_job *j, const struct gpuffa_file *file)
 {
+    const size_t n = j->devices.name.n, each = (j->inputs.n - j->ndone + n - 1) / n;
     struct psr_ffasearch_info info;
+    psr_status st = PSR_OK;
     gpuffa_release_batch(j);
-    psr_status st =
-        psr_ffasearch_plan(j->search, &file->shape, j->inputs.n - j->ndone, &info, &j->err);
+    j->max = SIZE_MAX / n;
+    for (size_t k = 0; k < n && !st; k++) {
+        st = psr_ffasearch_plan(j->search[k], &file->shape, each, &info, &j->err);
+        j->max = !st && info.batch < j->max ? info.batch : j->max;
+    }
     if (st)
         return st;
     note_cut(j, file->path, &info);
-    j->max = info.batch;
+    j->max *= n;
     j->file = calloc(j->max, sizeof *j->file);
     j->in = calloc(j->max, sizeof *j->in);
     return j->file && j->in ? PSR_OK : psr_fail_nomem(&j->err, "a batch", (double)j->max);
@@ -187,7 +209,7 @@ void gpuffa_add(struct gpuffa_job *j, const char *path)
 {
     struct gpuffa_file file = {.path = path};
     psr_status st = describe(j, &file);
-    if (!st && !psr_ffasearch_fits(j->search, &file.shape)) {
+    if (!st && !psr_ffasearch_fits(*j->search, &file.shape)) {
         gpuffa_flush(j);
         st = plan(j, &file);
     }

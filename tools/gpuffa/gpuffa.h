@@ -4,6 +4,7 @@
 
 #include "base/tool.h"
 #include "tools/common/cli.h"
+#include "tools/common/devices.h"
 #include "tools/common/ffa_options.h"
 #include "tools/common/run.h"
 #include <psrkit/experimental/ffa.h>
@@ -31,7 +32,7 @@ struct gpuffa_file {
     struct psr_spectrum_file about;
     struct psr_ffasearch_shape shape;
     float *x;          /* [2 about.nbin] */
-    psr_status status; /* of reading it */
+    psr_status status; /* of reading and of searching it */
     psr_err err;
 };
 
@@ -42,8 +43,10 @@ struct gpuffa_job {
     struct psr_zaplist zaplist;
     struct psr_names inputs;
     struct psr_overwrite_check names; /* of all that is read and written */
-    psr_ffasearch *search;
-    struct gpuffa_file *file; /* [nfile], with room for max: files of one shape, searched at once */
+    struct devices devices;
+    psr_ffasearch **search; /* [devices.name.n] */
+    struct gpuffa_file *
+        file; /* [nfile], with room for max: files of one shape, searched at once, each device a share */
     struct psr_ffasearch_input *in;
     size_t nfile, max;
     bool no_device, cut_told;

@@ -45,6 +45,22 @@ static psr_status check_names(struct gpuffa_job *j)
     return st;
 }
 
+static psr_status create_searches(struct gpuffa_job *j)
+{
+    struct psr_ffasearch_desc d = j->opt.ffa.search;
+    psr_status st = devices_list(&j->devices, d.device, &j->err);
+    const size_t n = j->devices.name.n;
+    if (!st && !(j->search = calloc(n, sizeof *j->search)))
+        st = psr_fail_nomem(&j->err, "devices", (double)n * sizeof *j->search);
+    if (!st)
+        d.nthread = devices_threads(&j->devices, d.nthread);
+    for (size_t k = 0; k < n && !st; k++) {
+        d.device = j->devices.name.name[k];
+        st = psr_ffasearch_create(&j->search[k], &d, &j->err);
+    }
+    return st;
+}
+
 static psr_status prepare(struct gpuffa_job *j)
 {
     struct psr_ffasearch_desc *d = &j->opt.ffa.search;
@@ -54,7 +70,7 @@ static psr_status prepare(struct gpuffa_job *j)
         st = psr_zaplist_read(&j->zaplist, j->opt.ffa.zaplist, &j->err);
         d->zaplist = &j->zaplist;
     }
-    return st ? st : psr_ffasearch_create(&j->search, d, &j->err);
+    return st ? st : create_searches(j);
 }
 
 static void print_account(const struct gpuffa_job *j)
@@ -88,7 +104,10 @@ static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
 
 static void release(struct gpuffa_job *j)
 {
-    psr_ffasearch_destroy(j->search);
+    for (size_t k = 0; j->search && k < j->devices.name.n; k++)
+        psr_ffasearch_destroy(j->search[k]);
+    free(j->search);
+    devices_release(&j->devices);
     psr_zaplist_clear(&j->zaplist);
     psr_names_clear(&j->inputs);
     psr_overwrite_check_clear(&j->names);

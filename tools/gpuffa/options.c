@@ -29,9 +29,9 @@ static void add_files(struct cli_table *list, struct gpuffa_options *o)
          0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->ffa.search.device, "NAME",
-         "Device that searches: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "number "
-         "of a GPU.",
+         "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, or the "
+         "numbers "
+         "of GPUs that share the files or DMs: 0,1,2,3 or all.",
          0, 0},
         {"batch", CLI_INT, &o->ffa.search.batch, "N",
          "Most files searched at once (default: depends on memory).", 1, 4096},

@@ -148,6 +148,7 @@ struct psr_fourier_result {
     double search_s;               /* seconds that the matched search took only now, beside boxes */
     struct psr_measured measured;  /* storage */
     struct psr_accel_cand *joined; /* storage */
+    struct psr_accel_harm *harm;   /* storage */
 };
 
 /* Merges and measures what was found in input i of the last execute of a slot.

@@ -7,6 +7,7 @@
 #include "search/pulscan/pulscan_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- the search ------------------------------------------------------------------------------- */
 
@@ -100,6 +101,23 @@ static psr_status search_one(struct psr_fourier *f, struct psr_fourier_slot *slo
     return st;
 }
 
+/* The matched search's next spectrum takes the memory of the harmonics of this one. */
+static psr_status keep_harmonics(struct psr_fourier_result *r, psr_err *err)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < r->list.ncand; k++)
+        n += (size_t)r->joined[k].nharm;
+    struct psr_accel_harm *to = r->harm = malloc((n + 1) * sizeof *to);
+    if (!to)
+        return psr_fail_nomem(err, "harmonics", (double)n * sizeof *to);
+    for (struct psr_accel_cand *c = r->joined; c < r->joined + r->list.ncand; c++) {
+        memcpy(to, c->harm, (size_t)c->nharm * sizeof *to);
+        c->harm = to;
+        to += c->nharm;
+    }
+    return PSR_OK;
+}
+
 /* Of the matched search's candidates, those around boxes. */
 static psr_status list_confirmed(const struct psr_fourier *f, const struct psr_fourier_slot *slot,
                                  size_t i, struct psr_fourier_result *r, psr_err *err)
@@ -115,7 +133,7 @@ static psr_status list_confirmed(const struct psr_fourier *f, const struct psr_f
     r->list.cand = r->joined;
     r->list.ncand = n - r->left_out;
     r->ncand += r->list.ncand;
-    return PSR_OK;
+    return keep_harmonics(r, err);
 }
 
 /* The matched search's candidates, and behind them those of boxes. */
@@ -137,7 +155,7 @@ static psr_status add_matched(struct psr_fourier *f, struct psr_fourier_slot *sl
     st = psr_accelsearch_join(found, r->measured.cand, r->measured.n, &r->joined, &r->list.ncand,
                               err);
     r->list.cand = r->joined;
-    return st;
+    return st ? st : keep_harmonics(r, err);
 }
 
 static psr_status make_list(struct psr_fourier *f, struct psr_fourier_slot *slot, size_t i,
@@ -173,5 +191,6 @@ void psr_fourier_result_clear(struct psr_fourier_result *r)
 {
     psr_measured_clear(&r->measured);
     free(r->joined);
+    free(r->harm);
     *r = (struct psr_fourier_result){.nhit = 0};
 }
