@@ -610,6 +610,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/fold/fold_model.c \
 	lib/run/fold/fold_model.h \
 	lib/run/fold/fold_parts.c \
+	lib/run/fold/fold_shares.c \
+	lib/run/fold/fold_shares.h \
 	lib/run/fold/fold_tail.c \
 	lib/run/fold/fold_tail.h \
 	lib/run/fold/folder.c \

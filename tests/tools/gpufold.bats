@@ -208,15 +208,18 @@ same_numbers() {
     grep -q ',narrow$' d/candidates.csv
 }
 
-@test "many candidates: files, and lines of JSON in their order, do not depend on the threads" {
+@test "many candidates: files, and lines of JSON in their order, do not depend on threads and devices" {
     awk 'BEGIN { print "# name DM p"; for (i = 0; i < 7; i++) printf "c%d %d %.3f\n", i, 20 * i, 0.01 + i * i / 100 }' >list
     echo 'c7 0 0.00001' >>list
-    for n in 1 2 5; do
+    while read -r n devices; do
         mkdir $n
-        fails bash -c "cd $n && gpufold -q -topo -n 32 -nsub 16 -npart 20 -json -ncpus $n -cands ../list -o t ../g8.fil >json 2>says"
+        fails bash -c "cd $n && gpufold -q -topo -n 32 -nsub 16 -npart 20 -json -ncpus $n -device $devices -cands ../list -o t ../g8.fil >json 2>says"
         [ "$(sed 's/.*"candidate": "\(c[0-9]\)".*/\1/' $n/json | tr -d '\n')" = c0c1c2c3c4c5c6 ]
         for f in 1/*; do cmp "$f" $n/"${f#1/}"; done
-    done
+    done <<<$'1 auto\n2 cpu\n5 cpu\n3 cpu,cpu\n4 cpu,cpu,cpu'
+    fails gpufold -q -topo -n 32 -nsub 16 -npart 20 -device cpu,tpu -cands list -o x g8.fil 2>why
+    [ "$(grep -c tpu why)" -eq 1 ]
+    leaves_no 'x_*'
 }
 
 @test "a picture of each fold, unless told otherwise" {

@@ -141,8 +141,9 @@ static void add_search(struct cli_table *list, struct gpufold_options *o)
          "the default where gpufold is called by the name prepfold.",
          0, 0},
         {"device", CLI_TEXT, &o->run.device, "NAME",
-         "Device that folds and searches: auto (a GPU if there is one, and enough to do), cpu, "
-         "cuda, or the number of a GPU; the same results.",
+         "Devices that fold and search: auto (a GPU if there is one, and enough to do), cpu, cuda, "
+         "or "
+         "the numbers of GPUs that share the candidates: 0,1,2,3 or all; the same results.",
          0, 0},
         {"json", CLI_FLAG, &o->json, NULL,
          "Print a line of JSON for each candidate on standard output.", 0, 0},

@@ -397,7 +397,8 @@ struct psr_folder_desc {
      * digest exists that was made after changed, when the input was; NULL: none is. */
     bool (*skip)(void *ctx, size_t i, uint64_t digest, struct timespec changed);
 
-    const char *device; /* that searches, as for psr_device_choose; default "auto" */
+    const char *device; /* that folds and searches: as for psr_device_choose, or several, "0,1" or
+                           "all", which share the candidates; default "auto" */
 
     bool clean_auto; /* as psr_clean_auto, with clip_sigma, noclip and zerodm; excludes mask; of
                                spectra with channels only */

@@ -348,18 +348,34 @@ struct psr_fold_search_desc psr_folder_describe_search(const psr_folder *f)
                                          .ctx = d->ctx};
 }
 
+static psr_status choose_devices(psr_folder *f, psr_err *err)
+{
+    psr_status st = psr_device_words(&f->devices, f->d.device, err);
+    if (st)
+        return st;
+    f->backend = calloc(f->devices.n, sizeof *f->backend);
+    f->device = calloc(f->devices.n, sizeof *f->device);
+    if (!f->backend || !f->device)
+        return psr_fail_nomem(err, "devices", (double)f->devices.n * sizeof *f->backend);
+    for (size_t k = 0; k < f->devices.n && !st; k++)
+        st = psr_device_choose(f->devices.name[k], &f->backend[k], &f->device[k], err);
+    return st;
+}
+
 static psr_status make_search(psr_folder *f, psr_err *err)
 {
     struct psr_fold_search_desc desc = psr_folder_describe_search(f);
     const bool keep_all = desc.keep_p && desc.keep_pd && desc.keep_dm;
     desc.nthread = (int)f->d.nthread;
     desc.mem_bytes = f->d.mem_bytes;
-    psr_status st = psr_device_choose(f->d.device, &desc.backend, &desc.device, err);
-    f->backend = desc.backend;
-    f->device = desc.device;
-    if (keep_all && !st && strcmp(desc.backend, "auto") == 0)
+    psr_status st = choose_devices(f, err);
+    if (st)
+        return st;
+    desc.backend = *f->backend;
+    desc.device = *f->device;
+    if (keep_all && strcmp(desc.backend, "auto") == 0)
         desc.backend = "cpu"; /* a device takes longer to start */
-    return st ? st : psr_fold_search_create(&f->search, &desc, err);
+    return psr_fold_search_create(&f->search, &desc, err);
 }
 
 static psr_status set_all(psr_folder *f, psr_err *err)
@@ -445,6 +461,9 @@ void psr_folder_destroy(psr_folder *f)
     free(f->delays);
     free(f->frame.sub_mhz);
     psr_fold_search_destroy(f->search);
+    free((void *)f->backend);
+    free(f->device);
+    psr_names_clear(&f->devices);
     psr_fold_bary_clear(&f->bary);
     psr_fold_input_close(&f->in);
     free(f);

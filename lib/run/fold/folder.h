@@ -2,6 +2,7 @@
 #ifndef PSR_RUN_FOLD_FOLDER_H
 #define PSR_RUN_FOLD_FOLDER_H
 
+#include "base/tool.h"
 #include "fold_header.h"
 #include "fold_input.h"
 
@@ -24,8 +25,9 @@ struct psr_folder {
     uint64_t run_digest;     /* of all but the candidates */
     struct timespec changed; /* when the input was */
     psr_fold_search *search;
-    const char *backend; /* of folding and searching, like device */
-    int device;
+    struct psr_names devices; /* that fold and search */
+    const char **backend;     /* [devices.n] of each, like device */
+    int *device;
     size_t npass, nskipped;
     int64_t clipped;
     double read_s, fold_s, result_s; /* as in the report */

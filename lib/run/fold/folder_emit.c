@@ -27,8 +27,8 @@ struct result {
 
 struct emission {
     const psr_folder *f;
-    const psr_fold *fold;
-    size_t first;             /* place of the fold's first candidate in the arrays of candidates */
+    const struct psr_fold_shares *folds;
+    size_t first;             /* place of the folds' first candidate in the arrays of candidates */
     psr_fold_search **search; /* [nthread] */
     int nthread;
 
@@ -49,8 +49,9 @@ static int count_threads(const psr_folder *f, size_t n)
     int most = psr_count_threads((int)f->d.nthread);
     most = (double)most > each ? (int)each : most;
     most = (double)most > (double)n ? (int)n : most;
-    if (psr_fold_search_has_device(f->search) && most > DEVICE_SEARCHES)
-        most = DEVICE_SEARCHES;
+    const int on_devices = DEVICE_SEARCHES * (int)f->devices.n;
+    if (psr_fold_search_has_device(f->search) && most > on_devices)
+        most = on_devices;
     return most > 1 ? most : 1;
 }
 
@@ -64,12 +65,13 @@ static psr_status make_searches(struct emission *e, psr_err *err)
     psr_status st = PSR_OK;
     desc.nthread = 1;
     desc.mem_bytes = (int64_t)(each - picture_bytes);
-    desc.backend = on_device ? e->f->backend : NULL;
-    desc.device = e->f->device;
     e->search = calloc((size_t)e->nthread, sizeof *e->search);
     if (!e->search)
         return psr_fail_nomem(err, "fold searches", (double)e->nthread * sizeof *e->search);
     for (int i = on_device; i < e->nthread && e->nthread > 1 && !st; i++) {
+        const size_t k = (size_t)i % e->f->devices.n;
+        desc.backend = on_device ? e->f->backend[k] : NULL;
+        desc.device = e->f->device[k];
         st = psr_fold_search_create(&e->search[i], &desc, err);
         if (st == PSR_EDEVICE && on_device) {
             e->nthread = i;
@@ -109,6 +111,8 @@ static psr_status begin_result(const struct emission *e, size_t k, struct result
 {
     const psr_folder *f = e->f;
     struct psr_fold_frame frame = f->frame;
+    size_t own;
+    const psr_fold *fold = psr_fold_shares_find(e->folds, k - e->first, &own);
     r->joined = count_joined(f, k);
     frame.npart = (f->frame.npart + r->joined - 1) / r->joined;
     r->times.block_s = (double)f->in.block * f->in.obs.tsamp_s;
@@ -120,15 +124,15 @@ static psr_status begin_result(const struct emission *e, size_t k, struct result
                                          f->fold[k], &f->orbit[k], err);
     if (r->joined < 2) {
         free(r->pfd.profile);
-        r->pfd.profile = psr_fold_profile(e->fold, k - e->first);
+        r->pfd.profile = psr_fold_profile(fold, own);
     }
     if (st)
         return st;
     r->pfd.digest = f->digest[k];
     if (r->joined > 1)
-        psr_fold_merge_parts(e->fold, k - e->first, r->joined, r->pfd.profile, r->pfd.stats);
+        psr_fold_merge_parts(fold, own, r->joined, r->pfd.profile, r->pfd.stats);
     else
-        memcpy(r->pfd.stats, psr_fold_statistics(e->fold, k - e->first),
+        memcpy(r->pfd.stats, psr_fold_statistics(fold, own),
                frame.npart * frame.nsub * sizeof *r->pfd.stats);
     return PSR_OK;
 }
@@ -308,11 +312,11 @@ static psr_status emit_all(struct emission *e, size_t n, psr_err *err)
     return st;
 }
 
-psr_status psr_folder_emit(const psr_folder *f, const psr_fold *fold, size_t first, size_t n,
-                           psr_err *err)
+psr_status psr_folder_emit(const psr_folder *f, const struct psr_fold_shares *folds, size_t first,
+                           size_t n, psr_err *err)
 {
     struct emission e = {
-        .f = f, .fold = fold, .first = first, .nthread = count_threads(f, n), .failed = n};
+        .f = f, .folds = folds, .first = first, .nthread = count_threads(f, n), .failed = n};
     psr_status st = PSR_OK;
     e.done = calloc(n, sizeof *e.done);
     if (!e.done)

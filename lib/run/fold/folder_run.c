@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
-#include "fold_tail.h"
 #include "folder_emit.h"
 #include "formats/spectra/unpack.h"
 #include "run/common/clean_files.h"
@@ -19,10 +18,10 @@ static const char *choose_backend(const struct psr_folder *f)
 {
     const double least = 3e9; /* samples that a core folds meanwhile */
     const double all = (double)f->ncand * (double)f->in.nsamp * (double)f->in.obs.nchan;
-    const bool any = f->backend && !strcmp(f->backend, "auto");
+    const bool any = !strcmp(*f->backend, "auto");
     return f->in.is_series || (any && all < least * psr_count_threads((int)f->d.nthread))
                ? "cpu"
-               : f->backend;
+               : *f->backend;
 }
 
 static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, size_t n)
@@ -51,7 +50,7 @@ static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, siz
         .nthread = (int)f->d.nthread,
         .mem_bytes = f->d.mem_bytes,
         .backend = choose_backend(f),
-        .device = f->device,
+        .device = *f->device,
         .nblock = f->nblock,
         .last_turn = !f->d.presto && !f->d.whole_turns,
     };
@@ -79,18 +78,20 @@ static size_t count_fitting(const psr_folder *f, size_t first)
 
 /* With automatic cleaning, what is left of a file is read too, so that the record of what was removed does
  * not depend on the candidates. */
-static bool is_read(const psr_folder *f, const psr_fold *fold)
+static bool is_read(const psr_folder *f, const struct psr_fold_shares *folds)
 {
-    return psr_fold_is_full(fold) && !(f->d.clean_auto && f->d.end == 1 && f->d.length_s == 0);
+    return psr_fold_shares_are_full(folds) &&
+           !(f->d.clean_auto && f->d.end == 1 && f->d.length_s == 0);
 }
 
 /* Begins to keep the last spectra once they may come. */
-static psr_status keep_last(const psr_folder *f, const psr_fold *fold, struct psr_fold_tail *tail,
-                            int64_t nread, const struct psr_block *block, psr_err *err)
+static psr_status keep_last(const psr_folder *f, const struct psr_fold_shares *folds,
+                            struct psr_fold_tail *tail, int64_t nread,
+                            const struct psr_block *block, psr_err *err)
 {
     const int64_t all = f->in.obs.nsamp >= 0 && !f->in.is_series ? f->in.obs.nsamp - f->in.skip
                                                                  : f->in.nsamp - f->in.skip;
-    const int64_t beyond = nread + psr_fold_missing(fold) - all;
+    const int64_t beyond = nread + psr_fold_shares_missing(folds) - all;
     if (f->d.presto || beyond <= 0 || nread + (int64_t)block->n + beyond < all)
         return PSR_OK;
     const int nbit = psr_fold_input_nbit(&f->in);
@@ -102,21 +103,22 @@ static psr_status keep_last(const psr_folder *f, const psr_fold *fold, struct ps
     return st;
 }
 
-static psr_status read_blocks(psr_folder *f, psr_fold *fold, struct psr_fold_tail *tail,
-                              int64_t *nread, psr_err *err)
+static psr_status read_blocks(psr_folder *f, struct psr_fold_shares *folds,
+                              struct psr_fold_tail *tail, int64_t *nread, psr_err *err)
 {
     psr_status st = PSR_OK;
     double since_s = psr_seconds();
-    for (bool end = false; !end && !st && !is_read(f, fold);) {
+    for (bool end = false; !end && !st && !is_read(f, folds);) {
         struct psr_block block;
         if (f->d.should_stop && f->d.should_stop(f->d.ctx))
             return psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name);
         st = psr_fold_input_next(&f->in, &block, &end, err);
         psr_charge(&f->read_s, &since_s);
         if (!st)
-            st = keep_last(f, fold, tail, *nread, &block, err);
+            st = keep_last(f, folds, tail, *nread, &block, err);
         if (!st)
-            st = psr_fold_execute(fold, block.spectra, block.n, block.step, block.nstep, err);
+            st = psr_fold_shares_execute(folds, block.spectra, block.n, block.step, block.nstep,
+                                         err);
         psr_charge(&f->fold_s, &since_s);
         if (st)
             break;
@@ -127,28 +129,26 @@ static psr_status read_blocks(psr_folder *f, psr_fold *fold, struct psr_fold_tai
     return st;
 }
 
-static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
+static psr_status read_pass(psr_folder *f, struct psr_fold_shares *folds, psr_err *err)
 {
     struct psr_fold_tail tail = {.row = NULL};
     int64_t nread = 0;
-    psr_status st = read_blocks(f, fold, &tail, &nread, err);
+    psr_status st = read_blocks(f, folds, &tail, &nread, err);
     double since_s = psr_seconds();
-    if (!st && f->in.is_pipe && nread < f->in.nsamp && !psr_fold_is_full(fold))
+    if (!st && f->in.is_pipe && nread < f->in.nsamp && !psr_fold_shares_are_full(folds))
         st = psr_fail(err, PSR_EFORMAT, "%s: ended after %lld spectra, -length says %lld",
                       f->in.name, (long long)nread, (long long)f->in.nsamp);
     if (!st)
-        st = psr_fold_tail_push(&tail, fold, err);
-    if (!st)
-        st = psr_fold_finish(fold, err);
+        st = psr_fold_shares_finish(folds, &tail, err);
     psr_fold_tail_clear(&tail);
     psr_charge(&f->fold_s, &since_s);
     return st;
 }
 
 /* After the first pass; what a few samples are short of is in the results only. */
-static void note_unfolded(const psr_folder *f, const psr_fold *fold)
+static void note_unfolded(const psr_folder *f, const struct psr_fold_shares *folds)
 {
-    const int64_t folded = psr_fold_count(fold), left = f->wanted - folded;
+    const int64_t folded = psr_fold_shares_count(folds), left = f->wanted - folded;
     if (!f->npass && (double)left > 1e-3 * (double)f->wanted)
         psr_note(&f->d.notes, "%s: the last %lld of %lld samples are not folded (%.1f %%)%s",
                  f->in.name, (long long)left, (long long)f->wanted,
@@ -188,9 +188,20 @@ static psr_status account_cleaning(psr_folder *f, psr_err *err)
     return f->npass || !f->d.clean_root ? PSR_OK : write_cleaning(f, &report, err);
 }
 
+/* Candidates are divided among devices, but for a processor that takes their place. */
+static psr_status create_folds(const psr_folder *f, size_t first, size_t n,
+                               struct psr_fold_shares *folds, psr_err *err)
+{
+    const struct psr_fold_desc d = describe_fold(f, first, n);
+    const size_t most = n < f->devices.n ? n : f->devices.n;
+    if (strcmp(d.backend, *f->backend) != 0)
+        return psr_fold_shares_create(folds, &d, &d.backend, &d.device, 1, err);
+    return psr_fold_shares_create(folds, &d, f->backend, f->device, most, err);
+}
+
 static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
 {
-    psr_fold *fold = NULL;
+    struct psr_fold_shares folds = {.n = 0};
     psr_status st = psr_fold_input_begin(&f->in, &f->d, err);
     if (st)
         return st;
@@ -202,21 +213,20 @@ static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
     if (*n < f->ncand)
         psr_note(&f->d.notes, "pass %zu over the input: candidates %zu to %zu of %zu fit -mem",
                  f->npass + 1, first + 1, first + *n, f->ncand);
-    const struct psr_fold_desc d = describe_fold(f, first, *n);
-    st = psr_fold_create(&fold, &d, err);
+    st = create_folds(f, first, *n, &folds, err);
     if (!st)
-        st = read_pass(f, fold, err);
+        st = read_pass(f, &folds, err);
     if (!st)
         st = account_cleaning(f, err);
     if (!st)
-        note_unfolded(f, fold);
+        note_unfolded(f, &folds);
     f->npass++;
     psr_fold_input_end(&f->in);
     double since_s = psr_seconds();
     if (!st)
-        st = psr_folder_emit(f, fold, first, *n, err);
+        st = psr_folder_emit(f, &folds, first, *n, err);
     psr_charge(&f->result_s, &since_s);
-    psr_fold_destroy(fold);
+    psr_fold_shares_destroy(&folds);
     return st;
 }
 
