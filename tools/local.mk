@@ -3,7 +3,7 @@
 # What of lib/base programs need, too, is no part of the interface and compiled again.  The library as an object, not as libtool's: a program in the build is no script, and finds it as an installed one does.
 tools_cppflags = $(AM_CPPFLAGS)
 tools_ldadd = tools/libcommon.la $(shared_library) $(ZLIB_LIBS)
-tools_ldflags = $(AM_LDFLAGS) -Wl,-rpath,$(TOOLS_RPATH)
+tools_ldflags = $(AM_LDFLAGS) $(TOOLS_RPATH)
 
 noinst_LTLIBRARIES += tools/libcommon.la
 tools_libcommon_la_CPPFLAGS = $(tools_cppflags) $(CAIRO_CFLAGS)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a release is made of: versions.
+# What a release is made of: versions, packages.
 
 load helper
 
@@ -10,7 +10,23 @@ version=$(sed -n 's/^AC_INIT(\[psrkit\], \[\([0-9.]*\)\].*/\1/p' "$srcdir/config
     [ "$(sed -n 's/^#define PSR_VERSION_[A-Z]* //p' "$srcdir/lib/psrkit/psrkit.h" | paste -sd.)" = "$version" ]
     [ "$(sed -n 's/^version = "\(.*\)" if "sdist".*/\1/p' "$srcdir/python/setup.py")" = "$version" ]
     [ "$(grep -m1 -E '^[0-9.]+$' "$srcdir/NEWS")" = "$version" ]
+    [[ $(head -n 1 "$srcdir/workflow/packages/debian/changelog") == "psrkit ($version-"* ]]
     for tool in $tools; do
         sed -n '1,3p' "$srcdir/man/$tool.1" | grep -qF "\"psrkit $version\"" || { echo "man/$tool.1: run make man"; return 1; }
     done
+}
+
+@test "make install puts everything where a package has it" {
+    [ -z "$(sed -n 's/^#define HAVE_CUDA 1/cuda/p' "$builddir/config.h")" ] && limit=8 || limit=30
+    cd "$BATS_TEST_TMPDIR"
+    env -u MAKEFLAGS -u MFLAGS make -s -C "$builddir" install install-aliases DESTDIR="$PWD/root" prefix=/usr >log 2>&1 || { cat log; return 1; }
+    while read -r pattern; do
+        compgen -G "root/${pattern/lib\/\*/lib}" >/dev/null || { echo "make install has no $pattern"; return 1; }
+    done < <(cat "$srcdir"/workflow/packages/debian/*.install)
+    [ -x root/usr/share/psrkit/demo.sh ]
+    if nm -D "$builddir/lib/.libs/libpsrkit.so" | grep -qE '__(asan|tsan)_init'; then
+        skip "built with sanitizers: no size"
+    fi
+    find root -type f \( -perm -100 -o -name '*.so.*' \) -exec strip {} + 2>/dev/null || true
+    [ "$(du -sm root | cut -f1)" -lt $limit ]
 }
