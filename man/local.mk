@@ -15,6 +15,7 @@ TOOL_PAGES = \
 	man/gpuffa.1 \
 	man/gpufold.1 \
 	man/gpurfifind.1 \
+	man/psrinject.1 \
 	man/psrpresto.1 \
 	man/psrreport.1 \
 	man/psrsearch.1 \

@@ -340,6 +340,7 @@ CLI_TESTS = \
 	tests/tools/packages.bats \
 	tests/tools/plan.bats \
 	tests/tools/plots.bats \
+	tests/tools/psrinject.bats \
 	tests/tools/psrpresto.bats \
 	tests/tools/psrreport.bats \
 	tests/tools/psrsearch.bats \

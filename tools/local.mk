@@ -39,6 +39,8 @@ tools_libcommon_la_SOURCES = \
 	tools/common/fourier_options.c \
 	tools/common/fourier_options.h \
 	tools/common/fourier_table.c \
+	tools/common/html.c \
+	tools/common/html.h \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
 	tools/common/observation_options.c \
@@ -81,6 +83,7 @@ bin_PROGRAMS += \
 	bin/gpuffa \
 	bin/gpufold \
 	bin/gpurfifind \
+	bin/psrinject \
 	bin/psrpresto \
 	bin/psrreport \
 	bin/psrsearch \
@@ -249,6 +252,21 @@ bin_gpurfifind_SOURCES = \
 	tools/gpurfifind/report.c \
 	tools/gpurfifind/report.h
 
+bin_psrinject_CPPFLAGS = $(tools_cppflags)
+bin_psrinject_LDADD = $(tools_ldadd)
+bin_psrinject_LDFLAGS = $(tools_ldflags)
+bin_psrinject_SOURCES = \
+	tools/psrinject/curves.c \
+	tools/psrinject/draw.c \
+	tools/psrinject/main.c \
+	tools/psrinject/match.c \
+	tools/psrinject/options.c \
+	tools/psrinject/page.c \
+	tools/psrinject/page.h \
+	tools/psrinject/psrinject.h \
+	tools/psrinject/table.c \
+	tools/psrinject/trial.c
+
 bin_psrpresto_CPPFLAGS = $(tools_cppflags)
 bin_psrpresto_LDADD = $(tools_ldadd)
 bin_psrpresto_LDFLAGS = $(tools_ldflags)
@@ -272,8 +290,6 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/folder.c \
 	tools/psrreport/folds.c \
 	tools/psrreport/frame.c \
-	tools/psrreport/html.c \
-	tools/psrreport/html.h \
 	tools/psrreport/lines.c \
 	tools/psrreport/main.c \
 	tools/psrreport/options.c \

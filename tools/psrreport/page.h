@@ -2,7 +2,7 @@
 #ifndef PSR_TOOLS_PSRREPORT_PAGE_H
 #define PSR_TOOLS_PSRREPORT_PAGE_H
 
-#include "html.h"
+#include "tools/common/html.h"
 #include "psrreport.h"
 
 struct page {

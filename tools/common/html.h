@@ -1,6 +1,6 @@
 /* html.h: writes HTML; text is escaped, and the first failure is kept. */
-#ifndef PSR_TOOLS_PSRREPORT_HTML_H
-#define PSR_TOOLS_PSRREPORT_HTML_H
+#ifndef PSR_TOOLS_HTML_H
+#define PSR_TOOLS_HTML_H
 
 #include <psrkit/experimental/outfile.h>
 

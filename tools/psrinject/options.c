@@ -1,0 +1,116 @@
+/* Parses psrinject's command line. */
+#include "psrinject.h"
+
+#include "base/tool.h"
+#include <stdio.h>
+#include <string.h>
+
+struct words {
+    const char *period, *duty, *width, *dm, *snr, *accn;
+};
+
+/* "LOW:HIGH", or one number. */
+static void take_range(const struct cli *tool, const char *option, const char *text, double least,
+                       double most, struct inject_range *range)
+{
+    char low[64];
+    psr_err why;
+    const char *colon = strchr(text, ':');
+    const size_t n = colon ? (size_t)(colon - text) : strlen(text);
+    if (n >= sizeof low)
+        cli_usage_error(tool, "%s: '%.20s...' is too long", option, text);
+    snprintf(low, sizeof low, "%.*s", (int)n, text);
+    if (psr_parse_double(option, low, least, most, &range->low, &why) ||
+        psr_parse_double(option, colon ? colon + 1 : low, least, most, &range->high, &why))
+        cli_usage_error(tool, "%s", why.msg);
+    if (range->high < range->low)
+        cli_usage_error(tool, "%s: '%s' must be the lower one first", option, text);
+}
+
+static void add_options(struct cli_table *list, struct inject_options *o, struct words *w)
+{
+    const struct cli_option options[] = {
+        {"Signals", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"pulsars", CLI_INT, &o->npulsar, "N", "Pulsars, one in each copy (default 20).", 0, 1e6},
+        {"bursts", CLI_INT, &o->nburst, "N", "Bursts (default 100).", 0, 1e6},
+        {"each", CLI_INT, &o->each, "N", "Bursts in a copy (default 5).", 1, INJECT_EACH},
+        {"snr", CLI_TEXT, &w->snr, "LOW:HIGH",
+         "S/N, of a pulsar over all pulses (default 6:30); like DM and acceleration drawn evenly.",
+         0, 0},
+        {"dm", CLI_TEXT, &w->dm, "LOW:HIGH", "DM, pc cm^-3 (default 10:500).", 0, 0},
+        {"width", CLI_TEXT, &w->width, "LOW:HIGH",
+         "Width of bursts, s (default 1e-3:3e-2); like periods drawn evenly in the logarithm.", 0,
+         0},
+        {"period", CLI_TEXT, &w->period, "LOW:HIGH", "Period of pulsars, s (default 5e-3:2).", 0,
+         0},
+        {"duty", CLI_TEXT, &w->duty, "LOW:HIGH", "Width of pulsars in turns (default 0.02:0.1).", 0,
+         0},
+        {"accn", CLI_TEXT, &w->accn, "LOW:HIGH", "Acceleration of pulsars, m/s^2 (default 0).", 0,
+         0},
+        {"seed", CLI_INT, &o->seed, "N", "Seed (default 1).", 0, 9e15},
+        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"search", CLI_TEXT, &o->search, "OPTIONS",
+         "Options of psrsearch, in one word: \"-budget fast -hidm 500\".", 0, 0},
+        {"probability", CLI_DOUBLE, &o->probability, "P",
+         "A pulsar is found if its fold has this probability (default 0.5).", 0, 1},
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &o->output, "DIR",
+         "Write the results into the folder DIR: recall.html, recall.tsv and a table for each "
+         "copy. "
+         "A run goes on where an earlier one with the same options ended.",
+         0, 0},
+        {"keep", CLI_FLAG, &o->keep, NULL, "Keep the copies and the folders of their searches.", 0,
+         0},
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"jobs", CLI_INT, &o->jobs, "N", "Copies that are searched at a time (default 1).", 1, 256},
+        {"ncpus, threads", CLI_INT, &o->ncpus, "N",
+         "Threads of all jobs together (default: all cores).", 1, 4096},
+    };
+    CLI_ADD(list, options);
+    cli_add_verbosity(list, &o->quiet, &o->verbose);
+}
+
+static void take_words(struct inject_options *o, const struct words *w, const struct cli *tool)
+{
+    take_range(tool, "-snr", w->snr, 0.1, 1e6, &o->snr);
+    take_range(tool, "-dm", w->dm, 0, 1e5, &o->dm);
+    take_range(tool, "-width", w->width, 1e-7, 100, &o->width_s);
+    take_range(tool, "-period", w->period, 1e-4, 1e4, &o->period_s);
+    take_range(tool, "-duty", w->duty, 1e-4, 0.9, &o->duty);
+    take_range(tool, "-accn", w->accn, -1e6, 1e6, &o->accn);
+    if (!o->output || !*o->output)
+        cli_usage_error(tool, "-o DIR is needed");
+    if (o->npulsar + o->nburst == 0)
+        cli_usage_error(tool, "-pulsars and -bursts are 0: nothing is added");
+}
+
+void inject_options_parse(struct inject_options *o, struct cli *tool, int argc, char **argv)
+{
+    struct cli_table table = {.n = 0};
+    struct words w = {"5e-3:2", "0.02:0.1", "1e-3:3e-2", "10:500", "6:30", "0"};
+    *o = (struct inject_options){.npulsar = 20,
+                                 .nburst = 100,
+                                 .each = 5,
+                                 .search = "",
+                                 .probability = 0.5,
+                                 .seed = 1,
+                                 .jobs = 1};
+    add_options(&table, o, &w);
+    *tool = (struct cli){
+        .name = "psrinject",
+        .operands = "[OPTION]... -o DIR FILE...",
+        .examples = "psrinject -o recall obs.fil\n"
+                    "psrinject -pulsars 0 -bursts 500 -snr 5:15 -o bursts *.fil\n"
+                    "psrinject -jobs 4 -search \"-budget fast -hidm 500\" -o recall obs.fil\n",
+        .summary = "Measure what a search finds: inject pulsars and bursts into copies of "
+                   "observations, search them with psrsearch, and write the share that was found.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    const int n = cli_parse(tool, argc, argv);
+    if (n == 0)
+        cli_usage_error(tool, "no input");
+    take_words(o, &w, tool);
+    o->path = (const char *const *)(argv + 1);
+    o->npath = (size_t)n;
+}
