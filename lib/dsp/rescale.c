@@ -167,22 +167,31 @@ static void digitise_words(const float *x, size_t n, float gain, float half, uin
     }
 }
 
+#define DEFINE_PACK(NBIT)                                                                          \
+    PSR_CLONES static void rescale_pack_##NBIT(const uint8_t *restrict level, size_t nbyte,        \
+                                               uint8_t *restrict to)                               \
+    {                                                                                              \
+        for (size_t i = 0; i < nbyte; i++) {                                                       \
+            unsigned bits = 0;                                                                     \
+            for (unsigned k = 0; k < 8 / NBIT; k++)                                                \
+                bits |= (unsigned)level[i * (8 / NBIT) + k] << k * NBIT;                           \
+            to[i] = (uint8_t)bits;                                                                 \
+        }                                                                                          \
+    }
+DEFINE_PACK(1)
+DEFINE_PACK(2)
+DEFINE_PACK(4)
+
 /* Given: level [n]   bytes that hold nbit bits each */
 static void pack_levels(const uint8_t *level, size_t n, int nbit, uint8_t *to)
 {
-    const size_t each = 8 / (size_t)nbit;
-    size_t i = 0;
-    for (; i + each <= n; i += each) {
-        unsigned bits = 0;
-        for (size_t k = 0; k < each; k++)
-            bits |= (unsigned)level[i + k] << k * (size_t)nbit;
-        *to++ = (uint8_t)bits;
-    }
+    const size_t each = 8 / (size_t)nbit, nbyte = n / each;
     unsigned bits = 0;
-    for (size_t k = 0; i + k < n; k++)
-        bits |= (unsigned)level[i + k] << k * (size_t)nbit;
-    if (i < n)
-        *to = (uint8_t)bits;
+    (nbit == 4 ? rescale_pack_4 : nbit == 2 ? rescale_pack_2 : rescale_pack_1)(level, nbyte, to);
+    for (size_t k = 0, i = nbyte * each; i < n; i++, k++)
+        bits |= (unsigned)level[i] << k * (size_t)nbit;
+    if (nbyte * each < n)
+        to[nbyte] = (uint8_t)bits;
 }
 
 void psr_rescale_digitise(const float *x, size_t n, int nbit, float gain, float shift, uint8_t *to)

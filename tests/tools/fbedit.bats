@@ -164,6 +164,19 @@ series() {
     gpudedisp -q -nobary -nopad -lodm 40 -numdms 1 -o "$@"
 }
 
+@test "levels of whole numbers are those of the same floats, beyond what they are measured on" {
+    fakebin -q -period 0 -nchans 40 -nbits 8 -tobs 4.5 -tsamp 10 -fch1 1500 -foff 2 -seed 3 -o a.fil
+    fbedit -q -nbits 32 -o floats.fil a.fil
+    for bits in 4 2 1; do
+        fbedit -q -nbits $bits -o b.fil a.fil
+        fbedit -q -nbits $bits -o c.fil floats.fil
+        cmp b.fil c.fil
+    done
+    fbedit -q -nbits 4 -fdecimate 5 -o b.fil a.fil
+    fbedit -q -nbits 4 -fdecimate 5 -ncpus 1 -o c.fil floats.fil
+    cmp b.fil c.fil
+}
+
 @test "what is cleaned is what gpudedisp searches" {
     make_rfi
     for how in '-clean auto' '-zerodm -nbits 32'; do

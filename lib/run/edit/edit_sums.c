@@ -134,6 +134,20 @@ void psr_edit_pack_whole(uint8_t *rows, const int32_t *sum, const struct psr_edi
         pack_bits(to, sum, s->n, nbit);
 }
 
+PSR_CLONES static void edit_scale_floats(float *restrict x, const int32_t *restrict sum,
+                                         const float *restrict offset, const float *restrict gain,
+                                         size_t n)
+{
+    for (size_t c = 0; c < n; c++)
+        x[c] = ((float)sum[c] - offset[c]) * gain[c];
+}
+
+void psr_edit_to_scaled(float *x, const int32_t *sum, const float *offset, const float *gain,
+                        size_t n)
+{
+    edit_scale_floats(x, sum, offset, gain, n);
+}
+
 void psr_edit_to_floats(float *x, const int32_t *sum, size_t n)
 {
     edit_pack_floats(x, sum, n);

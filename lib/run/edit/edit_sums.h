@@ -30,4 +30,8 @@ void psr_edit_pack_whole(uint8_t *rows, const int32_t *sum, const struct psr_edi
 
 void psr_edit_to_floats(float *x, const int32_t *sum, size_t n);
 
+/* The same, (sum - offset) gain. */
+void psr_edit_to_scaled(float *x, const int32_t *sum, const float *offset, const float *gain,
+                        size_t n);
+
 #endif

@@ -307,6 +307,42 @@ static void digitise(psr_edit_values *v, size_t n)
     }
 }
 
+/* Whole numbers that are not summed over time go straight to their levels once these are known: floats of all rows
+ * would go through memory several times. */
+static bool is_straight(const psr_edit_values *v)
+{
+    return v->stands && v->whole && v->d.tsum == 1 && v->d.fsum <= FLAT_FSUM;
+}
+
+static void level_row(const psr_edit_values *v, const uint8_t *in, uint8_t *out)
+{
+    const struct psr_edit_values_desc *d = &v->d;
+    const float *offset, *gain;
+    psr_rescale_scale(v->scale, &offset, &gain);
+    for (size_t first = 0; first < v->nchan; first += SLICE) {
+        int32_t sum[SLICE] = {0};
+        uint8_t scratch[SLICE * FLAT_FSUM];
+        float x[SLICE];
+        const size_t rest = v->nchan - first;
+        const struct psr_edit_slice s = {first, rest < SLICE ? rest : SLICE, (size_t)d->fsum};
+        psr_edit_add_whole(sum, in, &s, d->nbit, d->kind, scratch);
+        psr_edit_to_scaled(x, sum, offset + first, gain + first, s.n);
+        psr_rescale_digitise(x, s.n, v->nbit, v->gain, v->shift, out + first * (size_t)v->nbit / 8);
+    }
+}
+
+static void level_straight(psr_edit_values *v, const uint8_t *in, size_t n)
+{
+    const size_t in_bytes = psr_row_bytes(v->d.nchan, v->d.nbit),
+                 out_bytes = psr_row_bytes(v->nchan, v->nbit);
+    const int nthread = v->d.nthread;
+    const bool threads = nthread > 1 && n * v->d.nchan >= MIN_WORK;
+    (void)threads;
+#pragma omp parallel for schedule(static) num_threads(nthread) if (threads)
+    for (size_t t = 0; t < n; t++)
+        level_row(v, in + t * in_bytes, v->out + t * out_bytes);
+}
+
 /* A channel that does not vary stands for its mean. */
 static psr_status find_stands(psr_edit_values *v, psr_err *err)
 {
@@ -357,8 +393,13 @@ psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n, 
     psr_status st = grow(v, needed, err);
     if (st)
         return st;
-    *nrow = sum_spectra(v, in, n, v->nheld);
     *rows = v->out;
+    *nrow = n;
+    if (is_straight(v)) {
+        level_straight(v, in, n);
+        return PSR_OK;
+    }
+    *nrow = sum_spectra(v, in, n, v->nheld);
     return v->rule == PSR_EDIT_LEVELS ? make_levels(v, nrow, last, err) : PSR_OK;
 }
 
