@@ -155,11 +155,14 @@ bin_fbedit_LDFLAGS = $(tools_ldflags)
 bin_fbedit_SOURCES = \
 	tools/fbedit/add.c \
 	tools/fbedit/add.h \
+	tools/fbedit/around.c \
+	tools/fbedit/around.h \
 	tools/fbedit/main.c \
 	tools/fbedit/options.c \
 	tools/fbedit/options.h \
 	tools/fbedit/report.c \
-	tools/fbedit/report.h
+	tools/fbedit/report.h \
+	tools/fbedit/table.c
 
 bin_frbbeam_CPPFLAGS = $(tools_cppflags)
 bin_frbbeam_LDADD = $(tools_ldadd)

@@ -235,6 +235,28 @@ series() {
     refused 1 'would be written' -truth x.fil -add "${add[1]}" "$g8"
 }
 
+@test "-around cuts out each burst of a list" {
+    fakebin -q -add "burst dm=60 t=2 width=4e-3 snr=25" -add "burst dm=200 t=4 width=4e-3 snr=25" -nchans 64 -nbits 8 \
+        -tobs 6 -tsamp 256 -fch1 1500 -foff 2 -seed 3 -o n.fil
+    gpudedisp -q -lodm 20 -dmstep 20 -numdms 10 -singlepulse -o n n.fil
+    n=$(grep -vc '^#' n.cand)
+    [ "$n" -ge 2 ]
+    fbedit -q -around n.cand -pad 0.5 -o d.fil n.fil
+    [ "$(ls d_*.fil | wc -l)" = "$n" ]
+    read -r _ _ t _ _ dm _ < <(grep -v '^#' n.cand | head -n 1)
+    s=$(awk -v t="$t" 'BEGIN { printf "%.9f", t - 0.5 }')
+    e=$(awk -v t="$t" -v dm="$dm" 'BEGIN { printf "%.9f", t + 0.5 + dm / 2.41e-4 * (1 / 1374 ^ 2 - 1 / 1500 ^ 2) }')
+    fbedit -q -start "$s" -end "$e" -o one.fil n.fil
+    cmp d_0001.fil one.fil
+    printf '9\t1\t99\t0\t0\t10\n' >far
+    refuses 1 'lies outside of the input' fbedit -q -around far -o f.fil n.fil
+    printf 'text\n' >wrong
+    refuses 3 'line 1 is no row' fbedit -q -around wrong -o f.fil n.fil
+    refuses 2 'excludes -start' fbedit -q -around far -start 1 -o f.fil n.fil
+    refuses 2 'is one stream' fbedit -q -around far -o - n.fil
+    leaves_no 'f[_.]*'
+}
+
 @test "-dedisperse shifts channels" {
     for nbits in 2 8 16 32; do
         fbedit -q -nbits $nbits -o a.fil "$g8"

@@ -1,5 +1,6 @@
 /* fbedit: makes an observation from observations: cuts and converts them. */
 #include "add.h"
+#include "around.h"
 #include "options.h"
 #include "report.h"
 
@@ -37,10 +38,34 @@ static psr_status process(struct run *r, psr_edit *p)
     return st;
 }
 
+static psr_status edit(struct run *r)
+{
+    psr_edit *p = NULL;
+    psr_status st = psr_edit_create(&p, &r->opt.run, &r->err);
+    if (!st)
+        st = process(r, p);
+    psr_edit_destroy(p);
+    return st;
+}
+
+/* One edit for each event. */
+static psr_status edit_events(struct run *r)
+{
+    const char *output = r->opt.run.output;
+    struct fbedit_around around = {.n = 0};
+    psr_status st = fbedit_around_begin(&around, &r->opt, &r->err);
+    for (size_t i = 0; i < around.n && !st; i++) {
+        st = fbedit_around_take(&around, &r->opt, output, i, &r->err);
+        if (!st)
+            st = edit(r);
+    }
+    fbedit_around_end(&around);
+    return st;
+}
+
 static psr_status run(struct run *r)
 {
     struct psr_edit_desc *d = &r->opt.run;
-    psr_edit *p = NULL;
     if (!r->opt.quiet)
         r->opt.source.notes = (struct psr_notes){cli_note, &r->tool};
     r->opt.source.should_stop = run_should_stop;
@@ -51,10 +76,7 @@ static psr_status run(struct run *r)
     d->ctx = &r->progress;
     psr_status st = fbedit_add_begin(&r->add, &r->opt, &r->err);
     if (!st)
-        st = psr_edit_create(&p, d, &r->err);
-    if (!st)
-        st = process(r, p);
-    psr_edit_destroy(p);
+        st = r->opt.around ? edit_events(r) : edit(r);
     fbedit_add_end(&r->add);
     return st;
 }

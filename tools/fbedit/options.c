@@ -5,133 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the description has in another form. */
-struct words {
-    bool filterbank, psrfits;
-    int64_t if_choice;
-    const char *state;
-    const char *chans, *band, *order;
-    struct cli_list set;
-    const char *clean, *format;
-};
-
-static void add_input(struct cli_table *list, struct psr_source_desc *d, struct words *w)
-{
-    cli_add_heading(list, "Input");
-    cli_add_observation(list, (struct cli_observation){.filterbank = &w->filterbank,
-                                                       .psrfits = &w->psrfits,
-                                                       .if_choice = &w->if_choice,
-                                                       .no_weights = &d->no_weights,
-                                                       .no_scales = &d->no_scales,
-                                                       .no_offsets = &d->no_offsets,
-                                                       .invert = &d->invert,
-                                                       .state = &w->state});
-}
-
-static void add_ranges(struct cli_table *list, struct psr_edit_desc *d, struct words *w)
-{
-    const struct cli_option options[] = {
-        {"set", CLI_LIST, &w->set, "KEY=VALUE",
-         "Correct the header of the input, before all else, and as often as needed: source, "
-         "telescope, position (RA,DEC), tstart (MJD), tsamp (s), fch1, foff (MHz), beam, nbeams, "
-         "machine.",
-         0, 0},
-        {"Ranges", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"start", CLI_TEXT, &d->start, "TIME",
-         "First spectrum: seconds from the start of the input (12.5), a date (60000.5mjd), or "
-         "spectra (2000smp); the nearest is taken.",
-         0, 0},
-        {"end", CLI_TEXT, &d->end, "TIME",
-         "The first spectrum that is left out, in the same forms.", 0, 0},
-        {"chans", CLI_TEXT, &w->chans, "A:B",
-         "Channels A to B in the order of the file, from 0, B not included; A: and :B are open.", 0,
-         0},
-        {"band", CLI_TEXT, &w->band, "MHZ:MHZ", "Channels whose centres lie within, both included.",
-         0, 0},
-        {"order", CLI_TEXT, &w->order, "HOW",
-         "Order of the channels in frequency: up, or down, the highest first (default: as they "
-         "are).",
-         0, 0},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_signals(struct cli_table *list, struct fbedit_options *o)
-{
-    const struct cli_option options[] = {
-        {"Signals", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"add", CLI_LIST, &o->add, "TEXT",
-         "Add a signal before cleaning, as fakebin does, e.g. \"burst dm=475 t=2.0 width=2e-3 "
-         "snr=20\"; may be repeated. Time 0 is the start of the range.",
-         0, 0},
-        {"addfile", CLI_LIST, &o->addfile, "FILE", "Add one signal for each line of FILE.", 0, 0},
-        {"truth", CLI_TEXT, &o->truth, "FILE",
-         "Write the table of the signals to FILE (default: the output's name and .truth; of "
-         "standard output and rings none).",
-         0, 0},
-        {"seed", CLI_INT, &o->seed, "N",
-         "Seed of the rounding of what is added (default -1: from the clock).", -1, 9e18},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_cleaning(struct cli_table *list, struct psr_edit_desc *d, struct words *w)
-{
-    const struct cli_option options[] = {
-        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"mask", CLI_TEXT, &d->mask, "FILE",
-         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
-        {"clip", CLI_DOUBLE, &d->clip_sigma, "S",
-         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
-         "(default 0: do not clip).",
-         0, 1000},
-        {"zerodm", CLI_FLAG, &d->zerodm, NULL,
-         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
-         "clipping.",
-         0, 0},
-        {"clean", CLI_TEXT, &w->clean, "HOW",
-         "auto: write what gpudedisp -clean auto searches, samples of 8 bits with one level and "
-         "scatter, without interference. none (default): only what the other options say.",
-         0, 0},
-        {"dedisperse", CLI_DOUBLE, &d->dm, "DM",
-         "Shift channels by their delays to the highest at this DM, pc cm^-3.", 0, 1e6},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_samples(struct cli_table *list, struct psr_edit_desc *d)
-{
-    const struct cli_option options[] = {
-        {"Samples", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"tdecimate", CLI_INT, &d->tsum, "N", "Sum N spectra.", 1, 1e12},
-        {"fdecimate", CLI_INT, &d->fsum, "N",
-         "Sum N channels.  Sums are written where all that are possible fit, otherwise means.", 1,
-         1 << 20},
-        {"nbits", CLI_INT, &d->nbits, "N",
-         "Bits per sample: 1, 2, 4, 8, 16, or 32: floats (default: as they are).  Where values do "
-         "not fit, each channel gets the same mean and scatter.",
-         1, 32},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_output(struct cli_table *list, struct psr_edit_desc *d, struct words *w)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &d->output, "FILE",
-         "Write the observation to FILE; - is standard output, dada://KEY a ring of psrdada.", 0,
-         0},
-        {"format", CLI_TEXT, &w->format, "NAME",
-         "sigproc, psrfits or dada (default: psrfits for .fits, .fit and .sf, dada for .dada and "
-         "rings, otherwise sigproc).",
-         0, 0},
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"ncpus, threads", CLI_INT, &d->nthread, "N", "Threads (default: all cores).", 1, 4096},
-    };
-    CLI_ADD(list, options);
-}
-
 /* "A:B", cut at its colon.
  * Returned: false if it has none, or more than fits */
 static bool split_range(const char *text, char first[64], char second[64])
@@ -187,7 +60,8 @@ static enum psr_edit_format take_format(const char *name, const struct cli *tool
     cli_usage_error(tool, "-format: '%s' is neither sigproc nor psrfits nor dada", name);
 }
 
-static void take_words(struct fbedit_options *o, const struct words *w, const struct cli *tool)
+static void take_words(struct fbedit_options *o, const struct fbedit_words *w,
+                       const struct cli *tool)
 {
     if (w->filterbank && w->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits, must be one of both");
@@ -211,28 +85,26 @@ static void take_words(struct fbedit_options *o, const struct words *w, const st
     o->run.clean_auto = cli_parse_clean(tool, w->clean);
     if (o->run.clean_auto && o->run.mask)
         cli_usage_error(tool, "-clean auto finds what a mask would say: not with -mask");
+    if (o->around && (o->run.start || o->run.end || o->add.n || o->addfile.n))
+        cli_usage_error(tool, "-around excludes -start, -end, -add and -addfile");
     if (o->truth && !o->add.n && !o->addfile.n)
         cli_usage_error(tool, "-truth needs -add or -addfile");
     o->run.set = w->set.text;
     o->run.nset = w->set.n;
     if (!o->run.output)
         cli_usage_error(tool, "-o FILE is needed; - is standard output");
+    if (o->around && (!strcmp(o->run.output, "-") || !strncmp(o->run.output, "dada:", 5)))
+        cli_usage_error(tool, "-around writes files: '%s' is one stream", o->run.output);
 }
 
 int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, char **argv)
 {
-    struct words w = {.if_choice = -1, .clean = "none"};
+    struct fbedit_words w = {.if_choice = -1, .clean = "none"};
     struct cli_table table = {.n = 0};
-    *o = (struct fbedit_options){.seed = -1};
+    *o = (struct fbedit_options){.seed = -1, .pad_s = 1};
     psr_edit_defaults(&o->run);
     o->source = (struct psr_source_desc){.size = sizeof o->source, .if_choice = -1};
-    add_input(&table, &o->source, &w);
-    add_ranges(&table, &o->run, &w);
-    add_signals(&table, o);
-    add_cleaning(&table, &o->run, &w);
-    add_samples(&table, &o->run);
-    add_output(&table, &o->run, &w);
-    cli_add_verbosity(&table, &o->quiet, &o->verbose);
+    fbedit_fill_table(&table, o, &w);
     *tool = (struct cli){
         .name = "fbedit",
         .operands = "[OPTION]... -o FILE INPUT... | -",

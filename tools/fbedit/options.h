@@ -10,9 +10,24 @@ struct fbedit_options {
     struct psr_source_desc source;
     struct cli_list add, addfile; /* signals */
     const char *truth;
-    int64_t seed; /* -1: the clock */
+    int64_t seed;       /* -1: the clock */
+    const char *around; /* list of events; NULL: one output */
+    double pad_s;
     bool quiet, verbose;
 };
+
+/* What the description has in another form. */
+struct fbedit_words {
+    bool filterbank, psrfits;
+    int64_t if_choice;
+    const char *state;
+    const char *chans, *band, *order;
+    struct cli_list set;
+    const char *clean, *format;
+};
+
+/* Fills *list with options that set fields of *o and *w. */
+void fbedit_fill_table(struct cli_table *list, struct fbedit_options *o, struct fbedit_words *w);
 
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
