@@ -265,3 +265,50 @@ waits_for() {
     [ -e m_DM0.00_ACCEL_4.txtcand ]
     leaves_no '*.lock'
 }
+
+# Killed at random steps, of which each series that is searched has one, it goes on each time with what is left.
+@test "a killed search goes on with the series that it has not searched" {
+    local seed=${PSRKIT_TEST_SEED:-$RANDOM} kills=4 lists n at searched before
+    [ -z "${PSRKIT_LONG-}" ] || kills=50
+    echo "# PSRKIT_TEST_SEED=$seed"
+    RANDOM=$seed
+    fakebin -q -seed 7 -tobs 8 -tsamp 512 -nchans 16 -nbits 8 -fch1 1500 -foff 8 -o in.fil \
+        -add "pulsar period=0.0391 dm=40 width=0.002 snr=40"
+    for lists in one files; do
+        run="gpudedisp -nobary -lodm 20 -numdms 60 -nowrite -singlepulse -lists $lists -o t ../in.fil"
+        rm -rf new at
+        mkdir new at
+        (cd new && $run -accelsearch "-zmax 4 -numharm 2" 2>../said)
+        fails grep -q 'earlier run' said
+        before=0
+        for ((n = 0; n < kills; n++)); do
+            at=$((RANDOM % 60 + 1))
+            (cd at && KILL_AT=$at LD_PRELOAD=$killer exec $run -accelsearch "-zmax 4 -numharm 2" 2>../said) || true
+            # What is searched stays so, until the run ends.
+            [ -e at/t.searched ] || { before=0; break; }
+            searched=$(tar tf at/t.searched 2>err | grep -c '[.]searched$') || true
+            [ "$searched" -ge "$before" ] || { echo "killed at $at: $searched of $before are left"; false; }
+            before=$searched
+        done
+        # Other settings take nothing of it; what was written in part is cut off.
+        if [ -e at/t.searched ]; then
+            cp -a at other
+            (cd other && $run -accelsearch "-zmax 4 -numharm 1" 2>../said)
+            fails grep -q 'earlier run' said
+            fails ls other/t.searched
+            rm -r other
+            printf garbage >>at/t.searched
+        fi
+        (cd at && $run -accelsearch "-zmax 4 -numharm 2" 2>../said)
+        [ "$before" -eq 0 ] || grep -q "$before of 60 series were searched by an earlier run" said
+        diff -r new at
+    done
+    # An input that has changed since takes nothing of it.
+    rm -rf at && mkdir at
+    (cd at && KILL_AT=25 LD_PRELOAD=$killer exec $run -accelsearch "-zmax 4 -numharm 2") || true
+    tar tf at/t.searched 2>err | grep -q '[.]searched$'
+    touch in.fil
+    (cd at && $run -accelsearch "-zmax 4 -numharm 2" 2>../said)
+    fails grep -q 'earlier run' said
+    diff -r new at
+}

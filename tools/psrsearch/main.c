@@ -235,6 +235,11 @@ static psr_status search(struct run *r)
         st = is_optional(k) ? try_step(r, k) : run_step(r, k);
     if (!st)
         st = report(r);
+    if (st == PSR_ESTOPPED && !r->opt.quiet)
+        fprintf(stderr,
+                "psrsearch: stopped: %s keeps the steps that are complete, and the series that are "
+                "searched; the same command goes on from there\n",
+                r->plan.dir);
     psrsearch_records_clear(&r->records);
     psr_output_group_abort(r->claim);
     return st;

@@ -42,6 +42,30 @@ PSR_MUST_CHECK psr_status psr_output_group_pack(psr_output_group *g, const char 
 PSR_MUST_CHECK psr_status psr_output_group_add_list(psr_output_group *g, const char *name,
                                                     psr_outfile **file, psr_err *err);
 
+/* From now on lists stay in memory until the group is committed, and parts of the run that are complete are recorded
+ * in a file (output_record.h), which the next run with this group goes on from.  commit removes it, abort does not.
+ * Given:  salt   is added to all keys
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_output_group_record(psr_output_group *g, const char *path,
+                                                  uint64_t salt, psr_err *err);
+
+/* Begins a part of the run, whose lists are those that are added until it ends.
+ * Given:  key   of all that they depend on
+ *         text   at most PSR_RECORD_TEXT - 1 letters, what recall returns
+ * Status: PSR_ENOMEM */
+void psr_output_group_begin_part(psr_output_group *g);
+PSR_MUST_CHECK psr_status psr_output_group_end_part(psr_output_group *g, uint64_t key,
+                                                    const char *stem, const char *text,
+                                                    psr_err *err);
+
+/* Returned: the text of a part that an earlier run has recorded; NULL: there is none */
+const char *psr_output_group_recall(const psr_output_group *g, uint64_t key);
+
+/* Adds a list of that part if it has one of this name; if not, that of an earlier run is removed.
+ * Status: PSR_EIO, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_output_group_recall_list(psr_output_group *g, uint64_t key,
+                                                       const char *name, psr_err *err);
+
 /* Whether lists go into one file, where empty ones are none. */
 bool psr_output_group_packs(const psr_output_group *g);
 

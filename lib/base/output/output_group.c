@@ -9,6 +9,7 @@
 #include "base/tool.h"
 #include "outfile_internal.h"
 #include "output_lists.h"
+#include "output_record.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -256,6 +257,9 @@ struct psr_output_group {
     char **dropped; /* [ndropped] of room for [dropped_room] */
     size_t ndropped, dropped_room;
     struct psr_output_lists lists;
+    struct psr_output_record record;
+    uint64_t salt; /* of its keys */
+    size_t part;   /* first list of the part of the run that is under way */
 };
 
 static psr_status create(psr_output_group **out, const struct psr_output_group_desc *desc,
@@ -355,10 +359,68 @@ psr_status psr_output_group_add_list(psr_output_group *g, const char *name, psr_
 {
     *file = NULL;
     if (!g->lists.name)
-        return psr_output_group_add(g, name, file, err);
+        return g->record.path ? psr_output_lists_add(&g->lists, name, file, err)
+                              : psr_output_group_add(g, name, file, err);
     /* An .inf may be of a series that stays. */
     psr_status st = psr_path_ends(name, ".inf") ? PSR_OK : psr_output_group_drop(g, name, err);
     return st ? st : psr_output_lists_add(&g->lists, name, file, err);
+}
+
+psr_status psr_output_group_record(psr_output_group *g, const char *path, uint64_t salt,
+                                   psr_err *err)
+{
+    g->salt = salt;
+    return psr_output_record_open(&g->record, path, err);
+}
+
+void psr_output_group_begin_part(psr_output_group *g)
+{
+    g->part = g->lists.n;
+}
+
+psr_status psr_output_group_end_part(psr_output_group *g, uint64_t key, const char *stem,
+                                     const char *text, psr_err *err)
+{
+    return !g->record.path
+               ? PSR_OK
+               : psr_output_record_add(&g->record, key + g->salt, stem, text,
+                                       g->lists.list + g->part, g->lists.n - g->part, err);
+}
+
+const char *psr_output_group_recall(const psr_output_group *g, uint64_t key)
+{
+    const struct psr_record_entry *e = psr_output_record_find(&g->record, key + g->salt);
+    return e ? e->text : NULL;
+}
+
+psr_status psr_output_group_recall_list(psr_output_group *g, uint64_t key, const char *name,
+                                        psr_err *err)
+{
+    bool exists = false;
+    psr_outfile *f = NULL;
+    psr_status st = psr_output_record_read(
+        &g->record, psr_output_record_find(&g->record, key + g->salt), name, &exists, &f, err);
+    if (!st && exists)
+        return psr_output_lists_take(&g->lists, f, err);
+    psr_outfile_abort(f);
+    return st ? st : psr_output_group_drop(g, name, err);
+}
+
+/* Writes lists that were held into files of their own. */
+static psr_status unpack_lists(psr_output_group *g, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < g->lists.n && !st; i++) {
+        psr_outfile *f;
+        size_t n;
+        const void *bytes = psr_outfile_held(g->lists.list[i], &n);
+        st = psr_output_group_add(g, psr_outfile_name(g->lists.list[i]), &f, err);
+        if (!st)
+            st = psr_outfile_write(f, bytes, n, err);
+        if (!st)
+            st = psr_outfile_park(f, err);
+    }
+    return st;
 }
 
 /* Writes the file of lists, which then is one of the group's. */
@@ -366,7 +428,7 @@ static psr_status pack_lists(psr_output_group *g, psr_err *err)
 {
     psr_outfile *f;
     if (!g->lists.name)
-        return PSR_OK;
+        return unpack_lists(g, err);
     psr_status st = psr_output_group_add(g, g->lists.name, &f, err);
     return st ? st : psr_output_lists_write(&g->lists, f, err);
 }
@@ -401,6 +463,7 @@ psr_status psr_output_group_commit(psr_output_group *g, psr_err *err)
     for (size_t i = 0; i < named && st; i++)
         if (psr_outfile_remove_old(g->file[i], NULL))
             continue;
+    psr_output_record_close(&g->record, st != PSR_OK);
     psr_output_group_abort(g);
     return st;
 }
@@ -414,6 +477,7 @@ void psr_output_group_abort(psr_output_group *g)
     for (size_t i = 0; i < g->ndropped; i++)
         free(g->dropped[i]);
     psr_output_lists_clear(&g->lists);
+    psr_output_record_close(&g->record, true);
     claim_drop(g->claim);
     free(g->dropped);
     free(g->file);

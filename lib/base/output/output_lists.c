@@ -14,11 +14,21 @@
 psr_status psr_output_lists_add(struct psr_output_lists *l, const char *name, psr_outfile **file,
                                 psr_err *err)
 {
+    psr_status st = psr_outfile_hold(file, name, err);
+    if (!st)
+        st = psr_output_lists_take(l, *file, err);
+    if (st)
+        *file = NULL;
+    return st;
+}
+
+psr_status psr_output_lists_take(struct psr_output_lists *l, psr_outfile *file, psr_err *err)
+{
     psr_status st = psr_grow(&l->list, &l->room, l->n, sizeof *l->list, "the lists", err);
-    if (!st)
-        st = psr_outfile_hold(file, name, err);
-    if (!st)
-        l->list[l->n++] = *file;
+    if (st)
+        psr_outfile_abort(file);
+    else
+        l->list[l->n++] = file;
     return st;
 }
 

@@ -16,6 +16,10 @@ struct psr_output_lists {
 PSR_MUST_CHECK psr_status psr_output_lists_add(struct psr_output_lists *l, const char *name,
                                                psr_outfile **file, psr_err *err);
 
+/* Adds a list that is held; l owns it even if the status is PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_output_lists_take(struct psr_output_lists *l, psr_outfile *file,
+                                                psr_err *err);
+
 /* Writes a tar file, in the order of names: first their places (psrkit-formats(5)), then all lists that are not empty. */
 PSR_MUST_CHECK psr_status psr_output_lists_write(struct psr_output_lists *l, psr_outfile *to,
                                                  psr_err *err);

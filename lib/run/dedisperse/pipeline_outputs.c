@@ -1,8 +1,11 @@
 /* Checks and claims the output files of a pipeline, and describes the run to sinks. */
 #include "pipeline_state.h"
 
+#include "base/input/readfd.h"
 #include "base/input/tar_read.h"
+#include "base/output/digest.h"
 #include "base/output/outfile_internal.h"
+#include "base/output/output_record.h"
 #include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "formats/series/subbands.h"
@@ -52,17 +55,26 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
     return st;
 }
 
-/* ROOT.lists; NULL for lack of memory. */
-static char *name_lists(const struct psr_pipeline *p)
+/* Whether complete series are recorded: their input must be files, of which it is known that they are the same. */
+static bool records(const struct psr_pipeline *p)
 {
-    char *name = malloc(strlen(p->d.root) + sizeof PSR_LISTS);
-    return name ? strcat(strcpy(name, p->d.root), PSR_LISTS) : NULL;
+    bool files = p->d.fourier && p->d.npath && !p->d.presto && strcmp(p->d.root, "-") != 0;
+    for (size_t k = 0; k < p->d.npath && files; k++)
+        files = psr_is_regular(p->d.path[k]);
+    return files;
 }
 
-static psr_status check_lists(const struct psr_pipeline *p, struct psr_overwrite_check *c,
-                              psr_err *err)
+/* ROOT.lists or another; NULL for lack of memory. */
+static char *name_with(const struct psr_pipeline *p, const char *suffix)
 {
-    char *name = name_lists(p);
+    char *name = malloc(strlen(p->d.root) + strlen(suffix) + 1);
+    return name ? strcat(strcpy(name, p->d.root), suffix) : NULL;
+}
+
+static psr_status check_with(const struct psr_pipeline *p, const char *suffix,
+                             struct psr_overwrite_check *c, psr_err *err)
+{
+    char *name = name_with(p, suffix);
     psr_status st = name ? psr_overwrite_check_output(c, name, NULL, err)
                          : psr_fail_nomem(err, p->d.root, (double)strlen(p->d.root));
     free(name);
@@ -97,7 +109,9 @@ psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)
     if (!st && files && !piped && d->clean_auto)
         st = psr_clean_files_names(d->root, check_name, &c, err);
     if (!st && packs(p))
-        st = check_lists(p, &c, err);
+        st = check_with(p, PSR_LISTS, &c, err);
+    if (!st && records(p))
+        st = check_with(p, PSR_RECORD, &c, err);
     if (!st && piped)
         st = psr_overwrite_check_output(&c, d->root, NULL, err);
     if (!st)
@@ -123,10 +137,25 @@ psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
     if (p->group || !has_files(p))
         return PSR_OK;
     psr_status st = psr_output_group_create(&p->group, &claim, err);
-    char *name = !st && packs(p) ? name_lists(p) : NULL;
+    char *name = !st && packs(p) ? name_with(p, PSR_LISTS) : NULL;
     if (!st && packs(p))
         st = name ? psr_output_group_pack(p->group, name, err)
                   : psr_fail_nomem(err, d->root, (double)strlen(d->root));
+    free(name);
+    return st;
+}
+
+psr_status psr_pipeline_open_record(struct psr_pipeline *p, psr_err *err)
+{
+    if (!p->group || !p->provenance || !records(p))
+        return PSR_OK;
+    const struct timespec changed = psr_provenance_changed(p->provenance);
+    const int64_t when[] = {(int64_t)changed.tv_sec, (int64_t)changed.tv_nsec};
+    char *name = name_with(p, PSR_RECORD);
+    psr_status st =
+        name ? psr_output_group_record(p->group, name,
+                                       psr_digest_bytes(PSR_DIGEST_START, when, sizeof when), err)
+             : psr_fail_nomem(err, p->d.root, (double)strlen(p->d.root));
     free(name);
     return st;
 }

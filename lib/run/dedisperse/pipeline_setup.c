@@ -398,6 +398,7 @@ psr_status psr_pipeline_prepare_input(struct psr_pipeline *p, psr_err *err)
         skip_completed,
         add_parts,
         psr_pipeline_check_names,
+        psr_pipeline_open_record,
     };
     p->start_s = psr_seconds();
     psr_status st = take_steps(p, step, sizeof step / sizeof *step, err);

@@ -74,6 +74,9 @@ PSR_MUST_CHECK psr_status psr_pipeline_make_trials(struct psr_pipeline *p, psr_e
 PSR_MUST_CHECK psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err);
 
+/* Opens the record of the series that are searched, which an earlier run may have left. */
+PSR_MUST_CHECK psr_status psr_pipeline_open_record(struct psr_pipeline *p, psr_err *err);
+
 /* Describe the series to sinks: properties known from trials and input, updated when trials have
  * been dropped; epochs; and delays of trials. */
 PSR_MUST_CHECK psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err);

@@ -405,7 +405,12 @@ static psr_status list_line(struct psr_series_search *s, size_t line,
         if (st)
             break;
         psr_spectrum_of_series(&g->about, &inf);
-        st = queue_series(s, g, err);
+        if (s->d.method->recall)
+            st = s->d.method->recall(s->d.sink, g, &g->done, err);
+        if (g->done)
+            complete(s, g);
+        else if (!st)
+            st = queue_series(s, g, err);
     }
     return st;
 }

@@ -58,6 +58,10 @@ struct psr_series_method {
     psr_status (*list)(void *search, size_t slot, size_t k, const struct psr_searched *g,
                        psr_err *err);
 
+    /* Adds to outputs what an earlier run has recorded of a series; before the search.  NULL: nothing is.
+     * Returned: *found, false: it must be searched */
+    psr_status (*recall)(void *sink, const struct psr_searched *g, bool *found, psr_err *err);
+
     /* Adds what list found to outputs; by one thread at a time. */
     psr_status (*keep)(void *sink, void *search, const struct psr_searched *g, psr_err *err);
 };

@@ -2,9 +2,14 @@
 #include "sink_rows.h"
 
 #include "base/copy_desc.h"
+#include "base/output/digest.h"
+#include "base/output/outfile_internal.h"
+#include "base/output/output_record.h"
 #include "formats/series/series_name.h"
 #include "series_search.h"
+#include <inttypes.h>
 #include <psrkit/experimental/fourier.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +20,7 @@ struct fourier {
     struct psr_zaplist zaplist;
     struct psr_series_search search;
     struct psr_fourier_found found;
+    size_t nrecalled;                  /* series that an earlier run has searched */
     const struct psr_searched *red;    /* the first in the order of trials with red noise, */
     struct psr_fourier_result how_red; /* and what is said of it */
 };
@@ -127,15 +133,121 @@ static void keep_red_noise(struct fourier *s, const struct psr_searched *g,
         .red_hz = r->red_hz, .red_level = r->red_level, .red_from_hz = r->red_from_hz};
 }
 
-static psr_status keep(void *sink, void *search, const struct psr_searched *g, psr_err *err)
+/* Digest of all that the lists of a series depend on.  Its .inf has the settings and a digest of the input. */
+static psr_status digest_series(const struct fourier *s, const struct psr_searched *g,
+                                uint64_t *key, psr_err *err)
 {
-    struct fourier *s = sink;
-    const struct psr_fourier_result *result = &((struct plan *)search)->result;
-    const struct psr_fourier_origin origin = {&g->about.inf, NULL};
+    const struct psr_fourier_desc *d = &s->what;
+    const double number[] = {d->boxes,
+                             d->matched,
+                             d->confirm,
+                             d->presto,
+                             d->pulscan,
+                             (double)d->zmax,
+                             (double)d->wmax,
+                             (double)d->numharm,
+                             d->sigma,
+                             d->flo_hz,
+                             d->fhi_hz,
+                             d->rlo,
+                             d->rhi,
+                             d->lobin,
+                             (double)d->zstep,
+                             (double)d->chunkwidth,
+                             (double)d->normalizechunkwidth,
+                             d->logz,
+                             d->rblock,
+                             (double)d->turbo,
+                             (double)d->significance,
+                             d->noharmremove,
+                             d->noharmpolish,
+                             d->inmem,
+                             d->photon,
+                             d->locpow,
+                             d->baryv,
+                             (double)d->maxcands,
+                             d->rednoise,
+                             (double)d->startwidth,
+                             (double)d->endwidth,
+                             d->endfreq_hz,
+                             (double)g->about.nbin};
+    psr_outfile *inf = NULL;
+    size_t n = 0;
+    psr_status st = psr_outfile_hold(&inf, g->stem, err);
+    if (!st)
+        st = psr_inf_write(inf, &g->about.inf, err);
+    const void *text = st ? NULL : psr_outfile_held(inf, &n);
+    *key = psr_digest_text(psr_digest_bytes(PSR_DIGEST_START, text, n), g->stem);
+    *key = psr_digest_bytes(*key, number, sizeof number);
+    *key = psr_digest_text(*key, d->device);
+    for (size_t i = 0; i < s->zaplist.n; i++) {
+        const struct psr_bird *b = &s->zaplist.bird[i];
+        const double bird[] = {b->freq_hz, b->width_hz, b->barycentric};
+        *key = psr_digest_bytes(*key, bird, sizeof bird);
+    }
+    psr_outfile_abort(inf);
+    return st;
+}
+
+static void count(struct fourier *s, const struct psr_searched *g,
+                  const struct psr_fourier_result *result)
+{
     s->found.ncand += result->ncand;
     s->found.nleft_out += result->left_out;
     keep_red_noise(s, g, result);
-    return psr_fourier_write(&s->what, s->stream->group, g->stem, &origin, result, err);
+}
+
+static psr_status keep(void *sink, void *search, const struct psr_searched *g, psr_err *err)
+{
+    struct fourier *s = sink;
+    const struct psr_fourier_result *r = &((struct plan *)search)->result;
+    const struct psr_fourier_origin origin = {&g->about.inf, NULL};
+    char text[PSR_RECORD_TEXT];
+    uint64_t key, red[3];
+    count(s, g, r);
+    psr_output_group_begin_part(s->stream->group);
+    psr_status st = psr_fourier_write(&s->what, s->stream->group, g->stem, &origin, r, err);
+    if (!st)
+        st = digest_series(s, g, &key, err);
+    memcpy(red, (const double[]){r->red_hz, r->red_level, r->red_from_hz}, sizeof red);
+    snprintf(text, sizeof text, "%zu %zu %" PRIx64 " %" PRIx64 " %" PRIx64, r->ncand, r->left_out,
+             red[0], red[1], red[2]);
+    return st ? st : psr_output_group_end_part(s->stream->group, key, g->stem, text, err);
+}
+
+/* What recall_list needs. */
+struct recalling {
+    psr_output_group *group;
+    uint64_t key;
+};
+
+static psr_status recall_list(void *ctx, const char *name, psr_err *err)
+{
+    const struct recalling *r = ctx;
+    return psr_output_group_recall_list(r->group, r->key, name, err);
+}
+
+static psr_status recall(void *sink, const struct psr_searched *g, bool *found, psr_err *err)
+{
+    struct fourier *s = sink;
+    struct psr_fourier_result r = {.ncand = 0};
+    struct recalling of = {.group = s->stream->group};
+    uint64_t red[3];
+    double value[3];
+    *found = false;
+    psr_status st = digest_series(s, g, &of.key, err);
+    const char *text = st ? NULL : psr_output_group_recall(of.group, of.key);
+    if (!text || sscanf(text, "%zu %zu %" SCNx64 " %" SCNx64 " %" SCNx64, &r.ncand, &r.left_out,
+                        &red[0], &red[1], &red[2]) != 5)
+        return st;
+    memcpy(value, red, sizeof value);
+    r.red_hz = value[0], r.red_level = value[1], r.red_from_hz = value[2];
+    st = psr_fourier_names(&s->what, g->stem, recall_list, &of, err);
+    *found = !st;
+    s->nrecalled += *found;
+    if (*found)
+        count(s, g, &r);
+    return st;
 }
 
 static const struct psr_series_method method = {
@@ -148,6 +260,7 @@ static const struct psr_series_method method = {
     .load = load,
     .execute = execute,
     .list = list,
+    .recall = recall,
     .keep = keep,
 };
 
@@ -201,6 +314,14 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
     struct fourier *s = state;
     const struct psr_whole_series_bytes *bytes = &s->search.d.series->bytes;
     psr_status st = psr_series_search_run(&s->search, end, err);
+    if (st == PSR_ESTOPPED && s->search.nsearched)
+        psr_note(&s->stream->notes,
+                 "%zu of %zu series are searched, and recorded in %s" PSR_RECORD
+                 ": the same command goes on from there",
+                 s->search.nsearched, s->stream->ndm, s->stream->root);
+    else if (!st && s->nrecalled)
+        psr_note(&s->stream->notes, "%zu of %zu series were searched by an earlier run",
+                 s->nrecalled, s->stream->ndm);
     s->found.nsearched = s->search.nsearched;
     s->found.nrefused = s->search.nrefused;
     s->found.device_bytes = bytes->device;
