@@ -1,6 +1,7 @@
 /* Removes harmonics of better candidates. */
 #include "sift_near.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -170,6 +171,62 @@ static void remove_lines(struct removing *m, struct psr_sift_near *near)
     }
 }
 
+/* --- folds of several turns -------------------------------------------------------------------- */
+
+/* Noise adds so much to what is left of a signal in a fold, for the best of many folds. */
+static const double FOLD_NOISE = 3;
+
+static bool is_found_at(const struct psr_sift *s, const struct psr_sift_entry *e, int64_t dm_key)
+{
+    while (s->list[e->list].dm_key != dm_key && e->next != PSR_SIFT_NONE)
+        e = &s->all.entry[e->next];
+    return s->list[e->list].dm_key == dm_key;
+}
+
+/* Whether a fold of q / p turns of a signal, also of one that is rejected for its DM, is candidate b, which is seen at
+ * that DM: a turn of it has 1 / sqrt(p q) of the S/N.
+ * Returned: q, 0 if not */
+static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
+                      const struct psr_sift_entry *b, int p)
+{
+    const double tobs_s = fmin(psr_sift_tobs(m->s, a), psr_sift_tobs(m->s, b));
+    const double q = rint(p * a->f / b->f);
+    const double bins = fmin(FOLD_ERROR * ((double)p / a->nharm + q / b->nharm), m->s->d.r_err);
+    return q > p && q < INT_MAX && find_divisor((int)q, p) == 1 &&
+                   fabs(p * a->f - q * b->f) * tobs_s < bins && 2 * bins < CHANCE * b->f * tobs_s &&
+                   b->sigma < a->sigma / sqrt(p * q) + FOLD_NOISE &&
+                   psr_sift_may_explain(m->s, a, b, 1, 1) &&
+                   is_found_at(m->s, b, m->s->list[a->list].dm_key)
+               ? (int)q
+               : 0;
+}
+
+static bool is_periodic(const struct psr_sift_entry *e)
+{
+    return !e->folded && e->sigma >= psr_sift_sure_sigma &&
+           (e->reason == PSR_SIFT_GOOD || e->reason == PSR_SIFT_LOW_DM);
+}
+
+/* A fast folding search finds hum, and pulsars faster than its shortest period, at multiples of their periods. */
+static void remove_folds(struct removing *m)
+{
+    enum { MOST_TURNS = 3 };
+    struct psr_sift_entry *all = m->s->all.entry;
+    for (size_t k = 0; k < m->s->norder; k++) {
+        struct psr_sift_entry *b = &all[m->s->order[k]];
+        for (size_t i = 0; i < m->s->all.n && b->folded && b->reason == PSR_SIFT_GOOD; i++)
+            for (int p = 1; p <= MOST_TURNS && is_periodic(&all[i]); p++) {
+                const int q = find_turns(m, &all[i], b, p);
+                if (!q)
+                    continue;
+                b->reason = PSR_SIFT_HARMONIC;
+                b->of = i;
+                b->ratio[0] = p;
+                b->ratio[1] = q;
+            }
+    }
+}
+
 /* --- all --------------------------------------------------------------------------------------- */
 
 static void remove_all(struct removing *m, struct psr_sift_near *near)
@@ -205,6 +262,8 @@ psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err)
         m.fixed_hz = s->d.r_err / psr_sift_tobs(s, &s->all.entry[s->order[0]]);
     if (!st) {
         remove_all(&m, near);
+        if (!s->d.presto)
+            remove_folds(&m);
         psr_sift_drop(s);
         psr_sift_near_destroy(near);
     }

@@ -417,6 +417,43 @@ static void test_fold_harmonics(void)
     ok(judge_second(50.0 * 2 / 7 + 0.15, 9) == PSR_SIFT_GOOD, "off 2/7 by more than its error");
 }
 
+/* The reason for a fold at r beside a line of sigma 20 at r 8495.03: of four DMs the line is at the first three, the
+ * fold at two, or at all from DM 0 on. */
+static enum psr_sift_reason judge_fold_of(double r, double snr, double dm)
+{
+    static struct made m[4];
+    const double power[] = {110, 60, 40};
+    struct psr_sift_desc d;
+    struct psr_sift_result result;
+    psr_sift_defaults(&d);
+    d.keep_rejects = true;
+    for (int i = 0; i < 4; i++) {
+        begin_list(&m[i], dm + i, 100);
+        if (i < 3)
+            add_row(&m[i], 8495.03, 0, 3, power);
+        if (i < 2 || dm == 0)
+            add_fold(&m[i], r, snr - 0.1 * i);
+    }
+    psr_sift *s = sift(m, NULL, 4, &d, &result);
+    enum psr_sift_reason reason = PSR_SIFT_GOOD;
+    for (size_t k = 0; k < result.nreject; k++)
+        if (fabs(result.reject[k].r - r) < 1e-9 && result.reject[k].reason != PSR_SIFT_DUPLICATE)
+            reason = result.reject[k].reason;
+    psr_sift_destroy(s);
+    return reason;
+}
+
+static void test_folds_of_turns(void)
+{
+    ok(judge_fold_of(8495.0 / 17, 7.5, 10) == PSR_SIFT_HARMONIC, "17 turns of a fast pulsar");
+    ok(judge_fold_of(8495.0 * 2 / 37, 5.1, 10) == PSR_SIFT_HARMONIC, "37/2 turns");
+    ok(judge_fold_of(8495.0 / 17, 7.5, 0) == PSR_SIFT_HARMONIC, "17 turns of hum");
+    ok(judge_fold_of(8495.0 / 17, 8.5, 10) == PSR_SIFT_GOOD, "stronger than one of 17 turns");
+    ok(judge_fold_of(8495.0 / 17 + 0.1, 7.5, 10) == PSR_SIFT_GOOD, "between the multiples");
+    ok(judge_fold_of(8495.0 / 300, 7.5, 10) == PSR_SIFT_GOOD,
+       "where multiples are as near to each other as its error");
+}
+
 /* One candidate of both searches: the row has the best detection, and says both. */
 static void test_both_searches(void)
 {
@@ -534,6 +571,7 @@ int main(void)
     test_known();
     test_folds();
     test_fold_harmonics();
+    test_folds_of_turns();
     test_both_searches();
     test_fold_lists();
     test_fold_errors();
