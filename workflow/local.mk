@@ -15,6 +15,11 @@ nobase_dist_pkgdata_DATA = \
 # Packages.  `make deb` builds Debian's in packages/, from the tarball; PSRKIT_CUDA_ARCH as in debian/rules.
 PACKAGING = \
 	workflow/packages/check_packages.sh \
+	workflow/packages/conda/recipe.yaml \
+	workflow/packages/conda/render.py \
+	workflow/packages/conda/variants.yaml \
+	workflow/packages/containers/Containerfile \
+	workflow/packages/containers/psrkit.def \
 	workflow/packages/debian/changelog \
 	workflow/packages/debian/control \
 	workflow/packages/debian/copyright \

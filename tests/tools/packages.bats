@@ -10,6 +10,7 @@ version=$(sed -n 's/^AC_INIT(\[psrkit\], \[\([0-9.]*\)\].*/\1/p' "$srcdir/config
     [ "$(sed -n 's/^#define PSR_VERSION_[A-Z]* //p' "$srcdir/lib/psrkit/psrkit.h" | paste -sd.)" = "$version" ]
     [ "$(sed -n 's/^version = "\(.*\)" if "sdist".*/\1/p' "$srcdir/python/setup.py")" = "$version" ]
     [ "$(grep -m1 -E '^[0-9.]+$' "$srcdir/NEWS")" = "$version" ]
+    [ "$(sed -n 's/^  version: "\(.*\)"/\1/p' "$srcdir/workflow/packages/conda/recipe.yaml")" = "$version" ]
     [[ $(head -n 1 "$srcdir/workflow/packages/debian/changelog") == "psrkit ($version-"* ]]
     for tool in $tools; do
         sed -n '1,3p' "$srcdir/man/$tool.1" | grep -qF "\"psrkit $version\"" || { echo "man/$tool.1: run make man"; return 1; }
@@ -29,4 +30,13 @@ version=$(sed -n 's/^AC_INIT(\[psrkit\], \[\([0-9.]*\)\].*/\1/p' "$srcdir/config
     fi
     find root -type f \( -perm -100 -o -name '*.so.*' \) -exec strip {} + 2>/dev/null || true
     [ "$(du -sm root | cut -f1)" -lt $limit ]
+}
+
+@test "the conda recipe is rendered with and without CUDA" {
+    python=$(command -v python3) || skip "there is no python3"
+    "$python" -c 'import rattler_build' 2>/dev/null || skip "py-rattler-build is not installed"
+    "$python" "$srcdir/workflow/packages/conda/render.py" >"$BATS_TEST_TMPDIR/said"
+    [ "$(grep -c "^psrkit $version cpu_" "$BATS_TEST_TMPDIR/said")" = 1 ]
+    [ "$(grep -c "^psrkit $version cuda_" "$BATS_TEST_TMPDIR/said")" = 1 ]
+    [ "$(grep -c cuda-nvcc "$BATS_TEST_TMPDIR/said")" = 1 ]
 }
