@@ -272,6 +272,8 @@ EXTRA_DIST += \
 	tests/science/mutants.txt \
 	tests/science/observations.sh \
 	tests/science/observations.txt \
+	tests/science/par_pint.py \
+	tests/science/par_pint.txt \
 	tests/science/prepsubband.py \
 	tests/science/prepsubband.txt \
 	tests/science/psrsearch.py \

@@ -67,6 +67,23 @@ static void add_einstein(struct psr_orbit *o, double gamma_s)
     o->omega_rad = atan2(x, y);
 }
 
+/* The true anomaly, with the orbits since the last periastron before the date. */
+static double true_anomaly(const struct psr_orbit *o, double t_s)
+{
+    const double mean = two_pi * (t_s - o->t0_s) / o->period_s, whole = floor(mean / two_pi);
+    const double half = psr_orbit_eccentric_anomaly(mean - two_pi * whole, o->ecc) / 2;
+    return two_pi * whole + 2 * atan2(sqrt(1 + o->ecc) * sin(half), sqrt(1 - o->ecc) * cos(half));
+}
+
+/* By how much periastron has turned at a time since the date. */
+static double advance_rad(const struct psr_ephemeris_local *l, double t_s)
+{
+    const struct psr_orbit *o = &l->orbit;
+    if (!l->by_anomaly || l->omega_rate == 0)
+        return l->omega_rate * t_s;
+    return l->omega_rate * o->period_s / two_pi * (true_anomaly(o, t_s) - true_anomaly(o, 0));
+}
+
 static void set_orbit(struct psr_ephemeris_local *l, const struct psr_ephemeris *e, double dt)
 {
     const double turns = dt / e->pb_s, pb = e->pb_s + e->pbdot * dt;
@@ -75,9 +92,12 @@ static void set_orbit(struct psr_ephemeris_local *l, const struct psr_ephemeris 
     o->period_s = pb;
     o->asini_s = e->asini_s + e->xdot * dt;
     o->ecc = e->ecc + e->edot * dt;
-    o->omega_rad = e->omega_deg * (M_PI / 180) + e->omdot_rads * dt;
     o->t0_s = -(orbits - floor(orbits)) * pb;
     l->omega_rate = e->omdot_rads;
+    l->by_anomaly = e->by_anomaly;
+    /* Since the first periastron, as many orbits before the last. */
+    const double turned = e->by_anomaly ? pb * (floor(orbits) + true_anomaly(o, 0) / two_pi) : dt;
+    o->omega_rad = e->omega_deg * (M_PI / 180) + e->omdot_rads * turned;
     l->x_rate = e->xdot;
     l->gamma_s = e->laplace ? 0 : e->gamma_s;
     if (!e->laplace)
@@ -115,7 +135,7 @@ double psr_ephemeris_emission_s(const struct psr_ephemeris_local *l, double t_s)
     for (int i = 0; i < 2 && l->binary;
          i++) { /* the elements at pulsar time, which they move little */
         struct psr_orbit o = l->orbit;
-        o.omega_rad += l->omega_rate * u_s;
+        o.omega_rad += advance_rad(l, u_s);
         o.asini_s += l->x_rate * u_s;
         add_einstein(&o, l->gamma_s);
         u_s = psr_orbit_emission_s(&o, t_s);

@@ -173,6 +173,7 @@ static psr_status settle_orbit(struct psr_ephemeris *e, const struct par_file *p
     e->edot = v[PAR_EDOT];
     e->omega_deg = v[PAR_OM];
     e->omdot_rads = v[PAR_OMDOT];
+    e->by_anomaly = strncasecmp(p->text[PAR_BINARY], "BT", 2) != 0;
     e->eps1 = v[PAR_EPS1];
     e->eps2 = v[PAR_EPS2];
     e->eps1dot = v[PAR_EPS1DOT];
@@ -223,8 +224,6 @@ static psr_status check_left_out(const struct psr_ephemeris *e, const struct par
         {"DTHETA", PAR_DTHETA, x * e->ecc * fabs(v[PAR_DTHETA])},
         {"A0", PAR_A0, 2 * fabs(v[PAR_A0])},
         {"B0", PAR_B0, 2 * fabs(v[PAR_B0])},
-        /* The true anomaly turns periastron, not time. */
-        {"OMDOT", PAR_OMDOT, 4 * x * e->ecc * fabs(e->omdot_rads) * e->pb_s / (2 * M_PI)},
         /* ELL1 is the first order in eccentricity of the orbit here. */
         {"EPS1", PAR_EPS1, e->laplace ? x * (e->eps1 * e->eps1 + e->eps2 * e->eps2) : 0},
         {"EPS2", PAR_EPS2, e->laplace ? x * (e->eps1 * e->eps1 + e->eps2 * e->eps2) : 0},

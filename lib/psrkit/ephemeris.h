@@ -37,6 +37,7 @@ struct psr_ephemeris {
     double pb_s, pbdot;
     double asini_s, xdot;         /* light-seconds, / s */
     bool laplace;                 /* eps.. instead of ecc and omega, t0 is the ascending node's */
+    bool by_anomaly;              /* omega turns with the true anomaly (DD), else with time */
     double ecc, edot;             /* edot / s */
     double omega_deg, omdot_rads; /* longitude of periastron; its change, rad / s */
     double eps1, eps2, eps1dot, eps2dot; /* ecc sin omega, ecc cos omega, / s */
@@ -71,6 +72,7 @@ double psr_ephemeris_dm(const struct psr_ephemeris *e, double mjd);
 struct psr_ephemeris_local {
     double f[PSR_EPHEMERIS_NF]; /* at that date, of pulsar time */
     bool binary;
+    bool by_anomaly;           /* as in the ephemeris */
     struct psr_orbit orbit;    /* t0_s in seconds since that date, 0 or before */
     double omega_rate, x_rate; /* rad / s, light-seconds / s */
     double gamma_s;            /* of the Einstein delay, which is not part of the orbit */
