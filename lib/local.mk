@@ -125,7 +125,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/astro/barycentre.c \
 	lib/astro/barycentre.h \
 	lib/astro/ephemeris.c \
-	lib/astro/inf_velocity.c \
 	lib/astro/orbit.c \
 	lib/astro/orbit_internal.h \
 	lib/astro/par.c \
@@ -161,7 +160,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/input/lists_names.c \
 	lib/base/input/open_input.c \
 	lib/base/input/read_file.c \
-	lib/base/input/read_file.h \
 	lib/base/input/read_ring.c \
 	lib/base/input/readfd.c \
 	lib/base/input/readfd.h \
@@ -171,8 +169,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/output/digest.h \
 	lib/base/output/outfile.c \
 	lib/base/output/outfile_internal.h \
-	lib/base/output/outfile_messages.c \
-	lib/base/output/outfile_steps.h \
 	lib/base/output/output_group.c \
 	lib/base/output/output_lists.c \
 	lib/base/output/output_lists.h \
@@ -180,7 +176,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/output/output_record.h \
 	lib/base/output/overwrite_check.c \
 	lib/base/output/part_name.c \
-	lib/base/output/part_name.h \
 	lib/base/output/rough_root.h \
 	lib/base/output/tar_write.c \
 	lib/base/output/tar_write.h \
@@ -189,13 +184,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/text/number.c \
 	lib/base/text/numbers.c \
 	lib/base/text/text_lines.c \
-	lib/base/text/utf8.c \
 	lib/base/threads/async_task.c \
 	lib/base/threads/clones.h \
 	lib/base/threads/isa.h \
 	lib/base/threads/isa_lanes.h \
-	lib/base/threads/monitor.c \
-	lib/base/threads/monitor.h \
 	lib/base/threads/threads.c \
 	lib/base/threads/threads.h \
 	lib/base/threads/worker_pool.c \
@@ -246,8 +238,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/dsp/deredden.c \
 	lib/dsp/detect.c \
 	lib/dsp/detect.h \
-	lib/dsp/detrend_ends.c \
-	lib/dsp/good_length.c \
 	lib/dsp/redden.h \
 	lib/dsp/resample.c \
 	lib/dsp/resample.h \
@@ -260,12 +250,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/dsp/channels/channelise.h \
 	lib/dsp/channels/channelise_cpu.c \
 	lib/dsp/channels/channelise_plan.h \
-	lib/dsp/channels/channelise_response.c \
 	lib/dsp/channels/cornerturn.c \
 	lib/dsp/channels/cornerturn.h \
 	lib/dsp/channels/spectra.c \
 	lib/dsp/channels/spectra.h \
-	lib/dsp/channels/spectra_block.c \
 	lib/dsp/channels/spectra_plan.h \
 	lib/fake/fake.c \
 	lib/fake/fake_band.c \
@@ -275,7 +263,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/fake/fake_parts.h \
 	lib/fake/fake_plan.h \
 	lib/fake/fake_quantise.c \
-	lib/fake/fake_red.c \
 	lib/fake/fake_rfi.c \
 	lib/fake/fake_rfi_add.c \
 	lib/fake/fake_shape.c \
@@ -285,14 +272,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/fake/rng.c \
 	lib/fake/rng_lanes.h \
 	lib/formats/drop_reader.c \
-	lib/formats/drop_reader.h \
 	lib/formats/multi_file.c \
 	lib/formats/multi_file.h \
-	lib/formats/pipe_reader.c \
 	lib/formats/source.c \
 	lib/formats/dada/dada.c \
-	lib/formats/dada/dada_date.c \
-	lib/formats/dada/dada_date.h \
 	lib/formats/dada/dada_internal.h \
 	lib/formats/dada/dada_keys.c \
 	lib/formats/dada/dada_keys.h \
@@ -333,17 +316,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/psrfits/psrfits_write.c \
 	lib/formats/series/fft.c \
 	lib/formats/series/inf.c \
-	lib/formats/series/inf_fields.c \
 	lib/formats/series/inf_fields.h \
 	lib/formats/series/inf_read.c \
 	lib/formats/series/inf_write.c \
 	lib/formats/series/series.c \
-	lib/formats/series/series_exists.c \
 	lib/formats/series/series_inf.c \
 	lib/formats/series/series_inf.h \
 	lib/formats/series/series_internal.h \
-	lib/formats/series/series_mean.c \
-	lib/formats/series/series_mean.h \
 	lib/formats/series/series_name.c \
 	lib/formats/series/series_name.h \
 	lib/formats/series/subbands.c \
@@ -352,7 +331,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/series/tim.h \
 	lib/formats/sigproc/sigproc.c \
 	lib/formats/sigproc/sigproc_header.h \
-	lib/formats/sigproc/sigproc_keys.h \
 	lib/formats/sigproc/sigproc_obs.c \
 	lib/formats/sigproc/sigproc_reader.c \
 	lib/formats/sigproc/sigproc_write.c \
@@ -377,8 +355,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/stream/frame_order.h \
 	lib/formats/stream/udp_frames.c \
 	lib/formats/stream/udp_frames.h \
-	lib/formats/stream/udp_packet.c \
-	lib/formats/stream/udp_packet.h \
 	lib/formats/stream/udp_quorum.c \
 	lib/formats/stream/udp_quorum.h \
 	lib/formats/stream/udp_reader.c \
@@ -409,9 +385,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/voltages/voltages.h \
 	lib/formats/voltages/voltages_read.c \
 	lib/plan/ddplan.c \
-	lib/plan/ddplan_factors.c \
 	lib/plan/ddplan_internal.h \
-	lib/plan/ddplan_tolerance.c \
 	lib/plan/planfile.c \
 	lib/rfi/rfifind.c \
 	lib/rfi/auto/clean_auto.c \
@@ -421,15 +395,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/auto/clean_auto_delays.c \
 	lib/rfi/auto/clean_auto_internal.h \
 	lib/rfi/auto/clean_auto_jumps.c \
-	lib/rfi/auto/clean_auto_less.c \
 	lib/rfi/auto/clean_auto_math.h \
 	lib/rfi/auto/clean_auto_missing.c \
 	lib/rfi/auto/clean_auto_modes.c \
 	lib/rfi/auto/clean_auto_plan.h \
 	lib/rfi/auto/clean_auto_rows.c \
-	lib/rfi/auto/clean_auto_sweeps.c \
-	lib/rfi/auto/clean_auto_tiles.c \
-	lib/rfi/auto/clean_auto_weights.c \
 	lib/rfi/auto/clean_auto_window.c \
 	lib/rfi/detectors/rfi_birdies.c \
 	lib/rfi/detectors/rfi_birdies.h \
@@ -443,14 +413,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/detectors/rfi_iqrm.h \
 	lib/rfi/detectors/rfi_lines.c \
 	lib/rfi/detectors/rfi_lines.h \
-	lib/rfi/detectors/rfi_outliers.c \
-	lib/rfi/detectors/rfi_outliers.h \
 	lib/rfi/detectors/rfi_shapes.c \
 	lib/rfi/detectors/rfi_shapes.h \
 	lib/rfi/mask/mask.c \
-	lib/rfi/mask/mask_write.c \
 	lib/rfi/mask/rfi_files.c \
-	lib/rfi/mask/rfi_lines_files.c \
 	lib/rfi/mask/rfi_mask.c \
 	lib/rfi/rules/clean.c \
 	lib/rfi/rules/clean_emit.c \
@@ -461,19 +427,14 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/rules/zerodm.c \
 	lib/rfi/rules/zerodm.h \
 	lib/rfi/statistics/rfi_block_moments.c \
-	lib/rfi/statistics/rfi_block_moments.h \
 	lib/rfi/statistics/rfi_bytes.c \
 	lib/rfi/statistics/rfi_bytes.h \
 	lib/rfi/statistics/rfi_bytes_kernel.c \
-	lib/rfi/statistics/rfi_bytes_kernel.h \
 	lib/rfi/statistics/rfi_bytes_lanes.h \
 	lib/rfi/statistics/rfi_fft.c \
 	lib/rfi/statistics/rfi_fft.h \
 	lib/rfi/statistics/rfi_fft_kernel.c \
-	lib/rfi/statistics/rfi_fft_kernel.h \
 	lib/rfi/statistics/rfi_fft_lanes.h \
-	lib/rfi/statistics/rfi_kurtosis.c \
-	lib/rfi/statistics/rfi_kurtosis.h \
 	lib/rfi/statistics/rfi_moments.c \
 	lib/rfi/statistics/rfi_moments.h \
 	lib/rfi/statistics/rfi_periodic.c \
@@ -481,8 +442,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/statistics/rfi_powers.c \
 	lib/rfi/statistics/rfi_powers.h \
 	lib/rfi/statistics/rfi_powers_lanes.h \
-	lib/run/beamform/beam_directions.c \
-	lib/run/beamform/beam_directions.h \
 	lib/run/beamform/beam_input.c \
 	lib/run/beamform/beam_input.h \
 	lib/run/beamform/beam_outputs.c \
@@ -496,17 +455,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/beamform/beam_sums.c \
 	lib/run/beamform/beam_sums.h \
 	lib/run/beamform/beamformer.c \
-	lib/run/beamform/beamformer_check.c \
-	lib/run/beamform/beamformer_loop.c \
 	lib/run/beamform/beamformer_setup.c \
 	lib/run/beamform/beamformer_state.h \
 	lib/run/channelise/filterbank.c \
-	lib/run/channelise/filterbank_check.c \
 	lib/run/channelise/filterbank_cpu.c \
 	lib/run/channelise/filterbank_device.c \
 	lib/run/channelise/filterbank_input.c \
-	lib/run/channelise/filterbank_latency.c \
-	lib/run/channelise/filterbank_latency.h \
 	lib/run/channelise/filterbank_rows.c \
 	lib/run/channelise/filterbank_state.h \
 	lib/run/common/clean_files.c \
@@ -523,15 +477,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/common/stage_clean.h \
 	lib/run/dedisperse/band_parts.c \
 	lib/run/dedisperse/pipeline.c \
-	lib/run/dedisperse/pipeline_beams.c \
 	lib/run/dedisperse/pipeline_by_lines.c \
-	lib/run/dedisperse/pipeline_by_lines.h \
 	lib/run/dedisperse/pipeline_check.c \
-	lib/run/dedisperse/pipeline_check.h \
 	lib/run/dedisperse/pipeline_loop.c \
 	lib/run/dedisperse/pipeline_outputs.c \
 	lib/run/dedisperse/pipeline_provenance.c \
-	lib/run/dedisperse/pipeline_report.c \
 	lib/run/dedisperse/pipeline_setup.c \
 	lib/run/dedisperse/pipeline_state.h \
 	lib/run/dedisperse/resume.c \
@@ -557,10 +507,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/consumers/whole_series.h \
 	lib/run/dedisperse/lines/dedispersion.h \
 	lib/run/dedisperse/lines/dedispersion_beams.c \
-	lib/run/dedisperse/lines/dedispersion_beams.h \
 	lib/run/dedisperse/lines/dedispersion_direct.c \
-	lib/run/dedisperse/lines/dedispersion_memory.c \
-	lib/run/dedisperse/lines/dedispersion_memory.h \
 	lib/run/dedisperse/lines/dedispersion_subbands.c \
 	lib/run/dedisperse/lines/lines.c \
 	lib/run/dedisperse/lines/lines.h \

@@ -13,7 +13,7 @@ tools_libcommon_la_SOURCES = \
 	lib/base/device/device_words.c \
 	lib/base/grow.c \
 	lib/base/text/json.c \
-	lib/base/threads/monitor.c \
+	lib/base/threads/threads.c \
 	lib/base/text/names.c \
 	lib/base/text/number.c \
 	lib/base/path.c \
@@ -21,7 +21,6 @@ tools_libcommon_la_SOURCES = \
 	lib/base/input/read_ring.c \
 	lib/base/input/tar_read.c \
 	lib/base/text/text_lines.c \
-	lib/base/text/utf8.c \
 	tools/common/canvas.h \
 	tools/common/canvas_column.c \
 	tools/common/canvas_column.h \

@@ -2,6 +2,7 @@
 #include "barycentre.h"
 #include "base/obs_internal.h"
 
+#include <psrkit/experimental/fourier.h>
 #include <psrkit/obs.h>
 
 #include <erfa.h>
@@ -148,4 +149,23 @@ double psr_bary_drift_s(const void *ctx, double t_s)
 {
     const struct psr_bary_clock *clock = ctx;
     return (drift_at(clock, clock->start + t_s / PSR_DAY_S) - clock->drift) * PSR_DAY_S;
+}
+
+/* --- the velocity of a telescope during the series that an .inf describes --------------------- */
+
+psr_status psr_inf_velocity(const struct psr_inf *inf, double *voverc, psr_err *err)
+{
+    struct psr_site site;
+    struct psr_bary target;
+    if (!inf->has_epoch || (inf->ra_deg == 0 && inf->dec_deg == 0))
+        return psr_fail_field(err, PSR_EFORMAT, inf->has_epoch ? "ra_deg" : "epoch",
+                              "%s.inf: no %s: the telescope's velocity is not known", inf->name,
+                              inf->has_epoch ? "position" : "epoch");
+    if (!psr_site_find(inf->telescope, &site))
+        return psr_fail_field(err, PSR_EFORMAT, "telescope",
+                              "%s.inf: where telescope '%s' stands is not known, nor its velocity",
+                              inf->name, inf->telescope);
+    psr_bary_init(&target, &site, inf->ra_deg, inf->dec_deg);
+    return psr_bary_mean_velocity(&target, inf->epoch, (double)inf->nbin * inf->tbin_s, voverc,
+                                  err);
 }

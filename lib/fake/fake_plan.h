@@ -90,7 +90,7 @@ PSR_MUST_CHECK psr_status psr_fake_describe(const psr_fake *p, size_t i,
 /* Streams of random numbers. */
 enum { PSR_FAKE_NOISE = 0, PSR_FAKE_RED = 64 };
 
-/* Adds red noise to rows first .. first + n - 1 of x (fake_red.c). */
+/* Adds red noise to rows first .. first + n - 1 of x. */
 void psr_fake_add_red(const struct psr_fake *p, int64_t first, size_t n, float *x);
 
 /* --- interference (fake_rfi.c, fake_rfi_add.c) ------------------------------------------------ */

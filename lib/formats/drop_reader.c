@@ -1,13 +1,16 @@
 /* Reads a pipe in a thread of its own, and drops whole blocks where they are taken too slowly. */
-#include "drop_reader.h"
+#include "multi_file.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "base/threads/monitor.h"
+#include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"
 
 #include "base/tool.h"
+#include "formats/dada/dada_keys.h"
+#include "formats/spectra/spectra_reader.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -269,4 +272,26 @@ psr_status psr_drop_reader_open(struct psr_reader **out, const char *path,
     }
     *out = &r->base;
     return PSR_OK;
+}
+
+/* --- reads spectra from a pipe, in the format that its first bytes tell ----------------------- */
+
+/* A DADA header is text, a SIGPROC header begins with the length of a word. */
+static psr_status parse_start(struct psr_spectra_header *h, const struct psr_spectra_start *start,
+                              psr_err *err)
+{
+    const bool text = start->n > 0 && isprint(start->bytes[0]),
+               dada = text && psr_dada_is_header(start->bytes, start->n);
+    if (dada)
+        return psr_dada_parse_start(h, start, err);
+    const psr_status st = psr_sigproc_parse_start(h, start, err);
+    h->need_more |=
+        st && text && start->n < PSR_DADA_HEADER && !psr_is_fits(start->bytes, start->n);
+    return st;
+}
+
+psr_status psr_pipe_open(struct psr_reader **out, const char *path,
+                         const struct psr_source_desc *desc, psr_err *err)
+{
+    return psr_spectra_reader_open(out, path, desc, parse_start, err);
 }

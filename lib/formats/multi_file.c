@@ -3,7 +3,6 @@
 #include "base/input/dada_ring.h"
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
-#include "drop_reader.h"
 #include "formats/dada/dada_keys.h"
 #include "formats/series/subbands.h"
 #include "formats/stream/udp_socket.h"

@@ -1,10 +1,12 @@
 /* Makes dedispersion plans from the smearing of each line. */
 #include "base/copy_desc.h"
+#include "base/tool.h"
 #include "ddplan_internal.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* DDplan.py's constants.  Every expression below is evaluated in its order: a plan is a chain of
@@ -337,5 +339,140 @@ psr_status psr_ddplan_make_sized(struct psr_ddplan *plan, size_t size,
         st = make(&all, &d, err);
     all.desc = desc;
     psr_give_desc(plan, size, &all, sizeof all);
+    return st;
+}
+
+/* --- chooses the downsampling factors of a plan ----------------------------------------------- */
+
+enum { MAX_FACTOR = 259 };
+
+/* Ratios are compared in whole numbers: b / a < 3/2 where 2 b < 3 a. */
+static bool is_crowded(const bool divides[MAX_FACTOR + 1])
+{
+    int last = 1;
+    for (int n = 2; n <= MAX_FACTOR; n++) {
+        if (!divides[n])
+            continue;
+        if (2 * n < 3 * last)
+            return true;
+        last = n;
+    }
+    return false;
+}
+
+/* The factor to follow last: 1.5 times it rounded up, else twice it, else the next beyond 1.5
+ * times it; 0 where there is none. */
+static int next_factor(const bool divides[MAX_FACTOR + 1], int last)
+{
+    int half_more = (3 * last + 1) / 2;
+    if (half_more <= MAX_FACTOR && divides[half_more])
+        return half_more;
+    if (2 * last <= MAX_FACTOR && divides[2 * last])
+        return 2 * last;
+    for (int n = half_more; n <= MAX_FACTOR; n++)
+        if (divides[n])
+            return n;
+    return 0;
+}
+
+int psr_ddplan_factors(int64_t blocklen, int64_t factor[PSR_DDPLAN_MAX_FACTORS])
+{
+    bool divides[MAX_FACTOR + 1] = {false};
+    for (int n = 1; n <= MAX_FACTOR; n++)
+        divides[n] = blocklen % n == 0;
+    bool crowded = is_crowded(divides);
+    int n = 0;
+    factor[n++] = 1;
+    if (crowded) {
+        for (int small = 2; small <= 3; small++)
+            if (divides[small])
+                factor[n++] = small;
+        int next;
+        while (n < PSR_DDPLAN_MAX_FACTORS && (next = next_factor(divides, (int)factor[n - 1])))
+            factor[n++] = next;
+    } else {
+        for (int f = 2; f <= MAX_FACTOR && n < PSR_DDPLAN_MAX_FACTORS; f++)
+            if (divides[f])
+                factor[n++] = f;
+    }
+    return n;
+}
+
+/* --- lists DMs between which a pulse widens by no more than a tolerance, as Heimdall does ----- */
+
+static psr_status check_tolerance(const struct psr_dm_tolerance_desc *d, psr_err *err)
+{
+    if (!(d->lodm >= 0) || !(d->hidm > d->lodm) || !(d->hidm <= 1e6))
+        return psr_fail_field(err, PSR_EINVAL, "hidm",
+                              "DM %g to %g: must rise from 0 or more to 1e6 at most", d->lodm,
+                              d->hidm);
+    if (!(d->tolerance >= 1.0001) || !(d->tolerance <= 100))
+        return psr_fail_field(err, PSR_EINVAL, "tolerance", "dm_tol = %g, must be 1.0001 to 100",
+                              d->tolerance);
+    if (!(d->width_s >= 0) || !(d->width_s <= 100))
+        return psr_fail_field(err, PSR_EINVAL, "width_s",
+                              "dm_pulse_width = %g us, must be 0 to 1e8", d->width_s * 1e6);
+    return psr_band_check(&d->band, err);
+}
+
+/* Squares of widths: of a pulse without dispersion, in us; and what a unit of DM adds within a channel, and of its error
+ * over a quarter of the band. */
+struct widths {
+    double undispersed, channel, band;
+};
+
+static struct widths find_widths(const struct psr_dm_tolerance_desc *d)
+{
+    const double channel_mhz = d->band.bw_mhz / (double)d->band.nchan;
+    const double quarter = (double)d->band.nchan / 4, centre_ghz = d->band.fctr_mhz * 1e-3;
+    const double tsamp_us = d->band.tsamp_s * 1e6, width_us = d->width_s * 1e6;
+    const double us = 8.3 * channel_mhz / (centre_ghz * centre_ghz * centre_ghz);
+    return (struct widths){tsamp_us * tsamp_us + width_us * width_us, us * us,
+                           us * us * quarter * quarter};
+}
+
+/* The x at which undispersed + channel x^2 + band (x - dm)^2 is the square of the tolerance times undispersed + channel
+ * dm^2. */
+static double next_dm(const struct widths *w, double dm, double square)
+{
+    const double all = w->channel + w->band;
+    const double room = w->undispersed * (square - 1) + square * w->channel * dm * dm;
+    return (w->band * dm + sqrt(all * room - w->channel * w->band * dm * dm)) / all;
+}
+
+psr_status psr_dm_tolerance_list(const struct psr_dm_tolerance_desc *desc, double **dm, size_t *ndm,
+                                 psr_err *err)
+{
+    size_t room = 0;
+    struct psr_dm_tolerance_desc d;
+    *dm = NULL;
+    *ndm = 0;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "DMs by a tolerance", err);
+    desc = &d;
+    if (!st)
+        st = check_tolerance(desc, err);
+    if (st)
+        return st;
+    const struct widths w = find_widths(desc);
+    const double square = desc->tolerance * desc->tolerance;
+    float last = (float)desc->lodm; /* as Heimdall holds them */
+    for (;;) {
+        if (*ndm == PSR_DM_TOLERANCE_MOST)
+            st = psr_fail_field(err, PSR_EINVAL, "tolerance",
+                                "dm_tol = %g: more than %d DMs up to %g", desc->tolerance,
+                                PSR_DM_TOLERANCE_MOST, desc->hidm);
+        if (!st)
+            st = psr_grow(dm, &room, *ndm, sizeof **dm, "DMs", err);
+        if (st)
+            break;
+        (*dm)[(*ndm)++] = (double)last;
+        if ((double)last >= desc->hidm)
+            return PSR_OK;
+        const float next = (float)next_dm(&w, (double)last, square);
+        last = next > last ? next : nextafterf(last, INFINITY);
+    }
+    free(*dm);
+    *dm = NULL;
+    *ndm = 0;
     return st;
 }

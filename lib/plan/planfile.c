@@ -1,5 +1,5 @@
 /* Reads and writes dedispersion plans as text. */
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "base/path.h"
 #include "base/tool.h"
 #include "ddplan_internal.h"

@@ -1,7 +1,7 @@
 /* limits: of every number of the large descriptions, the last value that is allowed and the first that
  * is not; and of a pipeline every pair of fields that exclude each other. */
 #include "run/beamform/beamformer_state.h"
-#include "run/dedisperse/pipeline_check.h"
+#include "run/dedisperse/pipeline_state.h"
 #include "search/dedisp/dedisp_backend.h"
 #include "search/matched/accel_plan.h"
 #include "search/pulscan/pulscan_search.h"

@@ -1,5 +1,5 @@
 /* base: lines and whole files of text, which end wherever what is read does not. */
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "base/tool.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"

@@ -1,8 +1,7 @@
 /* rfi_moments, rfi_kurtosis, rfi_outliers: against plain sums, the estimator's definition, and in
  * noise. */
-#include "rfi/detectors/rfi_outliers.h"
-#include "rfi/statistics/rfi_block_moments.h"
-#include "rfi/statistics/rfi_kurtosis.h"
+#include "rfi/detectors/rfi_dm0.h"
+#include "rfi/statistics/rfi_moments.h"
 
 #include "formats/spectra/unpack.h"
 #include "tests/support/tap.h"

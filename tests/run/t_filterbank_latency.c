@@ -1,6 +1,6 @@
 /* Tests when samples of streams are said to have come, and how late rows are, against streams whose every
  * sample is known. */
-#include "run/channelise/filterbank_latency.h"
+#include "run/channelise/filterbank_state.h"
 
 #include "tests/support/tap.h"
 

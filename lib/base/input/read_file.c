@@ -1,5 +1,5 @@
 /* Reads a whole small file into memory, up to a limit. */
-#include "read_file.h"
+#include "readfd.h"
 
 #include "base/path.h"
 #include "base/tool.h"

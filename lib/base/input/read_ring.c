@@ -1,7 +1,7 @@
 /* Manages the slots of a ring buffer of blocks. */
 #include "base/tool.h"
 
-#include "base/threads/monitor.h"
+#include "base/threads/threads.h"
 
 void psr_read_ring_init(struct psr_read_ring *r, struct psr_monitor *monitor, size_t nslot)
 {

@@ -1,4 +1,4 @@
-/* readfd.h: opens inputs (open_input.c) and reads from their descriptors (private). */
+/* readfd.h: opens inputs and reads from their descriptors (private). */
 #ifndef PSR_BASE_INPUT_READFD_H
 #define PSR_BASE_INPUT_READFD_H
 
@@ -8,6 +8,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+/* Reads all of path; "-" is standard input.
+ * Given:    most   bytes allowed
+ * Returned: *text [*n], followed by a NUL byte, malloc'd, caller frees; NULL on error
+ * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT if the file is larger than most */
+PSR_MUST_CHECK psr_status psr_read_file(const char *path, size_t most, char **text, size_t *n,
+                                        psr_err *err);
 
 /* Opens a regular file.
  * Returned: *fd, -1 for "-", a ring, the network and anything else that is not a regular file, such as a pipe

@@ -4,6 +4,33 @@
 
 #include <psrkit/experimental/outfile.h>
 
+#define PSR_PART ".part"
+enum { PSR_PART_LETTERS = 6 };
+
+/* Writes PSR_PART_LETTERS letters that tell which process writes the file, and with few clashes: a name
+ * that exists is tried again.  Any thread may ask at any time, so there is no counter. */
+void psr_part_suffix(char *suffix);
+
+/* psr_outfile_commit performs the first and the last of these steps and psr_outfile_abort, which
+ * keeps a file that has been renamed.  For standard output and special files only the first step
+ * has an effect. */
+
+/* Writes all buffered bytes and closes the file. */
+PSR_MUST_CHECK psr_status psr_outfile_close(psr_outfile *f, psr_err *err);
+
+/* Status: PSR_EIO if the existing file of that name cannot be replaced */
+PSR_MUST_CHECK psr_status psr_outfile_check_target(psr_outfile *f, psr_err *err);
+
+/* Removes the file of that name: an older one, or this one. */
+PSR_MUST_CHECK psr_status psr_outfile_remove_old(psr_outfile *f, psr_err *err);
+
+/* Renames. */
+PSR_MUST_CHECK psr_status psr_outfile_take_name(psr_outfile *f, psr_err *err);
+
+/* The length checks of psr_outfile_check_path.  ROOT is a prefix of names and may be that of a
+ * link. */
+PSR_MUST_CHECK psr_status psr_outfile_check_length(const char *path, psr_err *err);
+
 /* Checks that a file of this name can be created later in a run: the name and its longer temporary
  * form are short enough, and it is not a symbolic link, unless the link leads to something other
  * than a regular file.  The target of a link may belong to someone else or be expected by others

@@ -2,7 +2,6 @@
 #include <psrkit/experimental/outfile.h>
 
 #include "base/copy_desc.h"
-#include "outfile_steps.h"
 
 #include "base/input/readfd.h"
 #include "base/path.h"
@@ -22,7 +21,9 @@
 
 /* --- claims of a root name: a record in ROOT.lock and a lock on it ---------------------------- */
 
-struct psr_claim;
+/* A run claims its outputs by a record in ROOT.lock, and holds a system lock on its record.  A dead
+ * process holds no lock, so its record can be reused.  Dropping the last claim removes the file; a
+ * killed run leaves it, which does no harm. */
 
 /* The gate is a byte beyond all records: who holds its lock may read and change the file. */
 enum { RECORD_BYTES = 256, GATE = 1 << 30, HOST_MAX = 64, KIND_MAX = 16, MOST_RECORDS = 1 << 16 };

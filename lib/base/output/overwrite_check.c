@@ -6,7 +6,6 @@
 #include "base/input/dada_ring.h"
 #include "base/path.h"
 #include "outfile_internal.h"
-#include "part_name.h"
 
 #include <dirent.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Names of files that are being written, and whether their writer still runs. */
-#include "part_name.h"
+#include "outfile_internal.h"
 
 #include <psrkit/experimental/outfile.h>
 

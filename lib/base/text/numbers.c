@@ -1,7 +1,7 @@
 /* Reads files of numbers. */
 #include "base/tool.h"
 
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>

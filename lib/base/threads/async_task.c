@@ -1,7 +1,7 @@
 /* A thread that waits for work, does it, and waits for more. */
 #include "base/tool.h"
 
-#include "monitor.h"
+#include "threads.h"
 
 static void *run_tasks(void *arg)
 {

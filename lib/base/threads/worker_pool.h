@@ -6,7 +6,7 @@
 #ifndef PSR_BASE_THREADS_WORKER_POOL_H
 #define PSR_BASE_THREADS_WORKER_POOL_H
 
-#include "monitor.h"
+#include "threads.h"
 #include <stddef.h>
 
 /* Processes one of n items; called by any thread, in any order. */

@@ -28,7 +28,7 @@ struct psr_channelise_scratch {
     fftwf_complex *part; /* the bins of one channel */
 };
 
-/* --- the response (channelise_response.c) --- */
+/* --- the response --- */
 
 /* Centre of output channel i, MHz, channels in the order of the input. */
 double psr_channelise_centre_mhz(const psr_channelise *p, size_t i);

@@ -16,7 +16,7 @@
 
 typedef struct psr_spectra psr_spectra;
 
-/* --- blocks of coded voltages (spectra_block.c) --- */
+/* --- blocks of coded voltages --- */
 
 /* Samples [from, from + n) of frames that follow each other, or n that are missing. */
 struct psr_spectra_run {

@@ -1,5 +1,5 @@
 /* Reads and writes DADA headers. */
-#include "dada_date.h"
+#include "dada_keys.h"
 
 #include "base/c_locale.h"
 

@@ -2,7 +2,7 @@
 #include <psrkit/experimental/accel.h>
 
 #include "base/c_locale.h"
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "format_uncertainty.h"
 #include "formats/series/inf_fields.h"
 #include "search/matched/response/accel_internal.h"

@@ -3,7 +3,7 @@
 #include <psrkit/experimental/sift.h>
 
 #include "base/c_locale.h"
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "lists_internal.h"

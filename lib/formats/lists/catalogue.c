@@ -3,7 +3,7 @@
 #include <psrkit/experimental/sift.h>
 
 #include "base/c_locale.h"
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "lists_internal.h"
 #include <ctype.h>
 #include <math.h>

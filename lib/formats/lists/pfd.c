@@ -1,7 +1,7 @@
 /* Reads and writes prepfold's .pfd files: a header, the trials, the profiles, their statistics. */
 #include "formats/voltages/byte_cursor.h"
 
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "base/memory.h"
 #include "search/fold/fold_internal.h"
 #include <math.h>

@@ -3,7 +3,7 @@
 #include <psrkit/series.h>
 
 #include "base/c_locale.h"
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "formats/series/series_internal.h"
 #include <math.h>
 #include <stdio.h>

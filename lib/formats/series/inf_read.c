@@ -1,5 +1,5 @@
 /* Parses .inf files. */
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "inf_fields.h"
 
 #include "base/tool.h"

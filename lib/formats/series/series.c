@@ -3,7 +3,6 @@
 #include "base/output/outfile_internal.h"
 #include "series_inf.h"
 #include "series_internal.h"
-#include "series_mean.h"
 #include "series_name.h"
 
 #include <psrkit/experimental/source.h>

@@ -3,6 +3,23 @@
 #define PSR_FORMATS_SERIES_SERIES_INF_H
 
 #include <psrkit/series.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PSR_SERIES_LANES = 8 }; /* partial sums, so that the compiler may add eight at once */
+
+/* Sample t is added to sum t mod PSR_SERIES_LANES.  Initialise with zeros. */
+struct psr_series_mean {
+    int64_t n;
+    double sum[PSR_SERIES_LANES];
+};
+
+void psr_series_mean_add(struct psr_series_mean *m, const float *x, size_t n);
+
+double psr_series_mean_sum(const struct psr_series_mean *m);
+
+/* The mean of at least one sample. */
+double psr_series_mean_value(const struct psr_series_mean *m);
 
 /* Fills inf with what all series of desc have in common. */
 void psr_series_common_inf(struct psr_inf *inf, const struct psr_series_desc *desc);

@@ -1,6 +1,6 @@
 /* Parses the bytes of a SIGPROC header. */
 #include "formats/spectra/polarisation.h"
-#include "sigproc_keys.h"
+#include "sigproc_header.h"
 
 #include "base/tool.h"
 #include "formats/spectra/source_internal.h"

@@ -1,6 +1,6 @@
 /* Converts the keys of a SIGPROC header to an observation. */
 #include "base/obs_internal.h"
-#include "sigproc_keys.h"
+#include "sigproc_header.h"
 
 #include <math.h>
 #include <string.h>

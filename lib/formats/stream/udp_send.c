@@ -3,7 +3,6 @@
 #include "base/copy_desc.h"
 #include "formats/sigproc/sigproc_header.h"
 #include "formats/spectra/unpack.h"
-#include "udp_packet.h"
 #include "udp_socket.h"
 #include "udp_wire.h"
 #include <psrkit/experimental/source.h>

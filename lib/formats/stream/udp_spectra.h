@@ -8,9 +8,9 @@
 #define PSR_FORMATS_STREAM_UDP_SPECTRA_H
 
 #include "formats/sigproc/sigproc_header.h"
-#include "udp_packet.h"
 #include "udp_quorum.h"
 #include "udp_receive.h"
+#include "udp_wire.h"
 
 enum { PSR_UDP_HEADERS = 8 };
 

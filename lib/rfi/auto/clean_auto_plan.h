@@ -229,7 +229,7 @@ void psr_auto_judge(psr_clean_auto *p);
 /* Adds the window's changes to step. */
 PSR_MUST_CHECK psr_status psr_auto_note_missing(psr_clean_auto *p, psr_err *err);
 
-/* --- weights (clean_auto_weights.c) ------------------------------------------------------------ */
+/* --- weights ------------------------------------------------------------ */
 
 /* Finds weights, from L and S. */
 void psr_auto_weigh(psr_clean_auto *p);
@@ -242,8 +242,7 @@ void psr_auto_find_sparks(psr_clean_auto *p);
 /* Clears sparks that are dispersed, which become bursts, and limits pulses (clean_auto_delays.c). */
 void psr_auto_find_bursts(psr_clean_auto *p);
 
-/* Whether a delay of the sign of dispersion fits a run of sparks, between low and up to high, better than none
- * (clean_auto_sweeps.c). */
+/* Whether a delay of the sign of dispersion fits a run of sparks, between low and up to high, better than none. */
 bool psr_auto_fits_delay(const psr_clean_auto *p, const struct psr_auto_run *r, size_t low,
                          size_t high);
 
@@ -270,12 +269,12 @@ void psr_auto_subtract_jumps(psr_clean_auto *p);
 size_t psr_auto_count_widths(const psr_clean_auto *p);
 
 /* Leaves in fold the sums over steps of a block, of spectra that are not to be skipped: those of half the step, which
- * must be there, become those of the step (clean_auto_tiles.c).
+ * must be there, become those of the step.
  * Given: step   1, or a power of 2
  *        skip   [n] */
 void psr_auto_fold(psr_clean_auto *p, size_t step, const unsigned char *skip);
 
-/* Measures how sub-bands vary together (clean_auto_tiles.c).
+/* Measures how sub-bands vary together.
  * Returned: now   [psr_auto_count_widths]
  *           one   of single spectra, if now->n is not 0 */
 void psr_auto_measure(psr_clean_auto *p, struct psr_auto_products *now, struct psr_auto_scale *one);
@@ -284,7 +283,7 @@ void psr_auto_measure(psr_clean_auto *p, struct psr_auto_products *now, struct p
 void psr_auto_choose_modes(psr_clean_auto *p, const struct psr_auto_products *now,
                            const struct psr_auto_scale *one, struct psr_auto_modes *m);
 
-/* Leaves in less what to subtract of them (clean_auto_less.c). */
+/* Leaves in less what to subtract of them. */
 void psr_auto_subtract(psr_clean_auto *p, const struct psr_auto_modes *m);
 
 #endif

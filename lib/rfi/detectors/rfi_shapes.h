@@ -3,7 +3,7 @@
 #ifndef PSR_RFI_DETECTORS_RFI_SHAPES_H
 #define PSR_RFI_DETECTORS_RFI_SHAPES_H
 
-#include "rfi/statistics/rfi_kurtosis.h"
+#include "rfi/statistics/rfi_moments.h"
 
 #include <psrkit/experimental/clean.h>
 
@@ -19,7 +19,7 @@ struct psr_rfi_shape_rules {
 
 /* Marks cells that differ.
  *
- * Spectral kurtosis: see rfi_kurtosis.h.  Where the cells of the file scatter by more than noise
+ * Spectral kurtosis: see rfi_moments.h.  Where the cells of the file scatter by more than noise
  * does (from their inter-quartile range), limits are wider in proportion.
  *
  * Skewness and kurtosis: differences from the channel's median over intervals, in units of the

@@ -1,5 +1,5 @@
 /* Computes moments to the fourth order of every channel of a block. */
-#include "rfi_block_moments.h"
+#include "rfi_moments.h"
 
 #include "rfi_bytes.h"
 

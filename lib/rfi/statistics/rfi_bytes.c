@@ -2,7 +2,6 @@
 #include "rfi_bytes.h"
 
 #include "base/threads/clones.h"
-#include "rfi_bytes_kernel.h"
 
 #include <stdbool.h>
 #include <string.h>

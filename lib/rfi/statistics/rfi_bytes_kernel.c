@@ -1,5 +1,5 @@
 /* Inner loops over pairs of channels of bytes, for each instruction set. */
-#include "rfi_bytes_kernel.h"
+#include "rfi_bytes.h"
 
 #include "base/threads/isa.h"
 

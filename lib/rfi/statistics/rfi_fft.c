@@ -1,8 +1,6 @@
 /* Complex transforms of moderate length, real and imaginary parts apart: Stockham's algorithm. */
 #include "rfi_fft.h"
 
-#include "rfi_fft_kernel.h"
-
 #include <fftw3.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The passes of Stockham's transform, for each instruction set. */
-#include "rfi_fft_kernel.h"
+#include "rfi_fft.h"
 
 #include "base/threads/isa.h"
 

@@ -1,7 +1,9 @@
-/* Computes moments to the fourth order. */
+/* Computes moments to the fourth order, and their limits in noise. */
 #include "rfi_moments.h"
 
 #include <math.h>
+
+#include <psrkit/signif.h>
 
 enum { LANES = 8 };
 
@@ -99,4 +101,127 @@ double psr_rfi_skewness(const struct psr_rfi_moments *m)
 double psr_rfi_kurtosis(const struct psr_rfi_moments *m)
 {
     return m->m2 > 0 ? m->m4 / (m->m2 * m->m2) - 3 : 0;
+}
+
+/* --- generalised spectral kurtosis ------------------------------------------------------------ */
+
+/* Central moments of the estimator, from the moments of S2 / S1^2, which does not depend on S1. */
+void psr_rfi_sk_moments(double n, double d, double *variance, double *skewness, double *kurtosis)
+{
+    const double nd = n * d, dd = d * (d + 1), n1 = n - 1;
+    const double m2 = 2 * dd * n * n / (n1 * (nd + 2) * (nd + 3));
+    const double m3 = 4 * m2 * n * (d * (nd + 4 * n - 5) - 2) / (n1 * (nd + 4) * (nd + 5));
+    const double p2 = d * (125 * n * n - 245 * n + 84), p1 = 48 - 32 * n;
+    const double p3 = d * d * n * (n * n + 68 * n - 93), p4 = d * d * d * n * n * (n + 3);
+    const double sum = d * (p4 + p3 + p2 + p1) + 24;
+    const double m4 = 6 * m2 * n * n * sum / (n1 * n1 * (nd + 4) * (nd + 5) * (nd + 6) * (nd + 7));
+    *variance = m2;
+    *skewness = m3 / (m2 * sqrt(m2));
+    *kurtosis = m4 / (m2 * m2) - 3;
+}
+
+/* Relative variance, times n, of variance / mean^2 of samples of this shape, skewness and kurtosis,
+ * to first order in 1 / n; of a gamma distribution 2 + 2 / d. */
+static double scatter_of(const struct psr_rfi_noise *noise, bool has_shape)
+{
+    double v = 2 + noise->kurtosis;
+    if (has_shape)
+        v += 4 / noise->shape - 4 * noise->skewness / sqrt(noise->shape);
+    return fmax(v, 0);
+}
+
+double psr_rfi_sk_deviation(const struct psr_rfi_moments *m, const struct psr_rfi_noise *noise)
+{
+    const bool has_shape = noise->shape >= PSR_RFI_LEAST_SHAPE && m->mean > 0;
+    const double n = m->n, d = noise->shape;
+    double sk, variance;
+    if (has_shape) {
+        sk = (n * d + 1) / (n - 1) * m->m2 / (m->mean * m->mean);
+        variance = 2 * d * (d + 1) * n * n / ((n - 1) * (n * d + 2) * (n * d + 3));
+        variance *= scatter_of(noise, true) / (2 + 2 / d);
+    } else {
+        sk = n / (n - 1) * m->m2 / noise->variance;
+        variance = scatter_of(noise, false) / n;
+    }
+    return variance > 0 ? (sk - 1) / sqrt(variance) : 0;
+}
+
+/* A Pearson curve of mean 0 and variance 1: f' / f = -(c1 + x) / (c0 + c1 x + c2 x^2). */
+struct pearson {
+    double c0, c1, c2;
+};
+
+static double slope(const struct pearson *p, double x)
+{
+    const double q = p->c0 + p->c1 * x + p->c2 * x * x;
+    return q > 0 ? -(p->c1 + x) / q : -INFINITY;
+}
+
+enum { STEPS = 4000 };
+static const double FARTHEST = 40; /* standard deviations */
+
+/* The tail of the curve on one side of its mode, in steps of that sign.
+ * Returned: tail [STEPS + 1], tail[k] the integral from mode + k step on, for a maximum of 1 */
+static void sum_tail(const struct pearson *p, double step, double tail[STEPS + 1])
+{
+    double f[STEPS + 1];
+    f[0] = 1;
+    double at = -p->c1, ln = 0;
+    for (int k = 1; k <= STEPS; k++, at += step) {
+        const double a = slope(p, at), b = slope(p, at + step / 2), c = slope(p, at + step);
+        ln += isfinite(a + b + c) ? step * (a + 4 * b + c) / 6 : -INFINITY;
+        f[k] = exp(ln);
+    }
+    tail[STEPS] = 0;
+    for (int k = STEPS; k > 0; k--)
+        tail[k - 1] = tail[k] + fabs(step) * (f[k] + f[k - 1]) / 2;
+}
+
+/* Where a tail that falls like an exponential within a step has a given integral. */
+static double find_tail(const double tail[STEPS + 1], double area)
+{
+    int k = 0;
+    while (k < STEPS - 1 && tail[k + 1] > area)
+        k++;
+    if (!(tail[k + 1] > 0))
+        return k;
+    return k + log(tail[k] / area) / log(tail[k] / tail[k + 1]);
+}
+
+struct psr_rfi_limits psr_rfi_sk_limits(double n, double d, double sigma)
+{
+    double variance, g, k, low[STEPS + 1], high[STEPS + 1];
+    psr_rfi_sk_moments(n, d, &variance, &g, &k);
+    const double b1 = g * g, b2 = k + 3, below = 10 * b2 - 12 * b1 - 18;
+    const struct pearson p = {(4 * b2 - 3 * b1) / below, g * (b2 + 3) / below,
+                              (2 * b2 - 3 * b1 - 6) / below};
+    const double step = FARTHEST / STEPS, area = exp(psr_gauss_logp(sigma).ln_sf);
+    sum_tail(&p, -step, low);
+    sum_tail(&p, step, high);
+    const double all = low[0] + high[0];
+    return (struct psr_rfi_limits){-p.c1 - step * find_tail(low, area * all),
+                                   -p.c1 + step * find_tail(high, area * all)};
+}
+
+/* --- skewness and kurtosis -------------------------------------------------------------------- */
+
+struct psr_rfi_limits psr_rfi_skewness_limits(double n, double sigma)
+{
+    const double b2 =
+        3 * (n * n + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2) * (n + 5) * (n + 7) * (n + 9));
+    const double w2 = sqrt(2 * (b2 - 1)) - 1;
+    const double delta = 1 / sqrt(log(w2) / 2), alpha = sqrt(2 / (w2 - 1));
+    const double limit = alpha * sinh(sigma / delta);
+    return (struct psr_rfi_limits){-limit, limit};
+}
+
+struct psr_rfi_limits psr_rfi_kurtosis_limits(double n, double sigma)
+{
+    const double b1 = 6 * (n * n - 5 * n + 2) / ((n + 7) * (n + 9)) *
+                      sqrt(6 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)));
+    const double a = 6 + 8 / b1 * (2 / b1 + sqrt(1 + 4 / (b1 * b1)));
+    const double root = 1 - 2 / (9 * a) - sigma * sqrt(2 / (9 * a));
+    const double ratio = (1 - 2 / a) / (root * root * root);
+    const double high = root > 0 ? (ratio - 1) * sqrt((a - 4) / 2) : INFINITY;
+    return (struct psr_rfi_limits){-sigma, high};
 }

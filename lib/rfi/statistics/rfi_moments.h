@@ -5,6 +5,8 @@
 #ifndef PSR_RFI_STATISTICS_RFI_MOMENTS_H
 #define PSR_RFI_STATISTICS_RFI_MOMENTS_H
 
+#include "dsp/block_sums.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,5 +36,55 @@ struct psr_rfi_moments psr_rfi_moments_of_floats(const float *x, size_t n);
 /* m3 / m2^(3/2), and m4 / m2^2 - 3; 0 if the samples are equal. */
 double psr_rfi_skewness(const struct psr_rfi_moments *m);
 double psr_rfi_kurtosis(const struct psr_rfi_moments *m);
+
+/* Generalised spectral kurtosis (Nita and Gary 2010, MNRAS 406, L60): of n powers that follow a
+ * gamma distribution of shape d, (n d + 1) / (n - 1) (n S2 / S1^2 - 1) has mean 1, with the sums S1
+ * of the powers and S2 of their squares.  Its limits are those of the Pearson curve with the
+ * estimator's first four moments.
+ *
+ * Samples of a filterbank are powers that were summed, shifted and quantised.  Their shape is what
+ * the data say: d is the median over intervals of mean^2 / variance of the channel, so that the
+ * estimator is 1 in most intervals; and the width of the limits is multiplied by the ratio of the
+ * scatter that samples of the channel's skewness and kurtosis have to that of a gamma distribution.
+ * Where the mean is less than half a standard deviation above 0 (or below), the estimator is the
+ * variance alone, relative to its median. */
+
+/* How the samples of a channel are distributed without interference: medians over intervals. */
+struct psr_rfi_noise {
+    double shape;    /* mean^2 / variance */
+    double variance; /* used instead of the shape if that is below PSR_RFI_LEAST_SHAPE */
+    double skewness, kurtosis;
+};
+
+#define PSR_RFI_LEAST_SHAPE 0.25
+
+/* Limits of a statistic in units of its standard deviation: low < 0 < high. */
+struct psr_rfi_limits {
+    double low, high;
+};
+
+/* The estimator less its mean, in units of its standard deviation in noise. */
+double psr_rfi_sk_deviation(const struct psr_rfi_moments *m, const struct psr_rfi_noise *noise);
+
+/* Variance, skewness and kurtosis (of a Gaussian 0) of the estimator of n powers of shape d. */
+void psr_rfi_sk_moments(double n, double d, double *variance, double *skewness, double *kurtosis);
+
+/* Limits beyond which, on either side, the estimator of n powers of shape d is as often as a
+ * Gaussian is above sigma. */
+struct psr_rfi_limits psr_rfi_sk_limits(double n, double d, double sigma);
+
+/* The same for the skewness (D'Agostino 1970) and the kurtosis (Anscombe and Glynn 1983) of n
+ * samples of a Gaussian; of the kurtosis the lower limit is -sigma, which is passed less often. */
+struct psr_rfi_limits psr_rfi_skewness_limits(double n, double sigma);
+struct psr_rfi_limits psr_rfi_kurtosis_limits(double n, double sigma);
+
+/* Moments of every channel of a block, on the calling thread.
+ * Given:    in     [n] spectra, n at most 2^31
+ *           skip   [n]   1: the spectrum is left out; NULL: none is
+ * Returned: m [nchan], in the order of the data
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rfi_block_moments(const struct psr_layout *layout, const void *in,
+                                                size_t n, const unsigned char *skip,
+                                                struct psr_rfi_moments *m, psr_err *err);
 
 #endif

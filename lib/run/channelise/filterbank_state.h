@@ -7,10 +7,40 @@
 #include "dsp/channels/spectra.h"
 #include "dsp/detect.h"
 #include "dsp/rescale.h"
-#include "filterbank_latency.h"
 #include "formats/voltages/baseband.h"
 #include <psrkit/experimental/filterbank.h>
 #include <psrkit/experimental/outfile.h>
+
+/* Readers tell of some samples when they came.  One between two of these came when a steady stream would
+ * have brought it, or as long before the second as it was sampled, whichever is later: the stream may
+ * have been silent. */
+
+struct psr_filterbank_latency {
+    double rate_hz; /* of samples */
+    struct psr_baseband_mark *mark;
+    size_t nmark, room;
+    int64_t nrow;
+    double sum_s, worst_s; /* over them */
+};
+
+/* Takes what is known of more samples.
+ * Given:  mark, n   ascending, those of the reader
+ *         first     the reader's number of sample 0 here
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_filterbank_latency_note(struct psr_filterbank_latency *l,
+                                                      const struct psr_baseband_mark *mark,
+                                                      size_t n, int64_t first, psr_err *err);
+
+/* When a sample came; asked in ascending order.  NaN: nothing is known. */
+double psr_filterbank_latency_came(struct psr_filterbank_latency *l, int64_t sample);
+
+/* Counts a row that depends on samples up to this one, asked in ascending order, unless it waited for the end. */
+void psr_filterbank_latency_add(struct psr_filterbank_latency *l, int64_t sample, double written_s);
+
+/* Forgets what no sample from this one on needs. */
+void psr_filterbank_latency_forget(struct psr_filterbank_latency *l, int64_t sample);
+
+void psr_filterbank_latency_free(struct psr_filterbank_latency *l);
 
 /* One block is read while two are on their way to a device. */
 enum { PSR_FILTERBANK_BLOCKS = 3 };
@@ -148,7 +178,7 @@ PSR_MUST_CHECK psr_status psr_filterbank_cpu_run(psr_filterbank *p, psr_err *err
 PSR_MUST_CHECK psr_status psr_filterbank_device_make(psr_filterbank *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_filterbank_device_run(psr_filterbank *p, psr_err *err);
 
-/* --- checks (filterbank_check.c) --- */
+/* --- checks --- */
 
 /* Status: PSR_EINVAL naming field, value and limit */
 PSR_MUST_CHECK psr_status psr_filterbank_check(const struct psr_filterbank_desc *d, psr_err *err);

@@ -1,5 +1,5 @@
 /* Runs the lines of a plan one after the other, as separate prepsubband runs would. */
-#include "pipeline_by_lines.h"
+#include "pipeline_state.h"
 
 #include "base/path.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Checks the description of a pipeline, and which fields exclude each other. */
-#include "pipeline_check.h"
+#include "pipeline_state.h"
 
 #include "base/copy_desc.h"
 #include "base/memory.h"

@@ -5,20 +5,45 @@
 #ifndef PSR_RUN_DEDISPERSE_PIPELINE_STATE_H
 #define PSR_RUN_DEDISPERSE_PIPELINE_STATE_H
 
-#include "pipeline_check.h"
 #include "run/common/input.h"
 #include "run/common/provenance.h"
 #include "run/common/read_ahead.h"
 #include "run/common/reread.h"
 #include "run/common/stage_clean.h"
 #include "run/dedisperse/consumers/sinks.h"
-#include "run/dedisperse/lines/dedispersion_beams.h"
+#include "run/dedisperse/lines/dedispersion.h"
 #include "run/dedisperse/lines/lines.h"
 #include "run/dedisperse/lines/trials.h"
 #include "run/dedisperse/pulses/dump.h"
 #include "stage_barycentre.h"
 
 #include <psrkit/pipeline.h>
+
+/* Reads the plan and checks the properties common to all lines; the input is read again for each
+ * line. */
+/* prepsubband is run once for each line of a plan. */
+bool psr_pipeline_runs_by_lines(const struct psr_pipeline *p);
+
+PSR_MUST_CHECK psr_status psr_pipeline_prepare_by_lines(struct psr_pipeline *p, psr_err *err);
+
+/* Creates a pipeline for each line; their files join the group. */
+PSR_MUST_CHECK psr_status psr_pipeline_run_by_lines(struct psr_pipeline *p, psr_err *err);
+
+/* Copies of descriptions that one of a pipeline points to. */
+struct psr_pipeline_searches {
+    struct psr_sink_pulses_desc pulses, live_pulses;
+    struct psr_sink_fourier_desc fourier;
+    struct psr_sink_ffa_desc ffa;
+    struct psr_sink_live_desc live;
+};
+
+/* Copies a description of any size with those that it points to, and checks what the parts of the pipeline do not check
+ * themselves.
+ * Status: PSR_EINVAL naming field, value and limit */
+PSR_MUST_CHECK psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
+                                                 struct psr_pipeline_searches *searches,
+                                                 const struct psr_pipeline_desc *from,
+                                                 psr_err *err);
 
 /* A line of a report. */
 struct psr_reported_line {

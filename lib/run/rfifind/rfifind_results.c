@@ -1,7 +1,7 @@
 /* The files of a search for interference. */
 #include "rfifind_results.h"
 
-#include "base/input/read_file.h"
+#include "base/input/readfd.h"
 #include "rfi/rules/clean_internal.h"
 
 #include <stdlib.h>

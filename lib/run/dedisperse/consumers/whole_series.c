@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/output/outfile_internal.h"
 #include "formats/series/series_inf.h"
-#include "formats/series/series_mean.h"
 #include "formats/series/series_name.h"
 #include "sink_rows.h"
 #include <stdio.h>

@@ -99,4 +99,43 @@ struct psr_dedispersion_ops {
 extern const struct psr_dedispersion_ops psr_dedispersion_direct, psr_dedispersion_beams,
     psr_dedispersion_subbands, psr_dedispersion_presto;
 
+/* Bytes of a spectrum, as it is read and as it becomes beside that; of its series, of the line that has
+ * the most; and what cleaning takes. */
+double psr_dedispersion_spectrum_bytes(const struct psr_dedispersion_desc *d);
+double psr_dedispersion_series_bytes(const struct psr_dedispersion_desc *d);
+int64_t psr_dedispersion_cleaning_bytes(const struct psr_dedispersion_desc *d);
+
+/* Returned: *mem_bytes, what the limit leaves to dedispersion
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_dedispersion_share_memory(const struct psr_dedispersion_desc *d,
+                                                        int64_t *mem_bytes, psr_err *err);
+
+/* About n spectra: whole blocks of cleaning, and no more than the input has. */
+size_t psr_dedispersion_whole_block(const struct psr_dedispersion_desc *d, size_t n);
+
+/* check_length of a line, by its plan. */
+PSR_MUST_CHECK psr_status psr_dedispersion_check_length(const struct psr_dedispersion_desc *d,
+                                                        const psr_dedisp *plan, size_t line,
+                                                        int64_t nsamp, psr_err *err);
+
+/* Counts its users. */
+typedef struct psr_shared_beams psr_shared_beams;
+
+/* Makes a plan for n beams if they can share one: two or more of them with tree sums of the same channels
+ * and trials, of integers of 16 bits at most, on the host or on one device; DMs that rise within lines;
+ * lines that sum different numbers of samples, each a multiple of the one before; no parts of the band;
+ * and memory for the states of all.
+ * Given:    desc [n]
+ * Returned: a plan with one user, or NULL.  Beams that cannot share are no error: what is wrong with them,
+ *           plans of their own will tell. */
+psr_shared_beams *psr_shared_beams_create(const struct psr_dedispersion_desc *desc, size_t n);
+
+/* Adds a user; the last one to leave frees the plan.  NULL is allowed. */
+psr_shared_beams *psr_shared_beams_join(psr_shared_beams *s);
+void psr_shared_beams_leave(psr_shared_beams *s);
+
+/* Number of beams; and bytes for all of them. */
+size_t psr_shared_beams_count(const psr_shared_beams *s);
+double psr_shared_beams_bytes(const psr_shared_beams *s);
+
 #endif

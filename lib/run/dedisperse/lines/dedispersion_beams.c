@@ -3,8 +3,7 @@
  *
  * The plan gives the samples of a psr_dedisp of the same trials, so many later as the longest sweep of the
  * line: the first ones, which lack channels, are left out here. */
-#include "dedispersion_beams.h"
-#include "dedispersion_memory.h"
+#include "dedispersion.h"
 
 #include "base/device/device_internal.h"
 #include "search/dedisp/beams/dedisp_beams_device.h"

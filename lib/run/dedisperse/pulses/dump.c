@@ -3,7 +3,7 @@
 
 #include "base/c_locale.h"
 #include "base/memory.h"
-#include "base/threads/monitor.h"
+#include "base/threads/threads.h"
 
 #include "base/obs_internal.h"
 #include "base/tool.h"
