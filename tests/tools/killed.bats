@@ -116,6 +116,20 @@ sets() {
     done
 }
 
+@test "fbedit: spectra and the table of signals are of one run" {
+    cp "$g8" in.fil
+    again() { (cd "$1" && $run) && same_as_new "$1"; }
+    run="fbedit -q -end 2000smp -o x.fil ../in.fil"
+    sets $run -chans 0:16 -- $run
+    killed_everywhere $run
+    run="fbedit -q -seed 1 -end 2000smp -addfile ../one -o x.fil ../in.fil"
+    echo 'burst dm=3 t=0.1 width=0.01 snr=20' >one
+    rm -rf old new
+    sets $run -chans 0:16 -add 'burst dm=3 t=0.2 width=0.01 snr=20' -- $run
+    killed_everywhere $run
+    ls new/x.fil.truth
+}
+
 @test "frbbeam: beams and scales are of one run" {
     printf 'grid 2 2\nspacing 8 6\nsite -119 49 500\ndish 0 0 0\ndish 1 0 1\n' >array
     printf 'theta 0 0\ntheta 0.5 0.25\n' >beams

@@ -64,7 +64,8 @@ static psr_status give_signals(void *ctx, double observed_s, const struct psr_fa
     return st;
 }
 
-psr_status fbedit_add_begin(struct fbedit_add *a, struct fbedit_options *o, psr_err *err)
+psr_status fbedit_add_begin(struct fbedit_add *a, struct fbedit_options *o, struct psr_notes notes,
+                            psr_err *err)
 {
     a->opt = o;
     if (!o->add.n && !o->addfile.n)
@@ -76,7 +77,16 @@ psr_status fbedit_add_begin(struct fbedit_add *a, struct fbedit_options *o, psr_
         st = name_truth(a, err);
     if (!st)
         st = check_names(a, err);
-    return st || !a->name ? st : psr_outfile_create(&a->truth, a->name, err);
+    if (st || !a->name)
+        return st;
+    const struct psr_output_group_desc claim = {.size = sizeof claim,
+                                                .root = o->run.output,
+                                                .kind = "file",
+                                                .common = true,
+                                                .notes = notes};
+    st = psr_output_group_create(&a->group, &claim, err);
+    o->run.group = a->group;
+    return st ? st : psr_output_group_add(a->group, a->name, &a->truth, err);
 }
 
 psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_err *err)
@@ -100,14 +110,14 @@ psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_err *er
 
 psr_status fbedit_add_finish(struct fbedit_add *a, psr_err *err)
 {
-    psr_outfile *truth = a->truth;
-    a->truth = NULL;
-    return truth ? psr_outfile_commit(truth, err) : PSR_OK;
+    psr_output_group *group = a->group;
+    a->group = NULL;
+    return group ? psr_output_group_commit(group, err) : PSR_OK;
 }
 
 void fbedit_add_end(struct fbedit_add *a)
 {
-    psr_outfile_abort(a->truth);
+    psr_output_group_abort(a->group);
     signals_clear(&a->signals);
     free(a->command);
     free(a->name);

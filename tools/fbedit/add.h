@@ -8,16 +8,18 @@
 struct fbedit_add {
     struct fbedit_options *opt;
     struct signals signals;
-    char *command, *name; /* the command line, and the name of the table */
-    psr_outfile *truth;   /* NULL: none */
+    char *command, *name;    /* the command line, and the name of the table */
+    psr_output_group *group; /* of the output and the table */
+    psr_outfile *truth;      /* the group's; NULL: none */
 };
 
 /* Prepares what o asks for, and o's description; the table gets a temporary name.
- * Status: those of psr_outfile_create; PSR_EINVAL */
+ * Given:  notes   for remarks on files
+ * Status: those of psr_output_group_create; PSR_EINVAL */
 PSR_MUST_CHECK psr_status fbedit_add_begin(struct fbedit_add *a, struct fbedit_options *o,
-                                           psr_err *err);
+                                           struct psr_notes notes, psr_err *err);
 
-/* Writes the table, once the edit has run; gives it its name. */
+/* Writes the table, once the edit has run; gives it and the finished output their names. */
 PSR_MUST_CHECK psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_err *err);
 PSR_MUST_CHECK psr_status fbedit_add_finish(struct fbedit_add *a, psr_err *err);
 

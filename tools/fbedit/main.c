@@ -74,7 +74,7 @@ static psr_status run(struct run *r)
     d->should_stop = run_should_stop;
     d->progress = run_show_progress;
     d->ctx = &r->progress;
-    psr_status st = fbedit_add_begin(&r->add, &r->opt, &r->err);
+    psr_status st = fbedit_add_begin(&r->add, &r->opt, r->opt.source.notes, &r->err);
     if (!st)
         st = r->opt.around ? edit_events(r) : edit(r);
     fbedit_add_end(&r->add);

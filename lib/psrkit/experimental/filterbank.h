@@ -17,6 +17,7 @@
 #ifndef PSRKIT_FILTERBANK_H
 #define PSRKIT_FILTERBANK_H
 
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
 #include <psrkit/obs.h>
@@ -232,6 +233,10 @@ struct psr_edit_desc {
                           size_t *nsignal, psr_err *err);
     void *signals_ctx;
     uint64_t seed; /* of rounding by chance */
+
+    /* The output is added to it, and the caller commits it after psr_edit_finish, or aborts it after
+     * psr_edit_destroy; NULL: the output is a file of its own. */
+    psr_output_group *group;
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

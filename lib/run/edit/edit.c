@@ -136,7 +136,9 @@ static psr_status set_up(psr_edit *p, psr_err *err)
         st = open_input(p, err);
     if (!st)
         st = make_room(p, err);
-    return st ? st : psr_edit_output_create(&p->output, p->d.output, p->d.format, &p->out, err);
+    return st ? st
+              : psr_edit_output_create(&p->output, p->d.output, p->d.group, p->d.format, &p->out,
+                                       err);
 }
 
 psr_status psr_edit_create(psr_edit **out, const struct psr_edit_desc *desc, psr_err *err)

@@ -71,15 +71,17 @@ static psr_status begin_psrfits(struct psr_edit_output *o, const struct psr_obs 
 }
 
 psr_status psr_edit_output_create(struct psr_edit_output *o, const char *path,
-                                  enum psr_edit_format format, const struct psr_obs *obs,
-                                  psr_err *err)
+                                  psr_output_group *group, enum psr_edit_format format,
+                                  const struct psr_obs *obs, psr_err *err)
 {
     o->format = format == PSR_EDIT_BY_NAME ? find_format(path) : format;
     o->row_bytes = psr_row_bytes(obs->nchan, obs->nbit);
     if (o->format != PSR_EDIT_DADA && psr_dada_ring_is_name(path))
         return psr_fail_field(err, PSR_EUNSUPPORTED, "format", "edit: %s: a ring has DADA headers",
                               path);
-    psr_status st = psr_outfile_create(&o->file, path, err);
+    o->grouped = group != NULL;
+    psr_status st = group ? psr_output_group_add(group, path, &o->file, err)
+                          : psr_outfile_create(&o->file, path, err);
     if (st)
         return st;
     if (o->format == PSR_EDIT_PSRFITS)
@@ -109,12 +111,13 @@ psr_status psr_edit_output_finish(struct psr_edit_output *o, psr_err *err)
     if (st)
         return st;
     o->file = NULL;
-    return psr_outfile_commit(file, err);
+    return o->grouped ? PSR_OK : psr_outfile_commit(file, err);
 }
 
 void psr_edit_output_abort(struct psr_edit_output *o)
 {
     psr_psrfits_destroy(o->fits);
-    psr_outfile_abort(o->file);
+    if (!o->grouped)
+        psr_outfile_abort(o->file);
     *o = (struct psr_edit_output){.file = NULL};
 }

@@ -9,14 +9,17 @@
 struct psr_edit_output {
     enum psr_edit_format format; /* not PSR_EDIT_BY_NAME */
     psr_outfile *file;
+    bool grouped; /* then the file is the group's */
     psr_psrfits *fits;
     size_t row_bytes;
 };
 
 /* Creates the file and writes the header.
- * Given:  obs   nsamp -1: unknown, which PSRFITS cannot be
+ * Given:  group   that it belongs to, or NULL
+ *         obs   nsamp -1: unknown, which PSRFITS cannot be
  * Status: PSR_EUNSUPPORTED, and those of psr_outfile_create and the formats; ends with abort, whatever it is */
 PSR_MUST_CHECK psr_status psr_edit_output_create(struct psr_edit_output *o, const char *path,
+                                                 psr_output_group *group,
                                                  enum psr_edit_format format,
                                                  const struct psr_obs *obs, psr_err *err);
 
