@@ -154,6 +154,9 @@ struct psr_pipeline_desc {
                                             pulsars */
     bool pack; /* with a root: the lists and .inf files that searches make of every series go into
                   ROOT.lists (psrkit-formats(5)) */
+    void (*searched)(void *ctx, int64_t done,
+                     int64_t total); /* called by any thread, one at a time, as series
+                                                                 are searched at the end; NULL: not */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

@@ -142,6 +142,30 @@ same_search() {
     one_line '^accelsift: cut.lists: byte [0-9]*: cut short'
 }
 
+# A terminal of its own, as script makes it.
+on_terminal() {
+    type script >/dev/null || skip "there is no script"
+    script -qec "$1" terminal >/dev/null </dev/null
+}
+
+@test "on a terminal its tools show how far they are, in one line each; with -q and in files they do not" {
+    on_terminal "$run x.fil"
+    tr '\r' '\n' <terminal >lines
+    grep -q '^gpudedisp \[[#.]*\] *[0-9]*%  [0-9.e+]* MB/s  [0-9]* s left' lines
+    grep -q '^gpudedisp \[[#.]*\] *[0-9]*%  [0-9.e+]* series/s' lines
+    # What it says itself is not in the line of a bar.
+    grep -q '^psrsearch: search: [0-9.]* s' <(sed 's/\x1b\[K//g' lines)
+    fails grep -q '\[#' d/*.log
+    rm -r d
+    on_terminal "$run -q x.fil"
+    fails grep -q '%' terminal
+    rm -r d
+    $run -v x.fil 2>said
+    fails grep -q 's left' said
+    on_terminal "gpudedisp -nobary -numdms 40 -nowrite -accelsearch '-zmax 20' -o t x.fil"
+    tr '\r' '\n' <terminal | grep -q '^\[[#.]*\] *[0-9]*%  [0-9.e+]* series/s  [0-9]* s left'
+}
+
 @test "what has changed is repeated, with all that follows" {
     $run x.fil 2>said
     $run x.fil 2>said

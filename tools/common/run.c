@@ -1,6 +1,7 @@
 /* Handles signals, and shows progress. */
 #include "run.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <psrkit/device.h>
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The only state that the handler touches; any thread reads it. */
@@ -153,44 +155,72 @@ double run_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void run_progress_start(struct run_progress *p, bool wanted, int64_t total, const char *unit,
-                        double per_unit)
+enum run_progress_mode run_progress_mode(bool quiet, bool verbose)
 {
-    *p = (struct run_progress){.shown = wanted && isatty(STDERR_FILENO),
+    return quiet ? RUN_NO_PROGRESS : verbose ? RUN_BAR_OR_LINES : RUN_BAR;
+}
+
+/* Returned: a terminal, -1: there is none */
+static int find_terminal(void)
+{
+    const char *other = getenv(RUN_PROGRESS_FD);
+    const int fd = other ? atoi(other) : STDERR_FILENO;
+    return isatty(fd) ? fd : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
+}
+
+void run_progress_start(struct run_progress *p, enum run_progress_mode mode, int64_t total,
+                        const char *unit, double per_unit)
+{
+    *p = (struct run_progress){.mode = mode,
+                               .fd = mode == RUN_NO_PROGRESS ? -1 : find_terminal(),
                                .began_s = run_seconds(),
                                .total = total,
                                .unit = unit,
                                .per_unit = per_unit};
+    p->printed_s = p->fd >= 0 ? 0 : p->began_s;
 }
 
-static void print_bar(double share)
+static void make_bar(char *text, size_t room, double share)
 {
     enum { WIDTH = 30 };
     char bar[WIDTH + 1];
     for (int i = 0; i < WIDTH; i++)
         bar[i] = (i + 0.5) / WIDTH < share ? '#' : '.';
     bar[WIDTH] = '\0';
-    fprintf(stderr, "\r[%s] %3.0f%%", bar, 100 * share);
+    snprintf(text, room, "[%s] ", bar);
+}
+
+/* 300 MB/s, and the time left if the total is known. */
+static void make_text(const struct run_progress *p, int64_t done, double elapsed_s, char *text,
+                      size_t room)
+{
+    const double count = (double)done * p->per_unit, rate = count / elapsed_s;
+    const double share = p->total > 0 ? (double)done / (double)p->total : 0;
+    if (p->total > 0)
+        snprintf(text, room, "%3.0f%%  %.3g %s/s  %.0f s left", 100 * share, rate, p->unit,
+                 share > 0 ? elapsed_s * (1 / share - 1) : 0.0);
+    else
+        snprintf(text, room, "%.4g %s  %.3g %s/s", count, p->unit, rate, p->unit);
 }
 
 void run_progress_update(struct run_progress *p, int64_t done)
 {
-    double now_s = run_seconds();
-    if (!p->shown || now_s - p->printed_s < 0.2)
+    const double now_s = run_seconds(), pause_s = p->fd >= 0 ? 0.2 : 30;
+    char text[160], bar[64] = "";
+    if ((p->fd < 0 && p->mode != RUN_BAR_OR_LINES) || now_s - p->printed_s < pause_s)
         return;
     p->printed_s = now_s;
-    double elapsed_s = now_s - p->began_s;
-    double rate = (double)done * p->per_unit / elapsed_s;
-    if (p->total > 0) {
-        double share = (double)done / (double)p->total;
-        print_bar(share);
-        fprintf(stderr, "  %.3g %s/s  %.0f s left  \033[K", rate, p->unit,
-                share > 0 ? elapsed_s * (1 / share - 1) : 0.0);
-    } else {
-        fprintf(stderr, "\r%.4g %s  %.3g %s/s  \033[K", (double)done * p->per_unit, p->unit, rate,
-                p->unit);
+    make_text(p, done, now_s - p->began_s, text, sizeof text);
+    if (p->fd < 0) {
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name, text + strspn(text, " "));
+        return;
     }
-    fflush(stderr);
+    if (p->total > 0)
+        make_bar(bar, sizeof bar, (double)done / (double)p->total);
+    p->is_bar = true;
+    dprintf(p->fd, "\r%s%s%s%s  \033[K",
+            p->fd == STDERR_FILENO ? "" : program_invocation_short_name,
+            p->fd == STDERR_FILENO ? "" : " ", bar, text);
 }
 
 bool run_should_stop(void *ctx)
@@ -204,9 +234,21 @@ void run_show_progress(void *ctx, int64_t done)
     run_progress_update(ctx, done);
 }
 
+void run_show_searched(void *ctx, int64_t done, int64_t total)
+{
+    static const char unit[] = "series";
+    struct run_progress *p = ctx;
+    if (p->unit != unit || done <= p->done)
+        run_progress_start(p, p->mode, total, unit, 1);
+    p->done = done;
+    run_progress_update(p, done);
+}
+
 void run_progress_end(struct run_progress *p)
 {
-    if (p->shown)
-        fprintf(stderr, "\r\033[K");
-    p->shown = false;
+    if (p->is_bar)
+        dprintf(p->fd, "\r\033[K");
+    p->is_bar = false;
+    p->fd = -1;
+    p->mode = RUN_NO_PROGRESS;
 }

@@ -37,17 +37,30 @@ void run_forget_signal(void);
 /* Ends the program by the signal caught, if any, so that the caller's shell sees why. */
 void run_die_if_stopped(void);
 
-/* A line on standard error with share done, rate and time left; shown on a terminal only. */
+/* How progress is shown: on a terminal as a bar, elsewhere not, or as a line every 30 s. */
+enum run_progress_mode { RUN_NO_PROGRESS, RUN_BAR, RUN_BAR_OR_LINES };
+
+/* That of the options -q and -v. */
+enum run_progress_mode run_progress_mode(bool quiet, bool verbose);
+
+/* The name of a variable of the environment with the number of a descriptor that leads to a terminal: tools whose
+ * messages go to a file show their bars there. */
+#define RUN_PROGRESS_FD "PSRKIT_PROGRESS_FD"
+
+/* Share done, rate and time left. */
 struct run_progress {
-    bool shown;
+    enum run_progress_mode mode;
+    int fd;      /* of the terminal; -1: none */
+    bool is_bar; /* one stands there */
     double began_s, printed_s;
     int64_t total; /* -1 where unknown */
     const char *unit;
     double per_unit; /* one count in units */
+    int64_t done;    /* of series */
 };
 
-void run_progress_start(struct run_progress *p, bool wanted, int64_t total, const char *unit,
-                        double per_unit);
+void run_progress_start(struct run_progress *p, enum run_progress_mode mode, int64_t total,
+                        const char *unit, double per_unit);
 void run_progress_update(struct run_progress *p, int64_t done);
 void run_progress_end(struct run_progress *p);
 
@@ -55,6 +68,9 @@ void run_progress_end(struct run_progress *p);
  * progress.  ctx is the struct run_progress. */
 bool run_should_stop(void *ctx);
 void run_show_progress(void *ctx, int64_t done);
+
+/* The same of series that are searched, after what the progress was of before. */
+void run_show_searched(void *ctx, int64_t done, int64_t total);
 
 /* So many seconds from now, as pthread_cond_timedwait takes it. */
 struct timespec run_deadline(double seconds);

@@ -23,7 +23,8 @@ static psr_status make_blocks(struct fakebin_job *j, double *making_s)
     if (!block)
         return psr_fail_nomem(&j->err, "block", (double)(rows * row_bytes));
     struct run_progress progress;
-    run_progress_start(&progress, !j->opt.quiet, j->obs.nsamp, "MB", (double)row_bytes / 1e6);
+    run_progress_start(&progress, run_progress_mode(j->opt.quiet, j->opt.verbose), j->obs.nsamp,
+                       "MB", (double)row_bytes / 1e6);
     psr_status st = PSR_OK;
     for (int64_t done = 0; done < j->obs.nsamp && !st && !run_stop_signal();) {
         int64_t left = j->obs.nsamp - done;

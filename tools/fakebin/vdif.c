@@ -128,7 +128,7 @@ static psr_status make_blocks(struct fakebin_job *j, struct vdif_job *v)
     psr_status st = make_room(j, v, &most);
     if (st)
         return st;
-    run_progress_start(&progress, !j->opt.quiet, v->nframe, "MB",
+    run_progress_start(&progress, run_progress_mode(j->opt.quiet, j->opt.verbose), v->nframe, "MB",
                        (double)v->frame_bytes * (double)j->opt.nifs / 1e6);
     for (int64_t done = 0; done < v->nframe && !st && !run_stop_signal();) {
         const size_t n = v->nframe - done < (int64_t)most ? (size_t)(v->nframe - done) : most;

@@ -127,7 +127,8 @@ static psr_status make_blocks(struct fakebin_job *j, struct volt_job *v)
     v->block = malloc(rows * sample);
     if (!v->block)
         return psr_fail_nomem(&j->err, "block", (double)(rows * sample));
-    run_progress_start(&progress, !j->opt.quiet, v->nsamp, "MB", (double)sample / 1e6);
+    run_progress_start(&progress, run_progress_mode(j->opt.quiet, j->opt.verbose), v->nsamp, "MB",
+                       (double)sample / 1e6);
     for (int64_t done = 0; done < v->nsamp && !st && !run_stop_signal();) {
         size_t n = v->nsamp - done < (int64_t)rows ? (size_t)(v->nsamp - done) : rows;
         st = psr_fakevolt_execute(v->plan, done, n, v->block, &j->err);

@@ -22,7 +22,8 @@ static psr_status process(struct run *r, psr_edit *p)
     psr_edit_describe(p, &report);
     if (r->opt.verbose)
         fbedit_print_plan(&r->tool, &r->opt.run, p);
-    run_progress_start(&r->progress, !r->opt.quiet, report.count, "spectra", 1);
+    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), report.count,
+                       "spectra", 1);
     psr_status st = psr_edit_run(p, &r->err);
     run_progress_end(&r->progress);
     if (!st)

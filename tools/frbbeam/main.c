@@ -16,8 +16,8 @@ static void start_progress(struct run *r, const psr_beamformer *p)
 {
     struct psr_beamformer_report report;
     psr_beamformer_describe(p, &report);
-    run_progress_start(&r->progress, !r->opt.quiet, report.nsamp, "MB",
-                       (double)report.sample_bytes / 1e6);
+    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), report.nsamp,
+                       "MB", (double)report.sample_bytes / 1e6);
 }
 
 static psr_status process(struct run *r, psr_beamformer *p)

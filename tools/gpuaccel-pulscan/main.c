@@ -110,8 +110,9 @@ static psr_status run(struct accel_job *j, char **operand, size_t n)
     psr_status st = accel_gather_names(j, operand, n);
     if (st == PSR_OK)
         st = prepare(j);
-    run_progress_start(&j->progress, !j->opt.quiet && j->inputs.n > 1, (int64_t)j->npath, "files",
-                       1);
+    run_progress_start(&j->progress,
+                       run_progress_mode(j->opt.quiet || !(j->inputs.n > 1), j->opt.verbose),
+                       (int64_t)j->npath, "files", 1);
     for (size_t i = 0; i < j->npath && st == PSR_OK && !run_stop_signal() && !j->no_device; i++)
         take_file(j, j->path[i]);
     if (st == PSR_OK && !run_stop_signal())

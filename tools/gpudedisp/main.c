@@ -28,8 +28,8 @@ static void start_progress(struct run *r, psr_pipeline *p)
 {
     struct psr_pipeline_report report;
     psr_pipeline_describe(p, &report);
-    run_progress_start(&r->progress, !r->opt.quiet, report.obs ? report.obs->nsamp : -1,
-                       has_account(r) ? "MB" : "spectra",
+    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose),
+                       report.obs ? report.obs->nsamp : -1, has_account(r) ? "MB" : "spectra",
                        has_account(r) ? (double)report.row_bytes / 1e6 : 1);
 }
 
@@ -66,9 +66,9 @@ static psr_status process(struct run *r, psr_pipeline *p)
         gpudedisp_print_plan(&r->tool, p);
     start_progress(r, p);
     st = psr_pipeline_run(p, &r->err);
-    run_progress_end(&r->progress);
     if (!st)
         st = psr_pipeline_finish(p, &r->err);
+    run_progress_end(&r->progress);
     if (!st)
         draw_plot(r, p);
     if (!st && !o->quiet)
@@ -118,7 +118,8 @@ static psr_status close_live(struct run *r, psr_pipeline *p, psr_status st)
 
 static psr_status run_beams(struct run *r)
 {
-    run_progress_start(&r->progress, !r->opt.quiet, -1, "spectra of the first beam", 1);
+    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), -1,
+                       "spectra of the first beam", 1);
     psr_status st = gpudedisp_run_beams(&r->opt, &r->tool, &r->err);
     run_progress_end(&r->progress);
     return st;
@@ -134,6 +135,7 @@ static psr_status run(struct run *r)
         o->run.notes = (struct psr_notes){cli_note, &r->tool};
     o->run.should_stop = run_should_stop;
     o->run.progress = run_show_progress;
+    o->run.searched = run_show_searched;
     o->run.ctx = &r->progress;
     psr_status st = psr_parse_dmconst(o->dmconst, &o->run.dmconst, &r->err);
     if (o->beams)

@@ -18,7 +18,8 @@ static psr_status process(struct run *r, psr_filterbank *p)
     psr_filterbank_describe(p, &report);
     if (r->opt.verbose)
         digifil_print_plan(&r->tool, p);
-    run_progress_start(&r->progress, !r->opt.quiet, report.nsamp, "MB", report.sample_bytes / 1e6);
+    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), report.nsamp,
+                       "MB", report.sample_bytes / 1e6);
     psr_status st = psr_filterbank_run(p, &r->err);
     run_progress_end(&r->progress);
     if (!st)

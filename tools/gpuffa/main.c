@@ -91,8 +91,9 @@ static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
         st = prepare(j);
     if (st)
         return st;
-    run_progress_start(&j->progress, !j->opt.quiet && j->inputs.n > 1, (int64_t)j->inputs.n,
-                       "files", 1);
+    run_progress_start(&j->progress,
+                       run_progress_mode(j->opt.quiet || !(j->inputs.n > 1), j->opt.verbose),
+                       (int64_t)j->inputs.n, "files", 1);
     for (size_t i = 0; i < j->inputs.n && !run_stop_signal() && !j->no_device; i++)
         gpuffa_add(j, j->inputs.name[i]);
     gpuffa_flush(j);

@@ -39,8 +39,8 @@ static psr_status run(struct gpuffa_job *j, const struct psr_pipeline_desc *d)
     if (st)
         return st;
     psr_pipeline_describe(p, &report);
-    run_progress_start(&j->progress, !j->opt.quiet, report.obs ? report.obs->nsamp : -1, "MB",
-                       (double)report.row_bytes / 1e6);
+    run_progress_start(&j->progress, run_progress_mode(j->opt.quiet, j->opt.verbose),
+                       report.obs ? report.obs->nsamp : -1, "MB", (double)report.row_bytes / 1e6);
     st = psr_pipeline_run(p, &j->err);
     run_progress_end(&j->progress);
     if (!st)

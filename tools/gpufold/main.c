@@ -134,7 +134,8 @@ static psr_status fold(struct run *r)
     psr_folder_describe(f, &is);
     if (is.nskipped)
         psr_note(&r->opt.run.notes, "%zu of %zu candidates are complete", is.nskipped, r->list.n);
-    run_progress_start(&r->progress, !r->opt.quiet, is.nsamp, "spectra", 1);
+    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), is.nsamp,
+                       "spectra", 1);
     st = psr_folder_run(f, &r->err);
     run_progress_end(&r->progress);
     if (!st && r->opt.verbose)

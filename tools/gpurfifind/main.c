@@ -27,7 +27,8 @@ static void show_progress(void *ctx, int64_t nread, int64_t total)
 {
     struct run *r = ctx;
     if (!r->started)
-        run_progress_start(&r->progress, !r->opt.quiet, total, "spectra", 1);
+        run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), total,
+                           "spectra", 1);
     r->started = true;
     run_progress_update(&r->progress, nread);
 }

@@ -134,7 +134,7 @@ static psr_status run_trials(struct job *j)
     const int64_t n = inject_ntrial(&j->opt);
     struct run_progress progress;
     bool good = true;
-    run_progress_start(&progress, !j->opt.quiet, n, "copies", 1);
+    run_progress_start(&progress, run_progress_mode(j->opt.quiet, j->opt.verbose), n, "copies", 1);
     for (int64_t t = 0; t < n && good; t++) {
         char path[INJECT_PATH];
         inject_table_name(path, &j->opt, t);

@@ -121,7 +121,7 @@ static psr_status run_tool(struct run *r, int k, struct psr_names *made)
         free(before.file);
         return st;
     }
-    st = psrsearch_run(&r->plan, kind_of(k), &r->err);
+    st = psrsearch_run(&r->plan, kind_of(k), !r->opt.quiet, &r->err);
     if (psrsearch_made(made, &before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
         st = r->err.code;
     if (st == PSR_EIO && !run_stop_signal() && psrsearch_lacks_picture_only(made, kind_of(k))) {

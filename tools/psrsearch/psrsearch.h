@@ -219,9 +219,10 @@ double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind 
 /* --- running ---------------------------------------------------------------------------------- */
 
 /* Runs a step with its messages in ROOT_STEP.log; signals are passed on.
+ * Given:  bars   on a terminal, show the tool's progress
  * Status: PSR_EIO naming step, exit code, log and command; PSR_ESTOPPED */
 PSR_MUST_CHECK psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind step,
-                                        psr_err *err);
+                                        bool bars, psr_err *err);
 
 /* Copies the log of a step to a stream. */
 void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step, FILE *to);

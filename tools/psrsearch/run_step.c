@@ -45,11 +45,22 @@ static psr_status open_output(int *fd, const char *path, psr_err *err)
     return st;
 }
 
+/* The tool's messages go to its log, and its bars to the terminal. */
+static void offer_terminal(bool offered)
+{
+    char text[16];
+    const int fd = offered ? fcntl(STDERR_FILENO, F_DUPFD, STDERR_FILENO + 1) : -1;
+    snprintf(text, sizeof text, "%d", fd);
+    if (fd < 0 || setenv(RUN_PROGRESS_FD, text, 1) != 0)
+        unsetenv(RUN_PROGRESS_FD);
+}
+
 /* The child: the tool, which does not outlive this program. */
 static _Noreturn void become(const struct psrsearch_step *step, char *const *argv, pid_t parent,
-                             int output, int log, const sigset_t *mask)
+                             int output, int log, bool bars, const sigset_t *mask)
 {
     const int nothing = open("/dev/null", O_RDONLY);
+    offer_terminal(bars && isatty(STDERR_FILENO));
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     signal(SIGPIPE, SIG_DFL);
@@ -78,7 +89,7 @@ static int wait_for(pid_t child, const sigset_t *mask)
 
 /* Starts and waits, with the signals that end the wait blocked but while it sleeps. */
 static psr_status start_and_wait(const struct psrsearch_step *step, char *const *argv, int output,
-                                 int log, int *status, psr_err *err)
+                                 int log, bool bars, int *status, psr_err *err)
 {
     struct sigaction on_child = {.sa_handler = wake}, before;
     const pid_t self = getpid();
@@ -92,7 +103,7 @@ static psr_status start_and_wait(const struct psrsearch_step *step, char *const 
     sigaction(SIGCHLD, &on_child, &before);
     const pid_t child = fork();
     if (child == 0)
-        become(step, argv, self, output, log, &mask);
+        become(step, argv, self, output, log, bars, &mask);
     if (child > 0)
         *status = wait_for(child, &mask);
     const int error = errno;
@@ -136,7 +147,8 @@ static void head_log(const struct psrsearch_plan *p, const struct psrsearch_step
     free(line);
 }
 
-psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind kind, psr_err *err)
+psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind kind, bool bars,
+                         psr_err *err)
 {
     const struct psrsearch_step *step = &p->step[kind];
     char *log_name = psrsearch_join(p->base, "_", step->name, ".log", NULL);
@@ -152,7 +164,7 @@ psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind kin
         st = open_output(&output, output_name, err);
     if (!st) {
         head_log(p, step, log);
-        st = start_and_wait(step, argv, output >= 0 ? output : log, log, &status, err);
+        st = start_and_wait(step, argv, output >= 0 ? output : log, log, bars, &status, err);
     }
     if (!st)
         st = judge(step, log_name, status, err);

@@ -135,6 +135,9 @@ struct psr_sink_stream {
                  char name[PSR_DUMP_NAME]);
     void *keep_ctx;
     double ring_s; /* how far back it reaches */
+
+    /* As psr_pipeline_desc.searched; with the ctx of should_stop. */
+    void (*searched)(void *ctx, int64_t done, int64_t total);
 };
 
 /* Properties of a line after the input has ended. */

@@ -218,6 +218,7 @@ psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err)
         .notes = d->notes,
         .should_stop = d->should_stop,
         .ctx = d->ctx,
+        .searched = d->searched,
     };
     return PSR_OK;
 }

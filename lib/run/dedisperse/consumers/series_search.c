@@ -80,6 +80,9 @@ static void complete(struct psr_series_search *s, struct psr_searched *g)
     g->done = true;
     s->nsearched += !g->status;
     s->nrefused += g->status != PSR_OK;
+    if (s->d.stream->searched)
+        s->d.stream->searched(s->d.stream->ctx, (int64_t)(s->nsearched + s->nrefused),
+                              (int64_t)s->d.stream->ndm);
 }
 
 static void refuse(struct psr_series_search *s, struct psr_searched *g, const psr_err *why)
