@@ -290,6 +290,41 @@ make_line() {
     chi2sig </dev/null >/dev/null
 }
 
+@test "gpufold, fbedit and PRESTO's small programs: nor are their outputs" {
+    make_line a
+    make_radec
+    cp "$golden"/mask/r_rfifind.mask "$golden"/mask/r_rfifind.stats .
+    for name in r_rfifind.mask r_rfifind.stats; do
+        keeps "$name $is" fbedit -q -mask r_rfifind.mask -o $name radec.fil
+    done
+    printf 'name,period,dm\nx,0.02,47\n' >list
+    keeps "standard output $is" bash -c 'gpufold -q -topo -cands list -json -noplot -o t radec.fil >>list'
+    keeps "standard output $is" timeout 20 bash -c 'psrpresto readfile a.dat >>a.dat'
+    keeps "standard output $is" timeout 20 bash -c 'psrpresto readfile radec.fil >>radec.fil'
+    ln a.dat a.fft
+    keeps "a.fft $is" psrpresto realfft a.dat
+    rm a.fft
+    ln a.inf a_red.inf
+    keeps "a_red.inf $is" psrpresto realfft -rednoise a.dat
+    rm a_red.inf
+    ln a.dat a.singlepulse
+    keeps "a.singlepulse $is" psrpresto single_pulse_search.py a.dat
+    echo '50 0.1' >z.birds
+    ln z.birds z.zaplist
+    keeps "z.zaplist $is" psrpresto makezaplist.py z.birds
+    psrpresto realfft a.dat
+    keeps "a.fft $is" psrpresto zapbirds -zap -zapfile a.fft a.fft
+}
+
+@test "a signal ends readfile at once" {
+    truncate -s 4G a.dat
+    psrpresto readfile a.dat >/dev/null 2>err &
+    pid=$!
+    sleep 0.5
+    ends_soon $pid 3 >told || { cat told; false; }
+    grep -qx 'exit code 143' told
+}
+
 # A tool reads more files than it is given: those with names that are derived from the input's.
 @test "what is read beside an input is an input" {
     fakebin -q -seed 1 -tobs 4 -tsamp 256 -nchans 8 -nbits 8 -period 50 -dm 41 -snrpeak 3 -o s.fil
@@ -325,6 +360,10 @@ make_line() {
     cp "$part" "p.png.part${part##*.part}"
     ddplan -d 20 -o p.png >/dev/null 2>&1 || true
     [ ! -e "p.png.part${part##*.part}" ]
+    make_line a
+    cp "$part" "a.fft.part${part##*.part}"
+    psrpresto realfft a.dat
+    [ ! -e "a.fft.part${part##*.part}" ]
     $make -tobs 0.02 -o s.fil
     [ ! -e "$part" ]
     [ "$(cat s.fil.part000000 s.fil.partial)" = $'mine\nmine' ]

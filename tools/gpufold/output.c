@@ -107,6 +107,8 @@ psr_status gpufold_check_names(const struct gpufold_options *o, const struct gpu
         st = psr_overwrite_check_input(&check, more[i], err);
     for (size_t i = 0; i < list->n && !st; i++)
         st = check_outputs(&check, roots->cand, &list->cand[i], err);
+    if (!st && o->json)
+        st = psr_overwrite_check_output(&check, "-", NULL, err);
     if (!st && o->run.clean_auto)
         st = psr_folder_clean_names(roots->clean, check_name, &check, err);
     psr_overwrite_check_clear(&check);

@@ -90,6 +90,16 @@ psr_status presto_write_floats(const char *path, const float *x, int64_t n, psr_
     return st;
 }
 
+psr_status presto_check_output(const char *in, const char *out, psr_err *err)
+{
+    struct psr_overwrite_check c = {0};
+    psr_status st = psr_overwrite_check_input(&c, in, err);
+    if (st == PSR_OK)
+        st = psr_overwrite_check_output(&c, out, in, err);
+    psr_overwrite_check_clear(&c);
+    return st;
+}
+
 int presto_run(const struct presto_job *job, int n, char **operand)
 {
     psr_err err;

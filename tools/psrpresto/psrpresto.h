@@ -30,6 +30,11 @@ char *presto_join(const struct cli *tool, const char *a, const char *b);
 psr_status presto_read_floats(const char *path, float **x, int64_t *n, psr_err *err);
 psr_status presto_write_floats(const char *path, const float *x, int64_t n, psr_err *err);
 
+/* Makes sure before a file is made that it is no input, and removes what killed runs left of it.
+ * Given:  in   what is read; NULL: nothing else
+ * Status: those of psr_overwrite_check_output */
+psr_status presto_check_output(const char *in, const char *out, psr_err *err);
+
 /* Runs part on each of n operands, until one fails; reports, and returns the exit code of main. */
 struct presto_job {
     const struct cli *tool;

@@ -47,11 +47,13 @@ static psr_status keep_event(struct pulses *p, struct psr_event e, psr_err *err)
     return st;
 }
 
-static psr_status write_events(const char *name, const struct psr_inf *inf,
+static psr_status write_events(const char *name, const char *of, const struct psr_inf *inf,
                                const struct psr_event *event, size_t n, psr_err *err)
 {
     psr_outfile *f;
-    psr_status st = psr_outfile_create(&f, name, err);
+    psr_status st = presto_check_output(of, name, err);
+    if (st == PSR_OK)
+        st = psr_outfile_create(&f, name, err);
     if (st != PSR_OK)
         return st;
     st = psr_singlepulse_write(f, inf->dm, inf->tbin_s, event, n, err);
@@ -70,8 +72,8 @@ static int64_t count_samples(const struct psr_inf *inf, int64_t n)
     return n;
 }
 
-static psr_status search_series(struct pulses *p, const char *root, const struct psr_inf *inf,
-                                const float *x, size_t n, psr_err *err)
+static psr_status search_series(struct pulses *p, const char *path, const char *root,
+                                const struct psr_inf *inf, const float *x, size_t n, psr_err *err)
 {
     const struct psr_singlepulse_desc desc = {
         .size = sizeof desc,
@@ -91,7 +93,7 @@ static psr_status search_series(struct pulses *p, const char *root, const struct
     const size_t nevent = st ? 0 : psr_singlepulse_events(plan, 0, &event);
     char *name = presto_join(&p->tool, root, ".singlepulse");
     if (st == PSR_OK)
-        st = write_events(name, inf, event, nevent, err);
+        st = write_events(name, path, inf, event, nevent, err);
     for (size_t i = 0; i < nevent && !st; i++)
         st = keep_event(p, event[i], err);
     psr_singlepulse_destroy(plan);
@@ -108,7 +110,7 @@ static psr_status search_file(struct pulses *p, const char *path, const char *ro
     if (st == PSR_OK)
         st = keep_file(p, &inf, err);
     if (st == PSR_OK)
-        st = search_series(p, root, &inf, x, (size_t)count_samples(&inf, n), err);
+        st = search_series(p, path, root, &inf, x, (size_t)count_samples(&inf, n), err);
     free(x);
     return st;
 }
@@ -193,10 +195,12 @@ static psr_status draw_events(const struct pulses *p, struct plotfile *f, psr_er
 /* The lists are complete without it. */
 static void plot_events(const struct pulses *p)
 {
-    struct plotfile f;
+    struct plotfile f = {0};
     psr_err why;
     char *name = presto_join(&p->tool, p->plot_name, "_singlepulse.ps");
-    psr_status st = plotfile_open(&f, name, &why);
+    psr_status st = presto_check_output(NULL, name, &why);
+    if (st == PSR_OK)
+        st = plotfile_open(&f, name, &why);
     if (st == PSR_OK)
         st = draw_events(p, &f, &why);
     if (st != PSR_OK)

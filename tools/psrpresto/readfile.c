@@ -1,6 +1,8 @@
 /* readfile: prints the numbers of a file, or the header of an observation. */
 #include "psrpresto.h"
 
+#include "tools/common/run.h"
+
 #include "base/tool.h"
 #include <errno.h>
 #include <stdio.h>
@@ -75,7 +77,7 @@ static psr_status print_objects(const struct readfile *r, const struct kind *k, 
     if (at > 0 && fseeko(f, (off_t)at, SEEK_SET))
         return psr_fail_errno(err, "%s", path);
     bool more = true;
-    for (int64_t i = r->first; more && i < r->end && !feof(f);) {
+    for (int64_t i = r->first; more && i < r->end && !feof(f) && !run_stop_signal();) {
         const int64_t want = r->end - i < PAGE ? r->end - i : PAGE;
         errno = 0;
         const size_t got = fread(page.bytes, k->size, (size_t)want, f);
@@ -129,6 +131,9 @@ static const struct kind *find_kind(const struct readfile *r, const char *path)
 static psr_status readfile_part(void *ctx, const char *path, psr_err *err)
 {
     const struct readfile *r = ctx;
+    const psr_status st = presto_check_output(path, "-", err);
+    if (st != PSR_OK)
+        return st;
     const struct kind *k = find_kind(r, path);
     const bool fil = ends_in(path, ".fil") || ends_in(path, ".fb"),
                fits = ends_in(path, ".fits") || ends_in(path, ".sf");

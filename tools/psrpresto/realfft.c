@@ -29,12 +29,27 @@ static psr_status write_red(const struct realfft *r, const char *path, const cha
     return st ? st : psr_spectrum_write(root, x, n / 2, &file.inf, err);
 }
 
+/* The whitened spectrum has an .inf of its own. */
+static psr_status check_red(const struct cli *tool, const char *in, const char *root, psr_err *err)
+{
+    char *fft = presto_join(tool, root, ".fft"), *inf = presto_join(tool, root, ".inf");
+    psr_status st = presto_check_output(in, fft, err);
+    if (st == PSR_OK)
+        st = presto_check_output(in, inf, err);
+    free(fft);
+    free(inf);
+    return st;
+}
+
 static psr_status transform_file(const struct realfft *r, const char *in, const char *root,
                                  const char *out, bool back, psr_err *err)
 {
-    float *x;
+    float *x = NULL;
     int64_t n;
-    psr_status st = presto_read_floats(in, &x, &n, err);
+    psr_status st =
+        r->rednoise ? check_red(&r->tool, in, root, err) : presto_check_output(in, out, err);
+    if (st == PSR_OK)
+        st = presto_read_floats(in, &x, &n, err);
     if (st == PSR_OK)
         st = psr_spectrum_transform(x, n, back, err);
     if (st == PSR_OK)
@@ -116,7 +131,9 @@ static psr_status rednoise_part(void *ctx, const char *path, psr_err *err)
     float *x = NULL;
     int64_t n;
     char *stem = presto_root(&r->tool, path, ".fft"), *root = presto_join(&r->tool, stem, "_red");
-    psr_status st = psr_spectrum_describe(&file, path, err);
+    psr_status st = check_red(&r->tool, path, root, err);
+    if (st == PSR_OK)
+        st = psr_spectrum_describe(&file, path, err);
     if (st == PSR_OK)
         st = presto_read_floats(path, &x, &n, err);
     if (st == PSR_OK)

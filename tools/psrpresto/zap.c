@@ -57,7 +57,9 @@ static psr_status zapbirds_part(void *ctx, const char *path, psr_err *err)
     struct psr_spectrum_file file;
     double baryv = z->baryv;
     free(presto_root(&z->tool, path, ".fft"));
-    psr_status st = psr_zaplist_read(&z->list, z->zapfile, err);
+    psr_status st = presto_check_output(z->zapfile, path, err);
+    if (st == PSR_OK)
+        st = psr_zaplist_read(&z->list, z->zapfile, err);
     if (st == PSR_OK)
         st = psr_spectrum_describe(&file, path, err);
     bool sky = st == PSR_OK && file.inf.barycentric;
@@ -170,9 +172,11 @@ static psr_status write_zaplist(const struct psr_zaplist *list, const char *path
 static psr_status makezaplist_part(void *ctx, const char *path, psr_err *err)
 {
     const struct cli *tool = ctx;
-    struct psr_zaplist list;
+    struct psr_zaplist list = {.n = 0};
     char *root = presto_root(tool, path, ".birds"), *name = presto_join(tool, root, ".zaplist");
-    psr_status st = psr_zaplist_read(&list, path, err);
+    psr_status st = presto_check_output(path, name, err);
+    if (st == PSR_OK)
+        st = psr_zaplist_read(&list, path, err);
     if (st == PSR_OK && list.n)
         qsort(list.bird, list.n, sizeof *list.bird, compare_birds);
     if (st == PSR_OK)

@@ -58,6 +58,8 @@ static psr_status check_names(const psr_edit *p, psr_err *err)
     for (size_t i = 0; i < p->d.source->npath && !st; i++)
         st = psr_overwrite_check_input(&c, p->d.source->path[i], err);
     if (!st)
+        st = psr_overwrite_check_input(&c, p->d.mask, err);
+    if (!st)
         st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
     psr_overwrite_check_clear(&c);
     return st;
