@@ -299,7 +299,13 @@ waits_for() {
             at=$((RANDOM % 60 + 1))
             (cd at && KILL_AT=$at LD_PRELOAD=$killer exec $run -accelsearch "-zmax 4 -numharm 2" 2>../said) || true
             # What is searched stays so, until the run ends.
-            [ -e at/t.searched ] || { before=0; break; }
+            if [ ! -e at/t.searched ]; then # it came to its end, or not to its begin: again from the start
+                [ ! -e at/t.cand ] || diff -r new at
+                rm -rf at
+                mkdir at
+                before=0
+                continue
+            fi
             searched=$(tar tf at/t.searched 2>err | grep -c '[.]searched$') || true
             [ "$searched" -ge "$before" ] || { echo "killed at $at: $searched of $before are left"; false; }
             before=$searched
