@@ -4,9 +4,11 @@ nobase_dist_pkgdata_DATA = \
 	workflow/Snakefile \
 	workflow/common.smk \
 	workflow/config.schema.yaml \
+	workflow/nextflow/psrkit.nf \
 	workflow/profiles/laptop/config.yaml \
 	workflow/profiles/slurm-7/config.yaml \
 	workflow/profiles/slurm/config.yaml \
+	workflow/sbatch/psrkit.sbatch \
 	workflow/scripts/inspect.py \
 	workflow/scripts/overview.py \
 	workflow/scripts/search.py \

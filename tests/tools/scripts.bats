@@ -74,3 +74,20 @@ runs_clean() {
         python3 -c 'import json; json.load(open("p.json", encoding="utf-8"))'
     done
 }
+
+# The scripts for sites without Snakemake, as a shell runs them.
+@test "the array script of sbatch and the process for Nextflow search a file" {
+    cd "$BATS_TEST_TMPDIR"
+    fakebin -q -seed 1 -nchans 32 -nbits 8 -tsamp 512 -tobs 10 -fch1 1500 -foff 8 -add "burst dm=40 t=3 width=4e-3 snr=30" -o b.fil
+    printf 'nowhere.fil\nb.fil\n' >files.txt
+    SLURM_ARRAY_TASK_ID=2 run -0 bash "$srcdir/workflow/sbatch/psrkit.sbatch" files.txt results -hidm 60 -res 2 -clean none -ncands 0
+    [ -s results/b/report.html ]
+    SLURM_ARRAY_TASK_ID=1 run bash "$srcdir/workflow/sbatch/psrkit.sbatch" files.txt results -hidm 60
+    [ "$status" != 0 ]
+    SLURM_ARRAY_TASK_ID=3 run -1 bash "$srcdir/workflow/sbatch/psrkit.sbatch" files.txt results
+    [ "$output" = "files.txt has no line 3" ]
+    script=$(sed -n '/"""/,/"""/{/"""/d;p}' "$srcdir/workflow/nextflow/psrkit.nf" | sed 's/\${task\.cpus}/1/g')
+    name=b2 observation=b.fil options="-hidm 60 -res 2 -clean none -ncands 0" run -0 bash -euo pipefail -c "$script"
+    [ -s b2/report.html ]
+    grep -q '"bursts": [1-9]' b2/search.json
+}
