@@ -316,6 +316,18 @@ make_line() {
     keeps "a.fft $is" psrpresto zapbirds -zap -zapfile a.fft a.fft
 }
 
+@test "psrreport -overview: a page is none of the files that it is made from" {
+    mkdir d
+    echo '{"search": 1}' >d/x.psrsearch.json
+    echo '{"begun": "plan"}' >d/x.steps.json
+    for name in d/x.psrsearch.json ./d/x.steps.json; do
+        sum=$(cat d/* | md5sum)
+        run -1 --separate-stderr psrreport -q -overview -o "$name" d
+        [[ $stderr == *"$name would be written over d/"*", which is read"* ]] || { echo "$stderr"; false; }
+        [ "$sum" = "$(cat d/* | md5sum)" ]
+    done
+}
+
 @test "a signal ends readfile at once" {
     truncate -s 4G a.dat
     psrpresto readfile a.dat >/dev/null 2>err &

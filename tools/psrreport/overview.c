@@ -145,6 +145,20 @@ static void put_row(struct overview *o, const struct report *r, const psr_err *f
     put_state(o, r, failure);
 }
 
+/* A page that was named is none of the files that it is made from. */
+static psr_status check_output(const struct report *r, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < r->files.n && r->opt->output && !st; i++) {
+        char *path = report_path(r, r->files.name[i]);
+        if (path && psr_same_file(path, r->opt->output))
+            st = psr_fail(err, PSR_EIO, "%s would be written over %s, which is read",
+                          r->opt->output, path);
+        free(path);
+    }
+    return st;
+}
+
 /* A folder that cannot be read is a row too. */
 static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
 {
@@ -164,6 +178,7 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
         st = parts[i](r, &why);
     if (st && st != PSR_ENOMEM)
         report_refuse(r, &why);
+    const psr_status over = check_output(r, err);
     if (st == PSR_ENOMEM)
         *err = why;
     else
@@ -171,6 +186,8 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
     o->code = cli_worse(o->code, r->code);
     report_clear(r);
     free(r);
+    if (over)
+        return over;
     return st == PSR_ENOMEM ? st : o->html.status;
 }
 
