@@ -68,7 +68,7 @@ static struct box box_of(const struct psr_presto_grid *g, int h)
 
 /* Responses are k [2 BETWEEN half] from -half on. */
 static double grid_power_at(const struct psr_presto_response *p, const struct box *b,
-                       const float complex *k, int64_t i)
+                            const float complex *k, int64_t i)
 {
     double re = 0, im = 0;
     int64_t first = b->lobin + (i + BETWEEN - 1) / BETWEEN - b->half;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* The one place that knows which were built. */
 static const struct psr_spectra_ops *const backends[] = {
 #ifdef HAVE_CUDA
