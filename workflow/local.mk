@@ -8,11 +8,12 @@ nobase_dist_pkgdata_DATA = \
 	workflow/profiles/laptop/config.yaml \
 	workflow/profiles/slurm-7/config.yaml \
 	workflow/profiles/slurm/config.yaml \
-	workflow/sbatch/psrkit.sbatch \
 	workflow/scripts/inspect.py \
 	workflow/scripts/overview.py \
 	workflow/scripts/search.py \
 	workflow/table.schema.yaml
+
+nobase_dist_pkgdata_SCRIPTS = workflow/sbatch/psrkit.sbatch
 
 # Packages.  `make deb` builds Debian's in packages/, from the tarball; PSRKIT_CUDA_ARCH as in debian/rules.
 PACKAGING = \
