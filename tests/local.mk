@@ -795,6 +795,7 @@ bench_scripts = \
 	tests/bench/bench_udp.sh
 gpu_bench_scripts = \
 	tests/gpu/bench_accelsearch.sh \
+	tests/gpu/bench_node.sh \
 	tests/gpu/bench_events.sh \
 	tests/gpu/bench_frbbeam.sh \
 	tests/gpu/bench_live.sh
