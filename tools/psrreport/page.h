@@ -2,8 +2,8 @@
 #ifndef PSR_TOOLS_PSRREPORT_PAGE_H
 #define PSR_TOOLS_PSRREPORT_PAGE_H
 
-#include "tools/common/html.h"
 #include "psrreport.h"
+#include "tools/common/html.h"
 
 struct page {
     struct html html;

@@ -282,7 +282,8 @@ struct psr_edit_report {
     double dm;                      /* as asked */
     int64_t max_delay;              /* spectra that the shift of channels takes at the end */
     enum psr_edit_format format;    /* of the output */
-    const psr_fake *signals; /* that are added, for psr_fake_report once the edit has run; NULL: none */
+    const psr_fake
+        *signals; /* that are added, for psr_fake_report once the edit has run; NULL: none */
     size_t nsignal;
 };
 void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size);
