@@ -295,7 +295,7 @@ static psr_status search(struct summing *s, struct input *in, size_t *ndone, psr
     static const char *const devices[] = {"0", "0,1", "0,1,2"};
     const struct psr_series_method method = {
         "a sum", PSR_EINVAL, create, destroy, fits, make_plan, s->own_room ? room : NULL,
-        load,    execute,    list,   keep};
+        load,    execute,    list,   NULL,    keep};
     struct psr_whole_series w = {.nreader = 1, .nopad = true};
     const struct psr_whole_series_use use = {&w, NULL};
     struct psr_series_search sums = {.n = 0};
