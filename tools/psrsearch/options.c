@@ -123,9 +123,8 @@ static void add_running(struct cli_table *list, struct psrsearch_options *o)
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->device, "NAME",
-         "Devices of the search and of folds: auto (a GPU if there is one, the default), cpu, "
-         "cuda, "
-         "or the numbers of GPUs that share the work: 0,1,2,3 or all.",
+         "Device of the search: auto (a GPU if there is one, the default), cpu, cuda, or the "
+         "numbers of GPUs that share the trials: 0,1,2,3 or all; folds take the first.",
          0, 0},
         {"lists", CLI_TEXT, &o->lists, "NAME",
          "one (default): the lists of all DMs in one tar file, ROOT.lists. files: a file for each, "

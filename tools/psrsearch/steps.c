@@ -211,6 +211,12 @@ static void make_score(struct words *w, const struct psrsearch_plan *p,
     words_add_name(w, "-o", p, ".sift.json");
 }
 
+/* The first of several devices: two take longer to fold than one (kernels/NOTES.md). */
+static const char *device_of_fold(const struct psrsearch_options *o)
+{
+    return o->device && (strchr(o->device, ',') || !strcmp(o->device, "all")) ? "cuda" : o->device;
+}
+
 static void add_fold(struct words *w, const struct psrsearch_plan *p,
                      const struct psrsearch_options *o)
 {
@@ -218,7 +224,7 @@ static void add_fold(struct words *w, const struct psrsearch_plan *p,
     words_add(w, "-v");
     add_reading(w, o);
     words_add(w, "-json");
-    words_add_text(w, "-device", o->device);
+    words_add_text(w, "-device", device_of_fold(o));
     add_limits(w, o, true);
     words_add_text(w, "-o", p->base);
 }
