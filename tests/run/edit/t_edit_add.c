@@ -195,7 +195,7 @@ static double mean_ratio(const struct made *in, int n, double snr_least, double 
 static double tolerance(int nbit, int n)
 {
     const double snr = 15, noise = nbit <= 2 ? 1 : nbit == 4 ? 0.3 : 0.05;
-    return 0.02 + 2.5 * noise / snr / sqrt((double)n) * (n < 40);
+    return 0.02 + 2.5 * noise / snr / sqrt((double)n) * (n < 100);
 }
 
 static void check_noise(int n)
@@ -252,7 +252,7 @@ int main(void)
     check_noise(12);
     check_files(2);
     if (tap_long("S/N of more bursts")) {
-        check_noise(40);
+        check_noise(100);
         check_files(10);
     }
     return done_testing();
