@@ -149,7 +149,7 @@ OPTIONS
     head -c 192000 /dev/zero >zeros.fft
     head -c 96 s.fft >short.fft
     sed -i 's/48000/24/' short.inf
-    run -1 gpuaccel-pulscan -search matched -zmax 20 nan.fft zeros.fft short.fft s.fft
+    run -3 gpuaccel-pulscan -search matched -zmax 20 nan.fft zeros.fft short.fft s.fft
     [ "${#lines[@]}" -eq 3 ]
     [[ $output == *"nan.fft: bin 1000 is no finite number"* ]]
     [[ $output == *"zeros.fft: "* ]]
