@@ -67,6 +67,15 @@ static bool is_near(const struct removing *m, const struct psr_sift_entry *a,
     return fabs(a->f - h) < (q->over ? error / q->factor : error * q->factor);
 }
 
+/* Rejects an entry at numer / denom of the frequency of another. */
+static void reject(struct psr_sift_entry *b, size_t of, int numer, int denom)
+{
+    b->reason = PSR_SIFT_HARMONIC;
+    b->of = of;
+    b->ratio[0] = numer;
+    b->ratio[1] = denom;
+}
+
 static bool take(void *ctx, size_t id)
 {
     const struct removing *m = ctx;
@@ -74,10 +83,7 @@ static bool take(void *ctx, size_t id)
     if (m->rank[id] < m->rank[m->fund] || !is_near(m, &m->s->all.entry[m->fund], b) ||
         !psr_sift_may_explain(m->s, &m->s->all.entry[m->fund], b, m->ratio->numer, m->ratio->denom))
         return false;
-    b->reason = PSR_SIFT_HARMONIC;
-    b->of = m->fund;
-    b->ratio[0] = m->ratio->numer;
-    b->ratio[1] = m->ratio->denom;
+    reject(b, m->fund, m->ratio->numer, m->ratio->denom);
     return true;
 }
 
@@ -99,13 +105,20 @@ static const double FOLD_SHARE = 1.5;
 /* A frequency of a fold is known to this over its harmonics, in bins. */
 static const double FOLD_ERROR = 0.6;
 
+/* By how many bins p f_a and q f_b, of which b is a fold, may differ. */
+static double find_fold_error(const struct removing *m, const struct psr_sift_entry *a, double p,
+                              const struct psr_sift_entry *b, double q)
+{
+    return fmin(FOLD_ERROR * (p / a->nharm + q / b->nharm), m->s->d.r_err);
+}
+
 /* What a fold at a wrong period leaves of a fold: where it is, and no stronger. */
 static bool is_wrong_fold(const struct removing *m, const struct psr_sift_entry *a,
                           const struct psr_sift_entry *b)
 {
     const double ta = psr_sift_tobs(m->s, a), tb = psr_sift_tobs(m->s, b);
-    const double bins = FOLD_ERROR * ((double)m->numer / a->nharm + (double)m->denom / b->nharm);
-    return fabs(m->numer * a->f - m->denom * b->f) < fmin(bins, m->s->d.r_err) / fmin(ta, tb) &&
+    const double bins = find_fold_error(m, a, m->numer, b, m->denom);
+    return fabs(m->numer * a->f - m->denom * b->f) < bins / fmin(ta, tb) &&
            b->sigma < FOLD_SHARE * a->sigma / sqrt((double)m->numer * m->denom);
 }
 
@@ -127,10 +140,7 @@ static bool take_lines(void *ctx, size_t id)
         return false;
     if (a->folded && b->folded ? !is_wrong_fold(m, a, b) : !is_on_lines(m, a, b))
         return false;
-    b->reason = PSR_SIFT_HARMONIC;
-    b->of = m->fund;
-    b->ratio[0] = m->numer;
-    b->ratio[1] = m->denom;
+    reject(b, m->fund, m->numer, m->denom);
     return true;
 }
 
@@ -191,7 +201,7 @@ static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
 {
     const double tobs_s = fmin(psr_sift_tobs(m->s, a), psr_sift_tobs(m->s, b));
     const double q = rint(p * a->f / b->f);
-    const double bins = fmin(FOLD_ERROR * ((double)p / a->nharm + q / b->nharm), m->s->d.r_err);
+    const double bins = find_fold_error(m, a, p, b, q);
     return q > p && q < INT_MAX && find_divisor((int)q, p) == 1 &&
                    fabs(p * a->f - q * b->f) * tobs_s < bins && 2 * bins < CHANCE * b->f * tobs_s &&
                    b->sigma < a->sigma / sqrt(p * q) + FOLD_NOISE &&
@@ -207,23 +217,28 @@ static bool is_periodic(const struct psr_sift_entry *e)
            (e->reason == PSR_SIFT_GOOD || e->reason == PSR_SIFT_LOW_DM);
 }
 
-/* A fast folding search finds hum, and pulsars faster than its shortest period, at multiples of their periods. */
-static void remove_folds(struct removing *m)
+/* Rejects a fold if entry a explains it. */
+static void take_fold(const struct removing *m, size_t a, struct psr_sift_entry *b)
 {
     enum { MOST_TURNS = 3 };
+    for (int p = 1; p <= MOST_TURNS; p++) {
+        const int q = find_turns(m, &m->s->all.entry[a], b, p);
+        if (q) {
+            reject(b, a, p, q);
+            return;
+        }
+    }
+}
+
+/* A fast folding search finds hum, and pulsars faster than its shortest period, at multiples of their periods. */
+static void remove_folds(const struct removing *m)
+{
     struct psr_sift_entry *all = m->s->all.entry;
     for (size_t k = 0; k < m->s->norder; k++) {
         struct psr_sift_entry *b = &all[m->s->order[k]];
         for (size_t i = 0; i < m->s->all.n && b->folded && b->reason == PSR_SIFT_GOOD; i++)
-            for (int p = 1; p <= MOST_TURNS && is_periodic(&all[i]); p++) {
-                const int q = find_turns(m, &all[i], b, p);
-                if (!q)
-                    continue;
-                b->reason = PSR_SIFT_HARMONIC;
-                b->of = i;
-                b->ratio[0] = p;
-                b->ratio[1] = q;
-            }
+            if (is_periodic(&all[i]))
+                take_fold(m, i, b);
     }
 }
 
