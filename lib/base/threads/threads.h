@@ -1,4 +1,4 @@
-/* threads.h: OpenMP's thread counts, 1 and 0 in a build without OpenMP, and limits (private). */
+/* threads.h: monitors; OpenMP's thread counts, 1 and 0 in a build without OpenMP, and limits (private). */
 #ifndef PSR_BASE_THREADS_THREADS_H
 #define PSR_BASE_THREADS_THREADS_H
 
@@ -8,6 +8,7 @@
 
 #ifdef _OPENMP
 #include <omp.h>
+#endif
 
 /* Waits for a change with the lock held, for at most 0.1 s, so that the caller can check whether to
  * stop. */
@@ -33,7 +34,6 @@ static inline void psr_monitor_wait(struct psr_monitor *m)
 {
     pthread_cond_wait(&m->changed, &m->lock);
 }
-#endif
 
 /* The calling thread's number in its parallel region. */
 static inline int psr_thread_number(void)
