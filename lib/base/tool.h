@@ -181,6 +181,9 @@ struct psr_monitor {
 PSR_MUST_CHECK psr_status psr_monitor_init(struct psr_monitor *m, psr_err *err);
 void psr_monitor_destroy(struct psr_monitor *m);
 
+/* The threads of each of n that work side by side: what is asked for (0: all) for a single one, else an equal share. */
+int psr_share_threads(int asked, size_t n);
+
 /* Initialise with zeros.  The thread, and the threads that it shares loops with, are kept from one
  * task to the next. */
 struct psr_async_task {

@@ -15,12 +15,6 @@ psr_status devices_list(struct devices *d, const char *text, psr_err *err)
     return d->share ? PSR_OK : psr_fail_nomem(err, "devices", (double)d->name.n);
 }
 
-int64_t devices_threads(const struct devices *d, int64_t nthread)
-{
-    const int64_t each = psr_count_threads((int)nthread) / (int64_t)d->name.n;
-    return d->name.n == 1 ? nthread : each > 1 ? each : 1;
-}
-
 size_t devices_first(const struct devices *d, size_t device, size_t n)
 {
     return device * n / d->name.n;

@@ -22,9 +22,6 @@ struct devices_work {
 /* Status: those of psr_device_words; devices_release also after an error */
 PSR_MUST_CHECK psr_status devices_list(struct devices *d, const char *text, psr_err *err);
 
-/* The threads of one of them; 0, all, for a single one. */
-int64_t devices_threads(const struct devices *d, int64_t nthread);
-
 /* The first of n items that a device has, and for device = d->name.n, n; and the device that has item i. */
 size_t devices_first(const struct devices *d, size_t device, size_t n);
 size_t devices_find(const struct devices *d, size_t i, size_t n);

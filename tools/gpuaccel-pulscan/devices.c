@@ -12,7 +12,7 @@ psr_status accel_create_devices(struct accel_job *j)
         st = psr_fail_nomem(&j->err, "devices", (double)n * sizeof *j->device);
     if (st)
         return st;
-    d.nthread = devices_threads(&j->devices, d.nthread);
+    d.nthread = psr_share_threads((int)d.nthread, j->devices.name.n);
     if (d.max_batch)
         d.max_batch = d.max_batch > (int64_t)n ? d.max_batch / (int64_t)n : 1;
     for (size_t k = 0; k < n && !st; k++) {

@@ -53,7 +53,7 @@ static psr_status create_searches(struct gpuffa_job *j)
     if (!st && !(j->search = calloc(n, sizeof *j->search)))
         st = psr_fail_nomem(&j->err, "devices", (double)n * sizeof *j->search);
     if (!st)
-        d.nthread = devices_threads(&j->devices, d.nthread);
+        d.nthread = psr_share_threads((int)d.nthread, j->devices.name.n);
     for (size_t k = 0; k < n && !st; k++) {
         d.device = j->devices.name.name[k];
         st = psr_ffasearch_create(&j->search[k], &d, &j->err);

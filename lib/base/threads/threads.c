@@ -48,6 +48,12 @@ int psr_count_threads(int asked)
 #endif
 }
 
+int psr_share_threads(int asked, size_t n)
+{
+    const int each = n > 1 ? psr_count_threads(asked) / (int)n : asked;
+    return n > 1 && each < 1 ? 1 : each;
+}
+
 psr_status psr_check_resources(const char *what, int nthread, int64_t mem_bytes, psr_err *err)
 {
     enum { MAX_THREADS = 4096 };

@@ -20,7 +20,6 @@ psr_status psr_fold_shares_create(struct psr_fold_shares *s, const struct psr_fo
                                   const char *const *backend, const int *device, size_t n,
                                   psr_err *err)
 {
-    const int each = psr_count_threads(d->nthread) / (int)n;
     psr_status st = PSR_OK;
     s->share = calloc(n, sizeof *s->share);
     if (!s->share)
@@ -33,8 +32,7 @@ psr_status psr_fold_shares_create(struct psr_fold_shares *s, const struct psr_fo
         own.ncand = (s->n + 1) * d->ncand / n - share->first;
         own.backend = backend[s->n];
         own.device = device[s->n];
-        if (n > 1)
-            own.nthread = each > 1 ? each : 1;
+        own.nthread = psr_share_threads(d->nthread, n);
         st = psr_fold_create(&share->fold, &own, err);
     }
     return st;

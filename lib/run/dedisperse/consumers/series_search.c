@@ -331,9 +331,8 @@ static psr_status try_plan(struct psr_search_lane *l, int64_t nbin, psr_err *err
 static psr_status create_lane(struct psr_search_lane *l, const char *device, psr_err *err)
 {
     struct psr_series_search *s = l->of;
-    const int each = s->d.stream->nthread / (int)s->nlane;
     const int64_t nbin = psr_whole_series_expect(s->d.stream, s->d.nopad) / 2;
-    l->nthread = each > 1 ? each : 1;
+    l->nthread = psr_share_threads(s->d.stream->nthread, s->nlane);
     psr_status st = psr_device_choose(device, &l->backend, &l->device, err);
     if (!st)
         st = s->d.method->create(s->d.sink, device, s->nlane > 1 ? l->nthread : 0, &l->search, err);
