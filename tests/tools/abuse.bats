@@ -48,15 +48,16 @@ setup() {
 }
 
 @test "a signal is heeded within a second by searches of any size" {
-    fakebin -q -dat -period 20 -dm 10 -tobs 20 -tsamp 64 -seed 1 -o a
+    # So long that no machine ends within the 1.5 s before the signal.
+    fakebin -q -dat -period 20 -dm 10 -tobs 400 -tsamp 64 -seed 1 -o a
     fakebin -q -period 0 -nchans 128 -nbits 8 -tsamp 64 -tobs 30 -fch1 1500 -foff 2 -seed 1 -o a.fil
     local seconds=1
     ! ldd "$builddir/bin/gpudedisp" | grep -q san || seconds=10
     long() {
         "$@" 2>err &
         sleep 1.5
-        ends_soon $! $seconds >told || { cat told; false; }
-        grep -qx 'exit code 143' told || { cat told err; false; }
+        ends_soon $! $seconds >told || { echo "$*"; cat told; false; }
+        grep -qx 'exit code 143' told || { echo "$*"; cat told err; false; }
         [ ! -s err ]
     }
     long gpuaccel-pulscan -q -search matched -zmax 20 -wmax 1000 -numharm 2 a_DM10.00.dat
