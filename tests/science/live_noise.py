@@ -37,7 +37,7 @@ def search(folder, trials, width):
     options = f"-q {trials} -maxwidth {width} -threshold {LEVELS[0]}"
     run(f"gpudedisp -live {options} -o - - <noise.fil >live", folder)
     run(f"gpudedisp -singlepulse -json -nowrite -nobary {options} -o file noise.fil", folder)
-    return read_pulses(folder / "live"), read_pulses(folder / "file.pulses.json")
+    return read_pulses(folder / "live"), read_pulses(folder / "file.pulses.jsonl")
 
 
 def describe(strength, index):

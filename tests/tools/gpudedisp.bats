@@ -344,12 +344,16 @@ check_frb() {
 @test "-halve names a burst of the whole band once, and gives each part its list" {
     fakebin -q -period 0 -tobs 12 -tsamp 512 -nchans 128 -nbits 8 -fch1 1500 -foff 2 -seed 5 \
         -add "burst dm=80 t=5 width=4e-3 snr=25" -o in.fil
-    gpudedisp -q -nobary -noclip -nowrite -dmstep 4 -numdms 40 -singlepulse -halve 2 -json -o t in.fil
+    gpudedisp -q -nobary -noclip -nowrite -dmstep 4 -numdms 40 -singlepulse -halve 2 -json -csv -o t in.fil
     [ "$(ls t_*MHz.singlepulse | wc -l)" -eq 10 ]
     head -n 1 t.cand | grep -q $'\tmarks\tlow_mhz\thigh_mhz$'
     awk -F'\t' '$3 > 4.5 && $3 < 5.5 { n++; good = $1 > 18 && $6 >= 72 && $6 <= 88 && $11 == 1245 && $12 == 1501 }
         END { exit !(n == 1 && good) }' t.cand
-    head -n 1 t.pulses.json | grep -q '"low_mhz": 1245, "high_mhz": 1501,'
+    head -n 1 t.pulses.jsonl | grep -q '"low_mhz": 1245, "high_mhz": 1501,'
+    [ "$(head -n 1 t.pulses.csv)" = time_s,mjd_inf,mjd_top,frame,scale,dm,snr,width_s,low_mhz,high_mhz,beam,members,marks ]
+    [ "$(awk -F, 'NR > 1 { printf "%s %.2f %s %s %s %s\n", $1, $7, $6, $12, $9, $10 }' t.pulses.csv)" = \
+        "$(awk 'NR > 1 { print $3, $1, $6, $7, $11, $12 }' t.cand)" ]
+    [ "$(awk -F, 'NR > 1 { print $2, $3 }' t.pulses.csv)" = "$(sed 's/.*mjd_inf": \([0-9.]*\), "mjd_top": \([0-9.]*\),.*/\1 \2/' t.pulses.jsonl)" ]
     # What they have of it: half the channels, 0.7 of the S/N.
     awk '!/#/ && $2 > best { best = $2 } END { exit !(best > 13 && best < 23) }' t_1245.000-1373.000MHz.singlepulse
     # spcoincidence keeps the columns.
@@ -524,8 +528,8 @@ check_frb() {
     cmp a.cand b.cand
     # Sixteen widths are to be seen on either side: more than 4096 spectra beyond the end.
     awk -F'\t' '!/^#/ { end = $2 + 16 * ($9 - $8); far += end > 15625 + 4400 } END { exit !far }' b.cand
-    [ "$(wc -l <b.bursts.json)" -ge 1 ]
-    [ "$(wc -l <b.bursts.json)" -eq "$(grep -vc '^#' b.cand | awk '{ print $1 < 5 ? $1 : 5 }')" ]
+    [ "$(wc -l <b.bursts.jsonl)" -ge 1 ]
+    [ "$(wc -l <b.bursts.jsonl)" -eq "$(grep -vc '^#' b.cand | awk '{ print $1 < 5 ? $1 : 5 }')" ]
 }
 
 @test "noise near the end of real data, at a DM that sweeps over most of it, ends no search" {
@@ -534,14 +538,14 @@ check_frb() {
     $search -o a "$PSRKIT_TEST_DATA/parkes_4bit.sf"
     $search -views 10 -o b "$PSRKIT_TEST_DATA/parkes_4bit.sf"
     cmp a.cand b.cand
-    [ "$(wc -l <b.bursts.json)" -eq 10 ]
+    [ "$(wc -l <b.bursts.jsonl)" -eq 10 ]
 }
 
 @test "pictures of pulses that cannot be written are left out, in one line" {
     search="gpudedisp -nobary -noclip -lodm 40 -dmstep 7 -numdms 3 -singlepulse -threshold 4 -nowrite"
     $search -q -o a "$g8"
-    mkdir b.bursts.json
+    mkdir b.bursts.jsonl
     run -0 --separate-stderr $search -views 3 -o b "$g8"
-    one_line '^gpudedisp: no pictures of pulses: b.bursts.json: cannot '
+    one_line '^gpudedisp: no pictures of pulses: b.bursts.jsonl: cannot '
     cmp a.cand b.cand
 }

@@ -68,7 +68,7 @@ field() {
     fakebin "${sky[@]}" "${bursts[@]}" -tobs 8 -o a.fil
     gpudedisp -q -live "${search[@]}" - <a.fil >live
     gpudedisp -q -singlepulse -json -nowrite -nobary "${search[@]}" -o file a.fil
-    sort -t'"' -k3,3 file.pulses.json >file
+    sort -t'"' -k3,3 file.pulses.jsonl >file
     [ "$(grep -c . live)" -eq 3 ]
     [ "$(grep -c . file)" -eq 3 ]
     paste -d' ' <(field snr live) <(field snr file) | awk '!($1 > 0.9 * $2 && $1 < 1.1 * $2)' >off
@@ -181,9 +181,9 @@ await() {
     fakebin "${sky[@]}" "${bursts[@]}" -rfi "tone freq=1400 level=4" -tobs 8 -o a.fil
     gpudedisp -q -live -clean auto "${search[@]}" -o pulses a.fil
     gpudedisp -q -singlepulse -json -clean auto -nowrite -nobary "${search[@]}" -o file a.fil
-    cat pulses file.pulses.json
+    cat pulses file.pulses.jsonl
     [ "$(grep '"marks": \[\]' pulses | field dm /dev/stdin | sort -n | paste -sd ' ')" = \
-        "$(grep '"marks": \[\]' file.pulses.json | field dm /dev/stdin | sort -n | paste -sd ' ')" ]
+        "$(grep '"marks": \[\]' file.pulses.jsonl | field dm /dev/stdin | sort -n | paste -sd ' ')" ]
 }
 
 @test "lines of a plan, and scrunched trials, are one search" {
@@ -239,8 +239,8 @@ same_spectra() {
         gpudedisp -q -singlepulse -json -nowrite -nobary "${search[@]}" -o again "$dump"
         dm=${dump##*_DM}
         # The search that sees all, at the date of the first.
-        [ "$(field dm again.pulses.json)" = "${dm%.00.fil}" ]
-        paste -d' ' <(field mjd_top again.pulses.json) <(grep -F "${dump#kept/}" pulses | field mjd_top /dev/stdin) |
+        [ "$(field dm again.pulses.jsonl)" = "${dm%.00.fil}" ]
+        paste -d' ' <(field mjd_top again.pulses.jsonl) <(grep -F "${dump#kept/}" pulses | field mjd_top /dev/stdin) |
             awk '{d = ($1 - $2) * 86400; exit !(d * d < 1e-6)}'
     done
     # Half a second before the pulse and after it, and twice its width; its delay is 0.0663 s.
@@ -414,7 +414,8 @@ chain() {
     refuses 2 '-live tells of pulses.*-resume' gpudedisp -live -resume "$g8"
     refuses 2 '-block belongs to -live' gpudedisp -block 1 -o x "$g8"
     refuses 2 '-json.*needs -singlepulse' gpudedisp -json -o x "$g8"
-    refuses 2 '-json writes ROOT.pulses.json: -o - names no file' gpudedisp -singlepulse -nowrite -json -o - "$g8"
+    refuses 2 '-csv writes ROOT.pulses.csv: -o - names no file' gpudedisp -singlepulse -nowrite -csv -o - "$g8"
+    refuses 2 '-json writes ROOT.pulses.jsonl: -o - names no file' gpudedisp -singlepulse -nowrite -json -o - "$g8"
     refuses 1 'unix:nothing: No such file' gpudedisp -live -o unix:nothing "$g8"
     refuses 1 'is not tcp://HOST:PORT' gpudedisp -live -o tcp://1.2.3.4 "$g8"
     refuses 1 'tcp://127.0.0.1:1: Connection refused' gpudedisp -live -o tcp://127.0.0.1:1 "$g8"

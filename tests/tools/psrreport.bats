@@ -97,23 +97,23 @@ check() {
     make_folder J0000
     [ "$pictures" = 1 ] || skip "built without cairo: NO picture was checked"
     gpudedisp -q -nobary -lodm 0 -dmstep 10 -numdms 10 -singlepulse -views 3 -nowrite -o d/obs obs.fil
-    n=$(wc -l <d/obs.bursts.json)
+    n=$(wc -l <d/obs.bursts.jsonl)
     [ "$n" -ge 1 ]
     [ "$n" -le 3 ]
     # The first is the best one of the list, and the brightest column of its series is the burst.
-    [ "$(sed -n 's/.*"time_s": \([0-9]*\.[0-9][0-9]\).*/\1/p' d/obs.bursts.json | head -n 1)" = "$(grep -v '^#' d/obs.cand | head -n 1 | cut -f3 | cut -c1-5)" ]
-    head -n 1 d/obs.bursts.json | sed 's/.*"series": {"start_s": \([^,]*\), "step_s": \([^,]*\),.*"cells": "\([0-9a-f]*\)"}, "aligned.*/\1 \2 \3/' >series
+    [ "$(sed -n 's/.*"time_s": \([0-9]*\.[0-9][0-9]\).*/\1/p' d/obs.bursts.jsonl | head -n 1)" = "$(grep -v '^#' d/obs.cand | head -n 1 | cut -f3 | cut -c1-5)" ]
+    head -n 1 d/obs.bursts.jsonl | sed 's/.*"series": {"start_s": \([^,]*\), "step_s": \([^,]*\),.*"cells": "\([0-9a-f]*\)"}, "aligned.*/\1 \2 \3/' >series
     awk '{ n = length($3) / 2; for (i = 0; i < n; i++) if (substr($3, 2 * i + 1, 2) == "ff") { t = $1 + $2 * i; exit !(t > -0.01 && t < 0.01) } exit 1 }' series
     psrreport d
     run check
     [ "$(count 'width="1000" height="680"')" -eq "$n" ]
-    sed -i '1s/"cells": "../"cells": "zz/' d/obs.bursts.json
+    sed -i '1s/"cells": "../"cells": "zz/' d/obs.bursts.jsonl
     psrreport d
     check
     [ "$(count 'width="1000" height="680"')" -eq "$((n - 1))" ]
-    echo '{"time_s"' >>d/obs.bursts.json
+    echo '{"time_s"' >>d/obs.bursts.jsonl
     run -3 --separate-stderr psrreport d
-    one_line '^psrreport: d/obs.bursts.json: line [0-9]*: byte '
+    one_line '^psrreport: d/obs.bursts.jsonl: line [0-9]*: byte '
     refuses 2 'views.*singlepulse' gpudedisp -q -nowrite -v -views 3 -o x obs.fil
 }
 

@@ -119,6 +119,7 @@ static void check_live(const struct gpudedisp_options *o, const struct cli *tool
         {"-plot", o->plot != NULL},
         {"-views", o->pulses.nview > 0},
         {"-json", o->pulses.json},
+        {"-csv", o->pulses.csv},
         {"-position", d->position != NULL},
     };
     if (o->live)
@@ -240,10 +241,12 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     check_live(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
-    if (o->pulses.json && !o->singlepulse)
-        cli_usage_error(tool, "-json lists single pulses: it needs -singlepulse");
-    if (o->pulses.json && to_stdout(o))
-        cli_usage_error(tool, "-json writes ROOT.pulses.json: -o - names no file");
+    const char *list = o->pulses.json ? "json" : o->pulses.csv ? "csv" : NULL;
+    if (list && !o->singlepulse)
+        cli_usage_error(tool, "-%s lists single pulses: it needs -singlepulse", list);
+    if (list && to_stdout(o))
+        cli_usage_error(tool, "-%s writes ROOT.pulses.%s%s: -o - names no file", list, list,
+                        o->pulses.json ? "l" : "");
     if (o->pulses.nview && !o->singlepulse)
         cli_usage_error(tool, "-views shows single pulses: it needs -singlepulse");
     if (o->run.nhalve && !o->singlepulse)

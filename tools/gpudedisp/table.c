@@ -176,11 +176,14 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "pulses only. Their events go to ROOT_fine.singlepulse (default 1: no such lines).",
          1, PSR_PIPELINE_FINE},
         {"views", CLI_INT, &o->pulses.nview, "N",
-         "Write the spectra around the N best pulses to ROOT.bursts.json, for psrreport to draw "
+         "Write the spectra around the N best pulses to ROOT.bursts.jsonl, for psrreport to draw "
          "(default 0).",
          0, 1000},
         {"json", CLI_FLAG, &o->pulses.json, NULL,
-         "Write the pulses to ROOT.pulses.json, too, one line of JSON each.", 0, 0},
+         "Write the pulses to ROOT.pulses.jsonl, too, one line of JSON each.", 0, 0},
+        {"csv", CLI_FLAG, &o->pulses.csv, NULL,
+         "Write the pulses to ROOT.pulses.csv, too: comma-separated values under a line of names.",
+         0, 0},
         {"live", CLI_FLAG, &o->live, NULL,
          "Search an endless input, with level and scatter from what was before: each pulse is told "
          "as a line "

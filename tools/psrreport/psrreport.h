@@ -78,7 +78,7 @@ struct report_burst {
     char marks[32];
 };
 
-/* The spectra around a burst, a line of ROOT.bursts.json. */
+/* The spectra around a burst, a line of ROOT.bursts.jsonl. */
 struct report_view {
     struct json_value *json;
     char *text;

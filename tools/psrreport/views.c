@@ -1,4 +1,4 @@
-/* Pictures of the spectra around bursts, of ROOT.bursts.json. */
+/* Pictures of the spectra around bursts, of ROOT.bursts.jsonl. */
 #include "psrreport.h"
 
 #include <math.h>
@@ -24,7 +24,8 @@ psr_status report_read_views(struct report *r, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n && !st; i++)
-        if (psr_path_ends(r->files.name[i], ".bursts.json"))
+        if (psr_path_ends(r->files.name[i], ".bursts.jsonl") ||
+            psr_path_ends(r->files.name[i], ".bursts.json")) /* as it was called before */
             st = report_read_json(r, r->files.name[i], take_view, r, err);
     return st;
 }

@@ -48,7 +48,7 @@ static const struct {
     {".lists", PSRSEARCH_SEARCH},
     {"_ffa.csv", PSRSEARCH_SEARCH},
     {".cand", PSRSEARCH_SEARCH},
-    {".bursts.json", PSRSEARCH_SEARCH},
+    {".bursts.json*", PSRSEARCH_SEARCH},
     {".clean.json", PSRSEARCH_SEARCH},
     {".clean.mask", PSRSEARCH_SEARCH},
     {".clean.stats", PSRSEARCH_SEARCH},

@@ -3,6 +3,7 @@
 #define PSR_FORMATS_LISTS_LISTS_INTERNAL_H
 
 #include <psrkit/experimental/sift.h>
+#include <psrkit/experimental/sink.h>
 
 /* As psr_accel_read, from text of n bytes followed by a NUL byte; name is for messages. */
 PSR_MUST_CHECK psr_status psr_accel_parse(struct psr_accel_rows *rows, const char *text, size_t n,
@@ -38,5 +39,20 @@ void psr_ffa_detections_clear(struct psr_ffa_detections *list);
 
 /* Whether a path has the name of such a list: NAME_ffa.csv. */
 bool psr_ffa_is_list(const char *path);
+
+/* --- pulses ------------------------------------------------------------------------------------ */
+
+enum { PSR_PULSE_MARKS = 32 };
+
+/* The name of bit k of enum psr_pulse_mark. */
+const char *psr_pulse_mark_name(int k);
+
+/* Those of all, with commas between.  Returned: text, or none */
+const char *psr_pulse_name_marks(unsigned marks, char text[PSR_PULSE_MARKS], const char *none);
+
+/* Write pulses as comma-separated values, ROOT.pulses.csv.  Given:  time_s   from the start of the input, as in ROOT.cand */
+PSR_MUST_CHECK psr_status psr_burst_write_csv_header(psr_outfile *f, psr_err *err);
+PSR_MUST_CHECK psr_status psr_burst_write_csv(psr_outfile *f, const struct psr_burst *b,
+                                              double time_s, psr_err *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* Writes single pulses and their clusters as text. */
+#include "lists_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"
 
 #include <psrkit/experimental/singlepulse.h>
@@ -20,15 +21,20 @@ psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
     return st;
 }
 
-/* Returned: text */
-static const char *name_marks(unsigned marks, char text[32])
+const char *psr_pulse_mark_name(int k)
 {
     static const char *const names[PSR_PULSE_NMARK] = {"dm0", "edge", "narrow", "dm?", "clip"};
+    return names[k];
+}
+
+const char *psr_pulse_name_marks(unsigned marks, char text[PSR_PULSE_MARKS], const char *none)
+{
     size_t n = 0;
     for (int k = 0; k < PSR_PULSE_NMARK; k++)
         if (marks >> k & 1)
-            n += (size_t)snprintf(text + n, 32 - n, "%s%s", n ? "," : "", names[k]);
-    return n ? text : "-";
+            n += (size_t)snprintf(text + n, PSR_PULSE_MARKS - n, "%s%s", n ? "," : "",
+                                  psr_pulse_mark_name(k));
+    return n ? text : none;
 }
 
 static bool has_edges(const struct psr_pulse_band *band)
@@ -42,12 +48,12 @@ static psr_status write_cluster(psr_outfile *f, const double *dm, const size_t *
 {
     const struct psr_event *e = &c->best;
     double each = scale ? (double)scale[e->trial] : 1, sample = (double)e->sample * each;
-    char marks[32];
-    psr_status st =
-        psr_outfile_printf(f, err, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\t%s",
-                           e->snr, sample, sample * tsamp_s, log2((double)e->width * each),
-                           band ? band[e->trial].trial : e->trial, dm[e->trial], c->members,
-                           (long long)c->first, (long long)c->last, name_marks(c->marks, marks));
+    char marks[PSR_PULSE_MARKS];
+    psr_status st = psr_outfile_printf(
+        f, err, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\t%s", e->snr, sample,
+        sample * tsamp_s, log2((double)e->width * each), band ? band[e->trial].trial : e->trial,
+        dm[e->trial], c->members, (long long)c->first, (long long)c->last,
+        psr_pulse_name_marks(c->marks, marks, "-"));
     if (!st && has_edges(band))
         st = psr_outfile_printf(f, err, "\t%.10g\t%.10g", band[e->trial].low_mhz,
                                 band[e->trial].high_mhz);

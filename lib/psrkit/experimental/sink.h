@@ -214,9 +214,10 @@ struct psr_sink_pulses_desc {
     int64_t time_tol;           /* samples and trials between events of one pulse, as in
                                    psr_cluster_events */
     int64_t trial_tol;
-    bool json;     /* write the pulses to ROOT.pulses.json, a line of psr_burst_json each */
+    bool json;     /* write the pulses to ROOT.pulses.jsonl, a line of psr_burst_json each */
     int64_t nview; /* write pictures of the spectra around the best pulses, up to 1000 of them, to
-                      ROOT.bursts.json; not of input that cannot be read again */
+                      ROOT.bursts.jsonl; not of input that cannot be read again */
+    bool csv;      /* write the pulses to ROOT.pulses.csv */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

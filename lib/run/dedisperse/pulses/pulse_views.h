@@ -14,7 +14,7 @@ struct psr_pulse_view_place {
     double time_s, dm, snr;
 };
 
-/* Writes a line of ROOT.bursts.json (psrkit-formats(5)).
+/* Writes a line of ROOT.bursts.jsonl (psrkit-formats(5)).
  * Status: those of psr_outfile_write, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_pulse_view_write(psr_outfile *f, const psr_pulse_view *view,
                                                const struct psr_pulse_view_place *at, psr_err *err);

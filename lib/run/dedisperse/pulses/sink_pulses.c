@@ -8,6 +8,7 @@
 #include "base/input/readfd.h"
 #include "base/output/outfile_internal.h"
 #include "base/tool.h"
+#include "formats/lists/lists_internal.h"
 #include "formats/series/series_internal.h"
 #include "formats/series/series_name.h"
 #include "search/singlepulse/singlepulse_internal.h"
@@ -64,12 +65,17 @@ static void name_list(char name[NAME_BYTES], const struct psr_sink_stream *strea
 
 static void name_views(char name[NAME_BYTES], const struct psr_sink_stream *stream)
 {
-    snprintf(name, NAME_BYTES, "%s.bursts.json", stream->root);
+    snprintf(name, NAME_BYTES, "%s.bursts.jsonl", stream->root);
 }
 
 static void name_json(char name[NAME_BYTES], const struct psr_sink_stream *stream)
 {
-    snprintf(name, NAME_BYTES, "%s.pulses.json", stream->root);
+    snprintf(name, NAME_BYTES, "%s.pulses.jsonl", stream->root);
+}
+
+static void name_csv(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+{
+    snprintf(name, NAME_BYTES, "%s.pulses.csv", stream->root);
 }
 
 static bool is_first_of_part(const struct psr_sink_stream *stream, size_t line)
@@ -99,6 +105,10 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
     }
     if (d->json && !st) {
         name_json(name, stream);
+        st = check(ctx, name, err);
+    }
+    if (d->csv && !st) {
+        name_csv(name, stream);
         st = check(ctx, name, err);
     }
     for (size_t i = 0; i < psr_pulse_parts_whole(stream) && !st; i++) {
@@ -374,6 +384,26 @@ static psr_status write_json(struct pulses *s, psr_err *err)
     return st;
 }
 
+static psr_status write_csv(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_outfile *part;
+    char name[NAME_BYTES];
+    if (!s->d.csv || to_stdout(stream))
+        return PSR_OK;
+    name_csv(name, stream);
+    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    if (!st)
+        st = psr_burst_write_csv_header(part, err);
+    for (size_t k = 0; k < s->found.ncluster && !st; k++) {
+        const struct psr_event *e = &s->cluster[k].best;
+        const struct psr_burst b = psr_burst_describe(&s->clock, stream, &s->cluster[k]);
+        const double tsamp_s = s->found.tsamp_s * (double)s->clock.scale[e->trial];
+        st = psr_burst_write_csv(part, &b, (double)e->sample * tsamp_s, err);
+    }
+    return st;
+}
+
 static psr_status write_files(struct pulses *s, psr_err *err)
 {
     psr_status st = to_stdout(&s->stream) ? PSR_OK : write_events(s, err);
@@ -381,6 +411,8 @@ static psr_status write_files(struct pulses *s, psr_err *err)
         st = write_views(s, err);
     if (!st)
         st = write_json(s, err);
+    if (!st)
+        st = write_csv(s, err);
     return st ? st : write_list(s, err);
 }
 
