@@ -140,6 +140,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/grow.c \
 	lib/base/memory.h \
 	lib/base/obs_internal.h \
+	lib/base/own.c \
+	lib/base/own.h \
 	lib/base/path.c \
 	lib/base/path.h \
 	lib/base/status.c \

@@ -66,46 +66,42 @@ static size_t choose_block(double tsamp_s)
     return n;
 }
 
-static bool allocate_block(struct psr_auto_block *b, size_t nchan)
-{
-    b->s1 = calloc(nchan, sizeof *b->s1);
-    b->s2 = calloc(nchan, sizeof *b->s2);
-    b->mean = calloc(nchan, sizeof *b->mean);
-    b->sd = calloc(nchan, sizeof *b->sd);
-    b->valid = calloc(nchan, 1);
-    b->masked = calloc(nchan, 1);
-    b->gain = calloc(nchan, sizeof *b->gain);
-    b->offset = calloc(nchan, sizeof *b->offset);
-    bool all = b->s1 && b->s2 && b->mean && b->sd && b->valid && b->masked && b->gain && b->offset;
-    for (int kind = 0; kind < PSR_AUTO_RATINGS && all; kind++)
-        all = (b->z[kind] = calloc(nchan, sizeof **b->z)) != NULL;
-    return all;
-}
-
-static bool allocate_channels(psr_clean_auto *p)
+static void allocate_block(psr_clean_auto *p, struct psr_auto_block *b)
 {
     const size_t nchan = p->d.nchan;
-    p->keep = malloc(nchan);
-    p->bad = malloc(nchan);
-    p->was_bad = malloc(nchan);
-    p->npast = calloc(nchan, 1);
-    p->level = calloc(nchan, sizeof *p->level);
-    p->sd = calloc(nchan, sizeof *p->sd);
-    p->now_l = calloc(nchan, sizeof *p->now_l);
-    p->now_s = calloc(nchan, sizeof *p->now_s);
-    p->old_l = calloc(nchan, sizeof *p->old_l);
-    p->old_s = calloc(nchan, sizeof *p->old_s);
-    p->past_l = calloc(PSR_AUTO_HISTORY * nchan, sizeof *p->past_l);
-    p->past_s = calloc(PSR_AUTO_HISTORY * nchan, sizeof *p->past_s);
-    p->masked = calloc(nchan, sizeof *p->masked);
-    p->missing = calloc(nchan, sizeof *p->missing);
-    p->weight = calloc(nchan, 1);
-    bool all = p->keep && p->bad && p->was_bad && p->npast && p->level && p->sd && p->now_l &&
-               p->now_s && p->old_l && p->old_s && p->past_l && p->past_s && p->masked &&
-               p->missing && p->weight;
-    for (size_t k = 0; k <= PSR_AUTO_BLOCKS && all; k++)
-        all = allocate_block(&p->block[k], nchan);
-    return all;
+    b->s1 = psr_own(&p->own, nchan, sizeof *b->s1);
+    b->s2 = psr_own(&p->own, nchan, sizeof *b->s2);
+    b->mean = psr_own(&p->own, nchan, sizeof *b->mean);
+    b->sd = psr_own(&p->own, nchan, sizeof *b->sd);
+    b->valid = psr_own(&p->own, nchan, 1);
+    b->masked = psr_own(&p->own, nchan, 1);
+    b->gain = psr_own(&p->own, nchan, sizeof *b->gain);
+    b->offset = psr_own(&p->own, nchan, sizeof *b->offset);
+    for (int kind = 0; kind < PSR_AUTO_RATINGS; kind++)
+        b->z[kind] = psr_own(&p->own, nchan, sizeof **b->z);
+}
+
+static void allocate_channels(psr_clean_auto *p)
+{
+    struct psr_auto_levels *l = &p->levels;
+    const size_t nchan = p->d.nchan;
+    p->keep = psr_own(&p->own, nchan, 1);
+    p->weight = psr_own(&p->own, nchan, 1);
+    l->bad = psr_own(&p->own, nchan, 1);
+    l->was_bad = psr_own(&p->own, nchan, 1);
+    l->npast = psr_own(&p->own, nchan, 1);
+    l->level = psr_own(&p->own, nchan, sizeof *l->level);
+    l->sd = psr_own(&p->own, nchan, sizeof *l->sd);
+    l->now_l = psr_own(&p->own, nchan, sizeof *l->now_l);
+    l->now_s = psr_own(&p->own, nchan, sizeof *l->now_s);
+    l->old_l = psr_own(&p->own, nchan, sizeof *l->old_l);
+    l->old_s = psr_own(&p->own, nchan, sizeof *l->old_s);
+    l->past_l = psr_own(&p->own, PSR_AUTO_HISTORY * nchan, sizeof *l->past_l);
+    l->past_s = psr_own(&p->own, PSR_AUTO_HISTORY * nchan, sizeof *l->past_s);
+    p->account.masked = psr_own(&p->own, nchan, sizeof *p->account.masked);
+    p->changes.missing = psr_own(&p->own, nchan, sizeof *p->changes.missing);
+    for (size_t k = 0; k <= PSR_AUTO_BLOCKS; k++)
+        allocate_block(p, &p->win.block[k]);
 }
 
 static size_t work_values(const psr_clean_auto *p)
@@ -115,38 +111,32 @@ static size_t work_values(const psr_clean_auto *p)
     return cells > spectra ? cells : spectra;
 }
 
-static bool allocate_window(psr_clean_auto *p)
+static void allocate_window(psr_clean_auto *p)
 {
-    p->work = calloc(work_values(p), sizeof *p->work);
-    p->sum = calloc(p->window * p->ngroup, sizeof *p->sum);
-    p->fold = calloc(p->window * p->ngroup, sizeof *p->fold);
-    p->tile = calloc(p->window, sizeof *p->tile);
-    p->spark = calloc(p->window, 1);
-    p->pulse = calloc(p->window, 1);
-    p->burst = calloc(p->window, 1);
-    p->run = calloc(p->window / 2, sizeof *p->run);
-    p->band = calloc(2 * p->window + 1, sizeof *p->band);
-    p->rate = calloc(PSR_AUTO_WIDTHS * PSR_AUTO_TILES * p->ngroup, sizeof *p->rate);
-    p->mode = calloc(p->window * p->ngroup, sizeof *p->mode);
-    p->median = calloc(p->window * p->ngroup, sizeof *p->median);
-    p->less = calloc(p->window * p->ngroup, sizeof *p->less);
-    p->held = calloc(p->window, p->in.row_bytes);
-    p->row = calloc((size_t)p->nthread, sizeof *p->row);
-    bool all = p->work && p->tile && p->sum && p->fold && p->spark && p->pulse && p->burst &&
-               p->run && p->band && p->rate && p->mode && p->median && p->less && p->held && p->row;
-    for (int i = 0; i < p->nthread && all; i++)
-        all = (p->row[i] = malloc(p->d.nchan * sizeof **p->row)) != NULL;
-    return all;
+    struct psr_auto_band *b = &p->band;
+    const size_t n = p->window, values = n * p->ngroup;
+    b->sum = psr_own(&p->own, values, sizeof *b->sum);
+    b->fold = psr_own(&p->own, values, sizeof *b->fold);
+    b->tile = psr_own(&p->own, n, sizeof *b->tile);
+    b->rate = psr_own(&p->own, PSR_AUTO_WIDTHS * PSR_AUTO_TILES * p->ngroup, sizeof *b->rate);
+    b->spark = psr_own(&p->own, n, 1);
+    b->pulse = psr_own(&p->own, n, 1);
+    b->burst = psr_own(&p->own, n, 1);
+    b->run = psr_own(&p->own, n / 2, sizeof *b->run);
+    b->prefix = psr_own(&p->own, 2 * n + 1, sizeof *b->prefix);
+    p->modes.mode = psr_own(&p->own, values, sizeof *p->modes.mode);
+    p->modes.median = psr_own(&p->own, values, sizeof *p->modes.median);
+    p->modes.less = psr_own(&p->own, values, sizeof *p->modes.less);
+    p->work = psr_own(&p->own, work_values(p), sizeof *p->work);
+    p->held = psr_own(&p->own, n, p->in.row_bytes);
+    p->row = psr_own(&p->own, (size_t)p->nthread, sizeof *p->row);
+    for (int i = 0; p->row && i < p->nthread; i++)
+        p->row[i] = psr_own(&p->own, p->d.nchan, sizeof **p->row);
 }
 
 int64_t psr_clean_auto_bytes(const psr_clean_auto *p)
 {
-    const size_t cell = 2 * sizeof(double) + (4 + PSR_AUTO_RATINGS) * sizeof(float) + 2;
-    return (int64_t)(p->window * (p->in.row_bytes + 24 * p->ngroup + 7 + 2 * sizeof *p->band +
-                                  sizeof *p->run / 2) +
-                     4 * work_values(p) + 4 * PSR_AUTO_WIDTHS * PSR_AUTO_TILES * p->ngroup +
-                     sizeof *p +
-                     p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 66));
+    return (int64_t)sizeof *p + (int64_t)p->own.bytes;
 }
 
 static psr_status create(psr_clean_auto **out, const struct psr_clean_auto_desc *desc, psr_err *err)
@@ -167,21 +157,24 @@ static psr_status create(psr_clean_auto **out, const struct psr_clean_auto_desc 
     p->window = PSR_AUTO_BLOCKS * p->usual;
     p->ngroup = desc->nchan < PSR_AUTO_GROUPS ? desc->nchan : PSR_AUTO_GROUPS;
     st = choose_backend(p, desc->backend, err);
-    if (!st && (!allocate_channels(p) || !allocate_window(p)))
-        st = psr_fail_nomem(err, "cleaning", (double)psr_clean_auto_bytes(p));
+    if (!st) {
+        allocate_channels(p);
+        allocate_window(p);
+        st = psr_own_check(&p->own, "cleaning", err);
+    }
     if (!st && p->ops->create)
         st = p->ops->create(p, err);
     if (st) {
         psr_clean_auto_destroy(p);
         return st;
     }
-    memset(p->bad, 1, desc->nchan);
+    memset(p->levels.bad, 1, desc->nchan);
     memset(p->weight, PSR_AUTO_SIGMA, desc->nchan);
     memset(p->keep, 1, desc->nchan);
     if (desc->keep)
         memcpy(p->keep, desc->keep, desc->nchan);
-    p->report.block = p->usual;
-    p->report.window = p->window;
+    p->account.report.block = p->usual;
+    p->account.report.window = p->window;
     *out = p;
     return PSR_OK;
 }
@@ -195,33 +188,18 @@ psr_status psr_clean_auto_create(psr_clean_auto **out, const struct psr_clean_au
     return st ? st : create(out, &d, err);
 }
 
-static void free_block(struct psr_auto_block *b)
-{
-    void *const own[] = {b->s1, b->s2, b->mean, b->sd, b->valid, b->masked, b->gain, b->offset};
-    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
-        free(own[n]);
-    for (int kind = 0; kind < PSR_AUTO_RATINGS; kind++)
-        free(b->z[kind]);
-}
-
 void psr_clean_auto_destroy(psr_clean_auto *p)
 {
     if (!p)
         return;
     if (p->state)
         p->ops->destroy(p);
-    for (size_t k = 0; k <= PSR_AUTO_BLOCKS; k++)
-        free_block(&p->block[k]);
-    for (int i = 0; p->row && i < p->nthread; i++)
-        free(p->row[i]);
-    void *const own[] = {
-        p->was_bad, p->npast, p->fold,   p->keep,   p->bad,     p->level,  p->sd,     p->now_l,
-        p->now_s,   p->old_l, p->old_s,  p->past_l, p->past_s,  p->masked, p->work,   p->sum,
-        p->spark,   p->held,  p->row,    p->mask,   p->tile,    p->span,   p->all_sd, p->all_level,
-        p->rate,    p->mode,  p->median, p->less,   p->missing, p->step,   p->cell,   p->spark_span,
-        p->weight,  p->pulse, p->burst,  p->run,    p->band};
-    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
-        free(own[n]);
+    void *const grown[] = {p->account.mask,      p->account.all_level, p->account.all_sd,
+                           p->account.span,      p->changes.step,      p->changes.cell,
+                           p->changes.spark_span};
+    for (size_t n = 0; n < sizeof grown / sizeof *grown; n++)
+        free(grown[n]);
+    psr_own_free(&p->own);
     free(p);
 }
 
@@ -235,11 +213,11 @@ size_t psr_clean_auto_window(const psr_clean_auto *p)
 /* Of an endless stream the last range of what is masked may go on; the others have been told. */
 static void begin_call(psr_clean_auto *p)
 {
-    p->nstep = 0;
-    if (!p->d.endless || p->nspan < 2)
+    p->changes.nstep = 0;
+    if (!p->d.endless || p->account.nspan < 2)
         return;
-    p->span[0] = p->span[p->nspan - 1];
-    p->nspan = 1;
+    p->account.span[0] = p->account.span[p->account.nspan - 1];
+    p->account.nspan = 1;
 }
 
 psr_status psr_clean_auto_execute(psr_clean_auto *p, const void *in, size_t nsamp, void *out,
@@ -291,18 +269,18 @@ const char *psr_clean_auto_backend(const psr_clean_auto *p)
 
 size_t psr_clean_auto_lost(const psr_clean_auto *p, const struct psr_span **span)
 {
-    *span = p->span;
-    return p->nspan;
+    *span = p->account.span;
+    return p->account.nspan;
 }
 
 void psr_clean_auto_describe_sized(const psr_clean_auto *p, struct psr_clean_auto_report *report,
                                    size_t size)
 {
-    struct psr_clean_auto_report r = p->report;
-    r.masked = p->masked;
-    r.mask = p->mask;
-    r.level = p->all_level;
-    r.sd = p->all_sd;
+    struct psr_clean_auto_report r = p->account.report;
+    r.masked = p->account.masked;
+    r.mask = p->account.mask;
+    r.level = p->account.all_level;
+    r.sd = p->account.all_sd;
     r.weight = p->d.weights ? p->weight : NULL;
     psr_give_desc(report, size, &r, sizeof r);
 }

@@ -47,7 +47,7 @@ static size_t count_good(const psr_clean_auto *p, size_t first, size_t w)
 {
     size_t n = w;
     for (size_t t = first; t < first + w; t++)
-        n -= p->spark[t];
+        n -= p->band.spark[t];
     return n;
 }
 
@@ -59,7 +59,7 @@ static void rate_lanes(const psr_clean_auto *p, const struct psr_auto_block *b, 
     float u[PSR_AUTO_GROUPS][LANES] = {{0}};
     size_t good[LANES];
     for (size_t i = 0; i < n; i++) {
-        const int64_t *sum = p->fold + (b->first + j + i) * p->ngroup;
+        const int64_t *sum = p->band.fold + (b->first + j + i) * p->ngroup;
         size_t m = 0;
         good[i] = count_good(p, b->first + (j + i) * w, w);
         for (size_t g = 0; g < p->ngroup && 2 * good[i] >= w; g++)
@@ -79,9 +79,9 @@ static void rate_lanes(const psr_clean_auto *p, const struct psr_auto_block *b, 
  * less work than it takes threads to meet where other programs run too. */
 static void rate_width(const psr_clean_auto *p, size_t w, float *most)
 {
-    for (size_t k = 0; k < p->nrange; k++) {
-        const struct psr_auto_block *b = &p->block[k];
-        const size_t before = k * (p->size / w), all = b->n / w;
+    for (size_t k = 0; k < p->win.nrange; k++) {
+        const struct psr_auto_block *b = &p->win.block[k];
+        const size_t before = k * (p->win.size / w), all = b->n / w;
         double noise[PSR_AUTO_GROUPS];
         for (size_t g = 0; g < p->ngroup; g++)
             noise[g] = psr_auto_spark_noise(b->count[g], w);
@@ -91,7 +91,7 @@ static void rate_width(const psr_clean_auto *p, size_t w, float *most)
             if (b->ncount)
                 rate_lanes(p, b, w, noise, j, n, now);
             for (size_t i = 0; i < n; i++) {
-                p->tile[before + j + i] = now[i].half;
+                p->band.tile[before + j + i] = now[i].half;
                 most[before + j + i] = now[i].most;
             }
         }
@@ -129,7 +129,7 @@ static double scatter_about(const float *m, size_t n, double middle, float *work
 static void mask_tile(psr_clean_auto *p, size_t first, size_t w)
 {
     const size_t from = first > w / 2 ? first - w / 2 : 0, to = first + w + w / 2;
-    memset(p->spark + from, 1, (to < p->n ? to : p->n) - from);
+    memset(p->band.spark + from, 1, (to < p->win.n ? to : p->win.n) - from);
 }
 
 /* Marks tiles in which the band is more than so many scatters from those around, and three quarters of the sub-bands.
@@ -140,11 +140,11 @@ static bool mark_tiles(psr_clean_auto *p, size_t w, const float *flat, const flo
     const double clip = p->d.clip_sigma;
     bool some = false;
     size_t j = 0;
-    for (size_t k = 0; k < p->nrange; k++) {
-        const struct psr_auto_block *b = &p->block[k];
+    for (size_t k = 0; k < p->win.nrange; k++) {
+        const struct psr_auto_block *b = &p->win.block[k];
         for (size_t t = 0; t + w <= b->n && j < n; t += w, j++) {
             if (psr_auto_stands_out(flat[j], most[j], PSR_AUTO_PULSE * scatter, PSR_AUTO_PULSE))
-                memset(p->pulse + b->first + t, 1, w);
+                memset(p->band.pulse + b->first + t, 1, w);
             if (clip > 0 && psr_auto_stands_out(flat[j], most[j], clip * scatter, clip)) {
                 mask_tile(p, b->first + t, w);
                 some = true;
@@ -159,22 +159,22 @@ static bool mark_tiles(psr_clean_auto *p, size_t w, const float *flat, const flo
 static bool look_at_width(psr_clean_auto *p, size_t w, bool again)
 {
     float *flat = p->work, *work = flat + p->window, *most = work + p->window;
-    const size_t last = p->nrange - 1, n = last * (p->size / w) + p->block[last].n / w;
+    const size_t last = p->win.nrange - 1, n = last * (p->win.size / w) + p->win.block[last].n / w;
     if (!n)
         return true;
     for (size_t step = again ? 1 : w; step <= w; step *= 2)
-        psr_auto_fold(p, step, p->spark);
+        psr_auto_fold(p, step, p->band.spark);
     rate_width(p, w, most);
-    flatten_tiles(p->tile, n, flat);
+    flatten_tiles(p->band.tile, n, flat);
     return mark_tiles(p, w, flat, most, n, fmax(1, scatter_about(flat, n, 0, work)));
 }
 
 void psr_auto_find_sparks(psr_clean_auto *p)
 {
-    memset(p->spark, 0, p->window);
-    memset(p->pulse, 0, p->window);
+    memset(p->band.spark, 0, p->window);
+    memset(p->band.pulse, 0, p->window);
     bool again = true;
-    for (size_t w = 1; !p->d.zerodm && 4 * w <= p->size; w *= 2)
+    for (size_t w = 1; !p->d.zerodm && 4 * w <= p->win.size; w *= 2)
         again = look_at_width(p, w, again);
 }
 
@@ -193,22 +193,23 @@ static double mean_of_all(const psr_clean_auto *p, size_t n, size_t t)
 {
     int64_t sum = 0;
     for (size_t g = 0; g < p->ngroup; g++)
-        sum += p->sum[t * p->ngroup + g];
+        sum += p->band.sum[t * p->ngroup + g];
     return n ? (double)sum / (double)n : 0;
 }
 
 void psr_auto_find_mean(psr_clean_auto *p)
 {
     double sum = 0;
-    for (size_t k = 0; k < p->nrange; k++) {
-        const struct psr_auto_block *b = &p->block[k];
+    for (size_t k = 0; k < p->win.nrange; k++) {
+        const struct psr_auto_block *b = &p->win.block[k];
         const size_t n = count_kept(p, b);
         for (size_t t = b->first; t < b->first + b->n; t++) {
-            p->mode[t] = (float)mean_of_all(p, n, t);
-            sum += (double)p->mode[t];
+            p->modes.mode[t] = (float)mean_of_all(p, n, t);
+            sum += (double)p->modes.mode[t];
         }
     }
-    for (size_t t = 0; t < p->n; t++)
+    for (size_t t = 0; t < p->win.n; t++)
         for (size_t g = 0; g < p->ngroup; g++)
-            p->less[t * p->ngroup + g] = (float)((double)p->mode[t] - sum / (double)p->n);
+            p->modes.less[t * p->ngroup + g] =
+                (float)((double)p->modes.mode[t] - sum / (double)p->win.n);
 }

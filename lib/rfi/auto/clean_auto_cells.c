@@ -37,20 +37,22 @@ static void measure_window(psr_clean_auto *p)
 #pragma omp parallel for num_threads(p->nthread)
     for (size_t c = 0; c < p->d.nchan; c++) {
         float mean[PSR_AUTO_BLOCKS], sd[PSR_AUTO_BLOCKS];
-        for (size_t k = 0; k < p->nblock; k++) {
-            mean[k] = p->block[k].mean[c];
-            sd[k] = p->block[k].sd[c];
+        for (size_t k = 0; k < p->win.nblock; k++) {
+            mean[k] = p->win.block[k].mean[c];
+            sd[k] = p->win.block[k].sd[c];
         }
-        p->level[c] = (float)median_of(mean, p->nblock);
-        p->sd[c] = (float)median_of(sd, p->nblock);
+        p->levels.level[c] = (float)median_of(mean, p->win.nblock);
+        p->levels.sd[c] = (float)median_of(sd, p->win.nblock);
     }
 }
 
 /* Whether a channel's level in the window is none of its history, but for noise. */
 static bool has_stepped(const psr_clean_auto *p, size_t c)
 {
-    const double n = (double)(p->nblock * p->size), l = (double)p->level[c], s = (double)p->sd[c];
-    return p->old_s[c] > 0 && fabs(l - p->old_l[c]) > limit * median_noise * s / sqrt(n);
+    const double n = (double)(p->win.nblock * p->win.size), l = (double)p->levels.level[c],
+                 s = (double)p->levels.sd[c];
+    return p->levels.old_s[c] > 0 &&
+           fabs(l - p->levels.old_l[c]) > limit * median_noise * s / sqrt(n);
 }
 
 /* Median of what the history of a channel has of its last n windows. */
@@ -58,7 +60,7 @@ static double median_of_last(const psr_clean_auto *p, const float *history, size
 {
     float past[PSR_AUTO_HISTORY];
     for (size_t k = 0; k < n; k++) {
-        size_t at = (p->nwindow - 1 - k) % PSR_AUTO_HISTORY;
+        size_t at = (p->levels.nwindow - 1 - k) % PSR_AUTO_HISTORY;
         past[k] = history[at * p->d.nchan + c];
     }
     return median_of(past, n);
@@ -67,16 +69,16 @@ static double median_of_last(const psr_clean_auto *p, const float *history, size
 /* Adds the window to the history, and takes L and S from that. */
 static void update_levels(psr_clean_auto *p)
 {
-    const size_t nchan = p->d.nchan, at = p->nwindow % PSR_AUTO_HISTORY * nchan;
-    memcpy(p->past_l + at, p->level, nchan * sizeof *p->level);
-    memcpy(p->past_s + at, p->sd, nchan * sizeof *p->sd);
-    p->nwindow++;
+    const size_t nchan = p->d.nchan, at = p->levels.nwindow % PSR_AUTO_HISTORY * nchan;
+    memcpy(p->levels.past_l + at, p->levels.level, nchan * sizeof *p->levels.level);
+    memcpy(p->levels.past_s + at, p->levels.sd, nchan * sizeof *p->levels.sd);
+    p->levels.nwindow++;
 #pragma omp parallel for num_threads(p->nthread)
     for (size_t c = 0; c < nchan; c++) {
-        size_t n = has_stepped(p, c) ? 0 : p->npast[c];
-        p->npast[c] = (unsigned char)(n < PSR_AUTO_HISTORY ? n + 1 : n);
-        p->now_l[c] = median_of_last(p, p->past_l, c, p->npast[c]);
-        p->now_s[c] = median_of_last(p, p->past_s, c, p->npast[c]);
+        size_t n = has_stepped(p, c) ? 0 : p->levels.npast[c];
+        p->levels.npast[c] = (unsigned char)(n < PSR_AUTO_HISTORY ? n + 1 : n);
+        p->levels.now_l[c] = median_of_last(p, p->levels.past_l, c, p->levels.npast[c]);
+        p->levels.now_s[c] = median_of_last(p, p->levels.past_s, c, p->levels.npast[c]);
     }
 }
 
@@ -94,24 +96,26 @@ static double band_level(psr_clean_auto *p, const float *x, const double *l, con
 static bool band_steps(psr_clean_auto *p)
 {
     double z[PSR_AUTO_BLOCKS + 1];
-    const double change = band_level(p, p->level, p->old_l, p->old_s),
+    const double change = band_level(p, p->levels.level, p->levels.old_l, p->levels.old_s),
                  most = jump_share * fabs(change);
     if (!(fabs(change) > jump_least))
         return false;
-    z[0] = p->tail;
-    for (size_t k = 0; k < p->nblock; k++)
-        z[k + 1] = band_level(p, p->block[k].mean, p->old_l, p->old_s);
+    z[0] = p->levels.tail;
+    for (size_t k = 0; k < p->win.nblock; k++)
+        z[k + 1] = band_level(p, p->win.block[k].mean, p->levels.old_l, p->levels.old_s);
     bool steps = copysign(1, change) * z[0] > most;
-    for (size_t k = 2; k <= p->nblock; k++)
+    for (size_t k = 2; k <= p->win.nblock; k++)
         steps = steps || fabs(z[k] - z[k - 2]) > most;
     return steps;
 }
 
 static void note_steps(psr_clean_auto *p)
 {
-    p->was_held = p->hold;
-    p->hold = p->nblock && p->nwindow > 1 && band_steps(p);
-    p->tail = p->nblock ? band_level(p, p->block[p->nblock - 1].mean, p->now_l, p->now_s) : 0;
+    p->levels.held_before = p->levels.hold;
+    p->levels.hold = p->win.nblock && p->levels.nwindow > 1 && band_steps(p);
+    p->levels.tail = p->win.nblock ? band_level(p, p->win.block[p->win.nblock - 1].mean,
+                                                p->levels.now_l, p->levels.now_s)
+                                   : 0;
 }
 
 /* --- what is bad ------------------------------------------------------------------------------ */
@@ -119,7 +123,7 @@ static void note_steps(psr_clean_auto *p)
 /* Channels that can be judged. */
 static bool is_live(const psr_clean_auto *p, size_t c)
 {
-    return p->keep[c] && p->now_s[c] > 0 && p->sd[c] > 0;
+    return p->keep[c] && p->levels.now_s[c] > 0 && p->levels.sd[c] > 0;
 }
 
 static void subtract_median(const psr_clean_auto *p, float *z, float *work)
@@ -177,24 +181,24 @@ static void scale_cells(psr_clean_auto *p, enum psr_auto_rating kind, float *wor
 {
     const size_t nchan = p->d.nchan;
     size_t n = 0;
-    for (size_t k = 0; k < p->nblock; k++)
+    for (size_t k = 0; k < p->win.nblock; k++)
         for (size_t c = 0; c < nchan; c++)
-            work[n++] = fabsf(p->block[k].z[kind][c]);
+            work[n++] = fabsf(p->win.block[k].z[kind][c]);
     double scatter = scatter_share * median_of(work, n);
-    for (size_t k = 0; k < p->nblock && scatter > 1; k++)
+    for (size_t k = 0; k < p->win.nblock && scatter > 1; k++)
         for (size_t c = 0; c < nchan; c++)
-            p->block[k].z[kind][c] = (float)((double)p->block[k].z[kind][c] / scatter);
+            p->win.block[k].z[kind][c] = (float)((double)p->win.block[k].z[kind][c] / scatter);
 }
 
 /* Cells without statistics, and channels that cannot be judged, have no z. */
 static void rate_block(const psr_clean_auto *p, struct psr_auto_block *b, float *work)
 {
     const size_t nchan = p->d.nchan;
-    const double root = sqrt((double)p->size), root2 = sqrt(2 * (double)p->size);
+    const double root = sqrt((double)p->win.size), root2 = sqrt(2 * (double)p->win.size);
     float **z = b->z;
     for (size_t c = 0; c < nchan; c++) {
         bool rated = b->valid[c] && is_live(p, c);
-        double l = (double)p->level[c], s = (double)p->sd[c];
+        double l = (double)p->levels.level[c], s = (double)p->levels.sd[c];
         z[PSR_AUTO_MEAN][c] = rated ? (float)(((double)b->mean[c] - l) * root / s) : NAN;
         z[PSR_AUTO_SD][c] = rated ? (float)(((double)b->sd[c] / s - 1) * root2) : NAN;
     }
@@ -208,10 +212,10 @@ static void rate_block(const psr_clean_auto *p, struct psr_auto_block *b, float 
 
 static void rate_cells(psr_clean_auto *p)
 {
-    const size_t nchan = p->d.nchan, ncell = p->nblock * nchan;
+    const size_t nchan = p->d.nchan, ncell = p->win.nblock * nchan;
 #pragma omp parallel for num_threads(p->nthread)
-    for (size_t k = 0; k < p->nblock; k++)
-        rate_block(p, &p->block[k], p->work + k * nchan);
+    for (size_t k = 0; k < p->win.nblock; k++)
+        rate_block(p, &p->win.block[k], p->work + k * nchan);
 #pragma omp parallel for num_threads(p->nthread)
     for (int kind = 0; kind < PSR_AUTO_RATINGS; kind++)
         scale_cells(p, (enum psr_auto_rating)kind, p->work + (size_t)kind * ncell);
@@ -226,8 +230,8 @@ static float larger_of(const float *mean, const float *sd, size_t c)
 /* Leaves in the ratings of deviations the larger of both, and 0 where there is none. */
 static void join_ratings(psr_clean_auto *p)
 {
-    for (size_t k = 0; k < p->nblock; k++) {
-        float **z = p->block[k].z;
+    for (size_t k = 0; k < p->win.nblock; k++) {
+        float **z = p->win.block[k].z;
         for (size_t c = 0; c < p->d.nchan; c++) {
             z[PSR_AUTO_SD][c] = larger_of(z[PSR_AUTO_MEAN], z[PSR_AUTO_SD], c);
             z[PSR_AUTO_NEAR_SD][c] = larger_of(z[PSR_AUTO_NEAR_MEAN], z[PSR_AUTO_NEAR_SD], c);
@@ -242,8 +246,8 @@ static void count_wandering(psr_clean_auto *p, enum psr_auto_rating means, unsig
     float *excess = p->work, *sorted = p->work + nchan;
     for (size_t c = 0; c < nchan; c++) {
         double squares = 0;
-        for (size_t k = 0; k < p->nblock; k++) {
-            const double z = (double)p->block[k].z[means][c];
+        for (size_t k = 0; k < p->win.nblock; k++) {
+            const double z = (double)p->win.block[k].z[means][c];
             squares += isfinite(z) ? z * z : 0;
         }
         sorted[c] = excess[c] = squares > 0 ? (float)log(squares) : NAN;
@@ -261,25 +265,25 @@ static void count_wandering(psr_clean_auto *p, enum psr_auto_rating means, unsig
  * same, and of a bright burst the band has. */
 static void find_bad_channels(psr_clean_auto *p)
 {
-    const size_t quarter = (p->nblock + 3) / 4, most = quarter > 2 ? quarter : 2;
-    memset(p->bad, 0, p->d.nchan);
-    count_wandering(p, PSR_AUTO_MEAN, p->bad);
-    count_wandering(p, PSR_AUTO_NEAR_MEAN, p->bad);
+    const size_t quarter = (p->win.nblock + 3) / 4, most = quarter > 2 ? quarter : 2;
+    memset(p->levels.bad, 0, p->d.nchan);
+    count_wandering(p, PSR_AUTO_MEAN, p->levels.bad);
+    count_wandering(p, PSR_AUTO_NEAR_MEAN, p->levels.bad);
     for (size_t c = 0; c < p->d.nchan; c++) {
         size_t n = 0;
-        for (size_t k = 0; k < p->nblock; k++)
-            n += (double)p->block[k].z[PSR_AUTO_SD][c] > limit &&
-                 (double)p->block[k].z[PSR_AUTO_NEAR_SD][c] > limit;
-        p->bad[c] = !is_live(p, c) || n >= most || p->bad[c] == 2;
+        for (size_t k = 0; k < p->win.nblock; k++)
+            n += (double)p->win.block[k].z[PSR_AUTO_SD][c] > limit &&
+                 (double)p->win.block[k].z[PSR_AUTO_NEAR_SD][c] > limit;
+        p->levels.bad[c] = !is_live(p, c) || n >= most || p->levels.bad[c] == 2;
     }
 }
 
 /* Whether a cell is up, or was or will be in the blocks beside it. */
 static bool is_up(const psr_clean_auto *p, size_t k, size_t c)
 {
-    const size_t from = k ? k - 1 : 0, to = k + 1 < p->nblock ? k + 1 : k;
+    const size_t from = k ? k - 1 : 0, to = k + 1 < p->win.nblock ? k + 1 : k;
     for (size_t i = from; i <= to; i++)
-        if ((double)p->block[i].z[PSR_AUTO_SD][c] > near_limit)
+        if ((double)p->win.block[i].z[PSR_AUTO_SD][c] > near_limit)
             return true;
     return false;
 }
@@ -290,7 +294,7 @@ static bool stands_alone(const psr_clean_auto *p, size_t k, size_t c)
                  to = c + BESIDE < nchan ? c + BESIDE : nchan - 1;
     size_t n = 0, up = 0;
     for (size_t i = from; i <= to; i++) {
-        if (i == c || p->bad[i])
+        if (i == c || p->levels.bad[i])
             continue;
         n++;
         up += is_up(p, k, i);
@@ -300,10 +304,10 @@ static bool stands_alone(const psr_clean_auto *p, size_t k, size_t c)
 
 static void mask_cells(psr_clean_auto *p)
 {
-    for (size_t k = 0; k < p->nblock; k++) {
-        struct psr_auto_block *b = &p->block[k];
+    for (size_t k = 0; k < p->win.nblock; k++) {
+        struct psr_auto_block *b = &p->win.block[k];
         for (size_t c = 0; c < p->d.nchan; c++)
-            b->masked[c] = p->bad[c] || !b->valid[c] ||
+            b->masked[c] = p->levels.bad[c] || !b->valid[c] ||
                            ((double)b->z[PSR_AUTO_SD][c] > limit && stands_alone(p, k, c));
     }
 }
@@ -313,17 +317,17 @@ static void mask_cells(psr_clean_auto *p)
 /* What is left after the blocks goes with the last. */
 static void set_gain(psr_clean_auto *p, size_t k)
 {
-    struct psr_auto_block *b = &p->block[k];
-    const size_t step = k < p->nblock || !p->nblock ? k + 1 : p->nblock;
+    struct psr_auto_block *b = &p->win.block[k];
+    const size_t step = k < p->win.nblock || !p->win.nblock ? k + 1 : p->win.nblock;
     const double share = (double)step / PSR_AUTO_BLOCKS;
     for (size_t c = 0; c < p->d.nchan; c++) {
-        double l = p->now_l[c], s = p->now_s[c];
-        if (p->old_s[c] > 0 && !p->was_bad[c] && p->hold) {
-            l = p->old_l[c];
-            s = p->old_s[c];
-        } else if (p->old_s[c] > 0 && !p->was_bad[c] && !p->was_held) {
-            l = p->old_l[c] + (l - p->old_l[c]) * share;
-            s = p->old_s[c] + (s - p->old_s[c]) * share;
+        double l = p->levels.now_l[c], s = p->levels.now_s[c];
+        if (p->levels.old_s[c] > 0 && !p->levels.was_bad[c] && p->levels.hold) {
+            l = p->levels.old_l[c];
+            s = p->levels.old_s[c];
+        } else if (p->levels.old_s[c] > 0 && !p->levels.was_bad[c] && !p->levels.held_before) {
+            l = p->levels.old_l[c] + (l - p->levels.old_l[c]) * share;
+            s = p->levels.old_s[c] + (s - p->levels.old_s[c]) * share;
         }
         double gain = PSR_AUTO_SIGMA / s;
         b->gain[c] = b->masked[c] ? 0 : (float)gain;
@@ -348,13 +352,13 @@ static void count_channels(const psr_clean_auto *p, struct psr_auto_block *b)
 void psr_auto_judge(psr_clean_auto *p)
 {
     const size_t nchan = p->d.nchan;
-    memcpy(p->old_l, p->now_l, nchan * sizeof *p->now_l);
-    memcpy(p->old_s, p->now_s, nchan * sizeof *p->now_s);
-    memcpy(p->was_bad, p->bad, nchan);
+    memcpy(p->levels.old_l, p->levels.now_l, nchan * sizeof *p->levels.now_l);
+    memcpy(p->levels.old_s, p->levels.now_s, nchan * sizeof *p->levels.now_s);
+    memcpy(p->levels.was_bad, p->levels.bad, nchan);
 #pragma omp parallel for num_threads(p->nthread)
-    for (size_t k = 0; k < p->nblock; k++)
-        measure_cells(p, &p->block[k]);
-    if (p->nblock) {
+    for (size_t k = 0; k < p->win.nblock; k++)
+        measure_cells(p, &p->win.block[k]);
+    if (p->win.nblock) {
         measure_window(p);
         update_levels(p);
         note_steps(p);
@@ -364,13 +368,13 @@ void psr_auto_judge(psr_clean_auto *p)
         mask_cells(p);
     } else {
         for (size_t c = 0; c < nchan; c++)
-            p->level[c] = p->sd[c] = NAN;
+            p->levels.level[c] = p->levels.sd[c] = NAN;
     }
-    for (size_t k = p->nblock; k < p->nrange; k++)
-        memcpy(p->block[k].masked, k ? p->block[k - 1].masked : p->bad, nchan);
+    for (size_t k = p->win.nblock; k < p->win.nrange; k++)
+        memcpy(p->win.block[k].masked, k ? p->win.block[k - 1].masked : p->levels.bad, nchan);
 #pragma omp parallel for num_threads(p->nthread)
-    for (size_t k = 0; k < p->nrange; k++) {
+    for (size_t k = 0; k < p->win.nrange; k++) {
         set_gain(p, k);
-        count_channels(p, &p->block[k]);
+        count_channels(p, &p->win.block[k]);
     }
 }

@@ -8,16 +8,16 @@ static psr_status sum(psr_clean_auto *p, psr_err *err)
 {
     (void)err;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t k = 0; k < p->nblock; k++)
-        psr_auto_sum(p, &p->block[k], p->row[psr_thread_number()]);
+    for (size_t k = 0; k < p->win.nblock; k++)
+        psr_auto_sum(p, &p->win.block[k], p->row[psr_thread_number()]);
     return PSR_OK;
 }
 
 static void quantise_blocks(psr_clean_auto *p, bool filter)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t k = 0; k < p->nrange; k++)
-        psr_auto_quantise(p, &p->block[k], filter, p->row[psr_thread_number()]);
+    for (size_t k = 0; k < p->win.nrange; k++)
+        psr_auto_quantise(p, &p->win.block[k], filter, p->row[psr_thread_number()]);
 }
 
 static psr_status quantise(psr_clean_auto *p, psr_err *err)
@@ -74,7 +74,7 @@ static psr_status find_mean(psr_clean_auto *p, psr_err *err)
 static psr_status find_nothing(psr_clean_auto *p, psr_err *err)
 {
     (void)err;
-    memset(p->less, 0, p->n * p->ngroup * sizeof *p->less);
+    memset(p->modes.less, 0, p->win.n * p->ngroup * sizeof *p->modes.less);
     return PSR_OK;
 }
 
@@ -88,9 +88,9 @@ static psr_status quantise_less(psr_clean_auto *p, psr_err *err)
 static psr_status blank(psr_clean_auto *p, psr_err *err)
 {
     (void)err;
-    for (size_t t = 0; t < p->n; t++)
-        if (p->spark[t])
-            memset(p->to + t * p->d.nchan, PSR_AUTO_ZERO, p->d.nchan);
+    for (size_t t = 0; t < p->win.n; t++)
+        if (p->band.spark[t])
+            memset(p->win.to + t * p->d.nchan, PSR_AUTO_ZERO, p->d.nchan);
     return PSR_OK;
 }
 

@@ -19,13 +19,13 @@ static psr_status fail(const struct auto_cuda *c, cudaError_t e, psr_err *err)
 static cudaError_t sum_on_device(struct auto_cuda *c, psr_clean_auto *p)
 {
     struct clean_k_window *w = &c->w;
-    const size_t bytes = p->nblock * p->d.nchan * sizeof *w->d_s1;
-    w->d_in = p->from;
-    w->d_out = p->to;
-    w->n = p->n;
-    w->nblock = p->nblock;
-    w->nrange = p->nrange;
-    w->size = p->size;
+    const size_t bytes = p->win.nblock * p->d.nchan * sizeof *w->d_s1;
+    w->d_in = p->win.from;
+    w->d_out = p->win.to;
+    w->n = p->win.n;
+    w->nblock = p->win.nblock;
+    w->nrange = p->win.nrange;
+    w->size = p->win.size;
     TRY(cudaMemsetAsync(w->d_s1, 0, bytes, c->stream));
     TRY(cudaMemsetAsync(w->d_s2, 0, bytes, c->stream));
     TRY(clean_k_sum(w, c->stream));
@@ -47,10 +47,10 @@ static psr_status sum(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
     cudaError_t e = sum_on_device(c, p);
-    for (size_t k = 0; k < p->nblock && !e; k++)
+    for (size_t k = 0; k < p->win.nblock && !e; k++)
         for (size_t i = 0; i < p->d.nchan; i++) {
-            p->block[k].s1[i] = value_of(c, c->s1[k * p->d.nchan + i]);
-            p->block[k].s2[i] = value_of(c, c->s2[k * p->d.nchan + i]);
+            p->win.block[k].s1[i] = value_of(c, c->s1[k * p->d.nchan + i]);
+            p->win.block[k].s2[i] = value_of(c, c->s2[k * p->d.nchan + i]);
         }
     return e ? fail(c, e, err) : PSR_OK;
 }
@@ -59,24 +59,25 @@ static psr_status sum(psr_clean_auto *p, psr_err *err)
 static void list_ranges(struct auto_cuda *c, const psr_clean_auto *p)
 {
     const size_t nchan = p->d.nchan;
-    for (size_t k = 0; k < p->nrange; k++) {
-        const struct psr_auto_block *b = &p->block[k];
+    for (size_t k = 0; k < p->win.nrange; k++) {
+        const struct psr_auto_block *b = &p->win.block[k];
         c->range[k] = (struct clean_k_range){.first = b->first, .n = b->n, .ncount = b->ncount};
         memcpy(c->range[k].count, b->count, sizeof b->count);
         memcpy(c->gain + k * nchan, b->gain, nchan * sizeof *c->gain);
         memcpy(c->offset + k * nchan, b->offset, nchan * sizeof *c->offset);
     }
     for (size_t i = 0; i < nchan; i++)
-        c->level[i] = (float)p->now_l[i];
+        c->level[i] = (float)p->levels.now_l[i];
 }
 
 static cudaError_t quantise_on_device(struct auto_cuda *c, const psr_clean_auto *p)
 {
     const size_t bytes = p->d.nchan * sizeof *c->gain;
-    TRY(cudaMemcpyAsync(c->d_range, c->range, p->nrange * sizeof *c->range, cudaMemcpyHostToDevice,
+    TRY(cudaMemcpyAsync(c->d_range, c->range, p->win.nrange * sizeof *c->range,
+                        cudaMemcpyHostToDevice, c->stream));
+    TRY(cudaMemcpyAsync(c->d_gain, c->gain, p->win.nrange * bytes, cudaMemcpyHostToDevice,
                         c->stream));
-    TRY(cudaMemcpyAsync(c->d_gain, c->gain, p->nrange * bytes, cudaMemcpyHostToDevice, c->stream));
-    TRY(cudaMemcpyAsync(c->d_offset, c->offset, p->nrange * bytes, cudaMemcpyHostToDevice,
+    TRY(cudaMemcpyAsync(c->d_offset, c->offset, p->win.nrange * bytes, cudaMemcpyHostToDevice,
                         c->stream));
     TRY(cudaMemcpyAsync(c->d_level, c->level, bytes, cudaMemcpyHostToDevice, c->stream));
     return clean_k_quantise(&c->w, CLEAN_K_PLAIN, c->stream);
@@ -92,15 +93,15 @@ static psr_status quantise(psr_clean_auto *p, psr_err *err)
 
 static cudaError_t find_sparks_on_device(struct auto_cuda *c, psr_clean_auto *p)
 {
-    const size_t values = p->n * p->ngroup;
-    TRY(cudaMemsetAsync(c->w.d_spark, 0, p->n, c->stream));
-    TRY(cudaMemsetAsync(c->w.d_pulse, 0, p->n, c->stream));
-    for (size_t w = 1; !p->d.zerodm && 4 * w <= p->size; w *= 2)
+    const size_t values = p->win.n * p->ngroup;
+    TRY(cudaMemsetAsync(c->w.d_spark, 0, p->win.n, c->stream));
+    TRY(cudaMemsetAsync(c->w.d_pulse, 0, p->win.n, c->stream));
+    for (size_t w = 1; !p->d.zerodm && 4 * w <= p->win.size; w *= 2)
         TRY(clean_k_find_sparks(&c->w, w, p->d.clip_sigma, c->stream));
-    TRY(cudaMemcpyAsync(c->spark, c->w.d_spark, p->n, cudaMemcpyDeviceToHost, c->stream));
-    TRY(cudaMemcpyAsync(c->pulse, c->w.d_pulse, p->n, cudaMemcpyDeviceToHost, c->stream));
-    TRY(cudaMemcpyAsync(p->sum, c->w.d_sum, values * sizeof *p->sum, cudaMemcpyDeviceToHost,
-                        c->stream));
+    TRY(cudaMemcpyAsync(c->spark, c->w.d_spark, p->win.n, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaMemcpyAsync(c->pulse, c->w.d_pulse, p->win.n, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaMemcpyAsync(p->band.sum, c->w.d_sum, values * sizeof *p->band.sum,
+                        cudaMemcpyDeviceToHost, c->stream));
     return cudaStreamSynchronize(c->stream);
 }
 
@@ -111,8 +112,8 @@ static psr_status find_sparks(psr_clean_auto *p, psr_err *err)
     cudaError_t e = find_sparks_on_device(c, p);
     if (e)
         return fail(c, e, err);
-    memcpy(p->spark, c->spark, p->n);
-    memcpy(p->pulse, c->pulse, p->n);
+    memcpy(p->band.spark, c->spark, p->win.n);
+    memcpy(p->band.pulse, c->pulse, p->win.n);
     psr_auto_find_bursts(p);
     return PSR_OK;
 }
@@ -120,18 +121,18 @@ static psr_status find_sparks(psr_clean_auto *p, psr_err *err)
 /* What was decided of spectra, for what is measured. */
 static cudaError_t put_marks(struct auto_cuda *c, const psr_clean_auto *p)
 {
-    memcpy(c->spark, p->spark, p->n);
-    memcpy(c->pulse, p->pulse, p->n);
-    TRY(cudaMemcpyAsync(c->w.d_spark, c->spark, p->n, cudaMemcpyHostToDevice, c->stream));
-    return cudaMemcpyAsync(c->w.d_pulse, c->pulse, p->n, cudaMemcpyHostToDevice, c->stream);
+    memcpy(c->spark, p->band.spark, p->win.n);
+    memcpy(c->pulse, p->band.pulse, p->win.n);
+    TRY(cudaMemcpyAsync(c->w.d_spark, c->spark, p->win.n, cudaMemcpyHostToDevice, c->stream));
+    return cudaMemcpyAsync(c->w.d_pulse, c->pulse, p->win.n, cudaMemcpyHostToDevice, c->stream);
 }
 
 /* Nothing is subtracted for what is in a burst, as of sparks. */
 static cudaError_t put_silent(struct auto_cuda *c, const psr_clean_auto *p)
 {
-    for (size_t t = 0; t < p->n; t++)
-        c->silent[t] = p->spark[t] || p->burst[t];
-    return cudaMemcpyAsync(c->w.d_spark, c->silent, p->n, cudaMemcpyHostToDevice, c->stream);
+    for (size_t t = 0; t < p->win.n; t++)
+        c->silent[t] = p->band.spark[t] || p->band.burst[t];
+    return cudaMemcpyAsync(c->w.d_spark, c->silent, p->win.n, cudaMemcpyHostToDevice, c->stream);
 }
 
 static cudaError_t measure_on_device(struct auto_cuda *c, size_t nwidth)
@@ -177,22 +178,22 @@ static psr_status find_less(psr_clean_auto *p, const struct psr_auto_modes *m, p
 static psr_status find_jumps(psr_clean_auto *p, bool *some, psr_err *err)
 {
     struct auto_cuda *c = p->state;
-    const size_t bytes = p->n * p->ngroup * sizeof *p->sum;
+    const size_t bytes = p->win.n * p->ngroup * sizeof *p->band.sum;
     *some = psr_auto_find_jumps(p);
     cudaError_t e = put_marks(c, p);
     if (!e && *some)
-        e = cudaMemcpyAsync(c->w.d_sum, p->sum, bytes, cudaMemcpyHostToDevice, c->stream);
+        e = cudaMemcpyAsync(c->w.d_sum, p->band.sum, bytes, cudaMemcpyHostToDevice, c->stream);
     return e ? fail(c, e, err) : PSR_OK;
 }
 
 /* In the few windows that have some. */
 static cudaError_t add_jumps_on_device(struct auto_cuda *c, psr_clean_auto *p)
 {
-    const size_t bytes = p->n * p->ngroup * sizeof *p->less;
-    TRY(cudaMemcpyAsync(p->less, c->w.d_less, bytes, cudaMemcpyDeviceToHost, c->stream));
+    const size_t bytes = p->win.n * p->ngroup * sizeof *p->modes.less;
+    TRY(cudaMemcpyAsync(p->modes.less, c->w.d_less, bytes, cudaMemcpyDeviceToHost, c->stream));
     TRY(cudaStreamSynchronize(c->stream));
     psr_auto_subtract_jumps(p);
-    return cudaMemcpyAsync(c->w.d_less, p->less, bytes, cudaMemcpyHostToDevice, c->stream);
+    return cudaMemcpyAsync(c->w.d_less, p->modes.less, bytes, cudaMemcpyHostToDevice, c->stream);
 }
 
 static psr_status add_jumps(psr_clean_auto *p, psr_err *err)
@@ -206,16 +207,17 @@ static psr_status add_jumps(psr_clean_auto *p, psr_err *err)
 static psr_status find_mean(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
-    const size_t bytes = p->n * p->ngroup * sizeof *p->less;
+    const size_t bytes = p->win.n * p->ngroup * sizeof *p->modes.less;
     psr_auto_find_mean(p);
-    cudaError_t e = cudaMemcpyAsync(c->w.d_less, p->less, bytes, cudaMemcpyHostToDevice, c->stream);
+    cudaError_t e =
+        cudaMemcpyAsync(c->w.d_less, p->modes.less, bytes, cudaMemcpyHostToDevice, c->stream);
     return e ? fail(c, e, err) : PSR_OK;
 }
 
 static psr_status find_nothing(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
-    const size_t bytes = p->n * p->ngroup * sizeof *p->less;
+    const size_t bytes = p->win.n * p->ngroup * sizeof *p->modes.less;
     cudaError_t e = cudaMemsetAsync(c->w.d_less, 0, bytes, c->stream);
     return e ? fail(c, e, err) : PSR_OK;
 }
@@ -239,7 +241,7 @@ static psr_status blank(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
     cudaError_t e =
-        cudaMemcpyAsync(c->w.d_spark, c->spark, p->n, cudaMemcpyHostToDevice, c->stream);
+        cudaMemcpyAsync(c->w.d_spark, c->spark, p->win.n, cudaMemcpyHostToDevice, c->stream);
     if (!e)
         e = clean_k_blank(&c->w, c->stream);
     return e ? fail(c, e, err) : PSR_OK;

@@ -21,25 +21,25 @@ struct sums {
 
 static bool is_spark(const psr_clean_auto *p, size_t t)
 {
-    return p->spark[t];
+    return p->band.spark[t];
 }
 
 static bool is_pulse(const psr_clean_auto *p, size_t t)
 {
-    return p->pulse[t] && !p->spark[t] && !p->burst[t];
+    return p->band.pulse[t] && !p->band.spark[t] && !p->band.burst[t];
 }
 
-/* Of spectra that are so.  Returned: their number, in p->run */
+/* Of spectra that are so.  Returned: their number, in p->band.run */
 static size_t list_runs(psr_clean_auto *p, bool (*is_so)(const psr_clean_auto *p, size_t t))
 {
     size_t n = 0;
     bool before = false;
-    for (size_t t = 0; t < p->n; t++) {
+    for (size_t t = 0; t < p->win.n; t++) {
         const bool now = is_so(p, t);
         if (now && !before)
-            p->run[n++] = (struct psr_auto_run){.first = t, .sparks = is_so == is_spark};
+            p->band.run[n++] = (struct psr_auto_run){.first = t, .sparks = is_so == is_spark};
         if (now)
-            p->run[n - 1].end = t + 1;
+            p->band.run[n - 1].end = t + 1;
         before = now;
     }
     return n;
@@ -56,18 +56,18 @@ void psr_auto_widen_run(struct psr_auto_run *r, size_t low, size_t high)
 /* Ends of the runs beside run k of n. */
 static size_t low_of(const psr_clean_auto *p, size_t k)
 {
-    return k ? p->run[k - 1].end : 0;
+    return k ? p->band.run[k - 1].end : 0;
 }
 
 static size_t high_of(const psr_clean_auto *p, size_t k, size_t n)
 {
-    return k + 1 < n ? p->run[k + 1].first : p->n;
+    return k + 1 < n ? p->band.run[k + 1].first : p->win.n;
 }
 
 static void widen_runs(psr_clean_auto *p, size_t n)
 {
     for (size_t k = 0; k < n; k++)
-        psr_auto_widen_run(&p->run[k], low_of(p, k), high_of(p, k, n));
+        psr_auto_widen_run(&p->band.run[k], low_of(p, k), high_of(p, k, n));
 }
 
 /* --- the delay of a run ----------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static double find_slope(const struct sums *m, const double *prefix, const doubl
 
 static void sum_run(psr_clean_auto *p, const struct psr_auto_run *r, struct sums *m)
 {
-    double s[GROUPS], *prefix = p->band, *weight = p->band + p->window + 1;
+    double s[GROUPS], *prefix = p->band.prefix, *weight = p->band.prefix + p->window + 1;
     *m = (struct sums){.n = r->to - r->from, .lag = (r->to - r->from + PARTS - 1) / PARTS};
     prefix[0] = 0;
     for (size_t i = 0; i < m->n; i++)
@@ -189,16 +189,16 @@ static double sigmas_of(const struct psr_auto_delay *d)
  * it takes several pulses, and so that bright sparks do not outweigh them. */
 static double find_source(const psr_clean_auto *p)
 {
-    const size_t n = p->ndelay < PSR_AUTO_RUNS ? p->ndelay : PSR_AUTO_RUNS;
+    const size_t n = p->band.ndelay < PSR_AUTO_RUNS ? p->band.ndelay : PSR_AUTO_RUNS;
     double sum = 0, total = 0, below = 0, size[PSR_AUTO_RUNS], weight[PSR_AUTO_RUNS];
     size_t have = 0;
     for (size_t i = 0; i < n; i++)
-        sum += psr_auto_clip(sigmas_of(&p->delay[i]), most_sigmas);
+        sum += psr_auto_clip(sigmas_of(&p->band.delay[i]), most_sigmas);
     if (!n || fabs(sum) < known_limit * sqrt((double)n))
         return 0;
     for (size_t i = 0; i < n; i++) {
-        const double z = psr_auto_clip(sigmas_of(&p->delay[i]), most_sigmas),
-                     now = p->delay[i].size;
+        const double z = psr_auto_clip(sigmas_of(&p->band.delay[i]), most_sigmas),
+                     now = p->band.delay[i].size;
         size_t k = have;
         if (z * sum <= 0)
             continue;
@@ -235,8 +235,8 @@ static bool is_delayed(const struct psr_auto_run *r, double source)
 
 static void mark_burst(psr_clean_auto *p, const struct psr_auto_run *r)
 {
-    memset(p->burst + r->from, 1, r->to - r->from);
-    memset(p->pulse + r->from, 1, r->to - r->from);
+    memset(p->band.burst + r->from, 1, r->to - r->from);
+    memset(p->band.pulse + r->from, 1, r->to - r->from);
 }
 
 /* Whether the band is below its level in a run. */
@@ -254,14 +254,14 @@ static bool is_dip(const psr_clean_auto *p, const struct psr_auto_run *r)
 static void limit_pulses(psr_clean_auto *p, size_t nrun)
 {
     size_t length[2] = {0, 0};
-    for (const struct psr_auto_run *r = p->run; r < p->run + nrun; r++)
-        length[is_dip(p, r)] += p->burst[r->first] ? 0 : r->end - r->first;
+    for (const struct psr_auto_run *r = p->band.run; r < p->band.run + nrun; r++)
+        length[is_dip(p, r)] += p->band.burst[r->first] ? 0 : r->end - r->first;
     const bool is_hum = PSR_AUTO_DIPS * length[1] > length[0];
     size_t n = 0;
-    for (size_t t = 0; t < p->n; t++)
-        n += p->pulse[t] && !p->burst[t];
-    for (size_t t = 0; t < p->n && (is_hum || PSR_AUTO_RARE * n > p->n); t++)
-        p->pulse[t] = p->burst[t];
+    for (size_t t = 0; t < p->win.n; t++)
+        n += p->band.pulse[t] && !p->band.burst[t];
+    for (size_t t = 0; t < p->win.n && (is_hum || PSR_AUTO_RARE * n > p->win.n); t++)
+        p->band.pulse[t] = p->band.burst[t];
 }
 
 static void judge_sparks(psr_clean_auto *p, double *source)
@@ -269,15 +269,16 @@ static void judge_sparks(psr_clean_auto *p, double *source)
     const size_t n = list_runs(p, is_spark);
     widen_runs(p, n);
     for (size_t k = 0; k < n; k++) {
-        find_delay(p, &p->run[k]);
-        p->delay[p->ndelay++ % PSR_AUTO_RUNS] = p->run[k].delay;
+        find_delay(p, &p->band.run[k]);
+        p->band.delay[p->band.ndelay++ % PSR_AUTO_RUNS] = p->band.run[k].delay;
     }
     *source = find_source(p);
     for (size_t k = 0; k < n; k++)
-        if (is_dispersed(&p->run[k].delay, *source) ||
-            psr_auto_fits_delay(p, &p->run[k], low_of(p, k), high_of(p, k, n))) {
-            memset(p->spark + p->run[k].first, 0, p->run[k].end - p->run[k].first);
-            mark_burst(p, &p->run[k]);
+        if (is_dispersed(&p->band.run[k].delay, *source) ||
+            psr_auto_fits_delay(p, &p->band.run[k], low_of(p, k), high_of(p, k, n))) {
+            memset(p->band.spark + p->band.run[k].first, 0,
+                   p->band.run[k].end - p->band.run[k].first);
+            mark_burst(p, &p->band.run[k]);
         }
 }
 
@@ -286,9 +287,9 @@ static size_t judge_pulses(psr_clean_auto *p, double source)
     const size_t n = list_runs(p, is_pulse);
     widen_runs(p, n);
     for (size_t k = 0; k < n; k++) {
-        find_delay(p, &p->run[k]);
-        if (is_delayed(&p->run[k], source))
-            mark_burst(p, &p->run[k]);
+        find_delay(p, &p->band.run[k]);
+        if (is_delayed(&p->band.run[k], source))
+            mark_burst(p, &p->band.run[k]);
     }
     return n;
 }
@@ -305,7 +306,7 @@ bool psr_auto_judge_run(psr_clean_auto *p, struct psr_auto_run *r)
 void psr_auto_find_bursts(psr_clean_auto *p)
 {
     double source;
-    memset(p->burst, 0, p->window);
+    memset(p->band.burst, 0, p->window);
     judge_sparks(p, &source);
     limit_pulses(p, judge_pulses(p, source));
 }

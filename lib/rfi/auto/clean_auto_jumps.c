@@ -22,11 +22,11 @@ static size_t cell_size(const psr_clean_auto *p)
 /* Spectrum t of the whole band, in sigmas. */
 static double band_at(const psr_clean_auto *p, size_t t)
 {
-    const struct psr_auto_block *b = &p->block[t / p->usual];
+    const struct psr_auto_block *b = &p->win.block[t / p->usual];
     int64_t sum = 0;
     size_t n = 0;
     for (size_t g = 0; g < p->ngroup && b->ncount; g++) {
-        sum += b->count[g] ? p->sum[t * p->ngroup + g] : 0;
+        sum += b->count[g] ? p->band.sum[t * p->ngroup + g] : 0;
         n += b->count[g];
     }
     return n ? (double)sum / (PSR_AUTO_SIGMA * sqrt((double)n)) : 0;
@@ -44,18 +44,19 @@ static double sum_band(const psr_clean_auto *p, size_t from)
 static void sum_cells(psr_clean_auto *p)
 {
     const size_t size = cell_size(p);
-    p->ncell = p->n / size;
-    p->cell_sum[0] = 0;
-    p->cell_good[0] = 0;
-    for (size_t i = 0; i < p->ncell; i++) {
+    p->jumps.ncell = p->win.n / size;
+    p->jumps.cell_sum[0] = 0;
+    p->jumps.cell_good[0] = 0;
+    for (size_t i = 0; i < p->jumps.ncell; i++) {
         int64_t sum = 0, good = 0;
         for (size_t t = i * size; t < (i + 1) * size; t++) {
-            const bool counts = !p->spark[t] && !p->burst[t] && p->block[t / p->usual].ncount;
+            const bool counts =
+                !p->band.spark[t] && !p->band.burst[t] && p->win.block[t / p->usual].ncount;
             sum += counts ? (int64_t)llrint(band_at(p, t) * PSR_AUTO_FIXED_ONE) : 0;
             good += counts;
         }
-        p->cell_sum[i + 1] = p->cell_sum[i] + sum;
-        p->cell_good[i + 1] = p->cell_good[i] + good;
+        p->jumps.cell_sum[i + 1] = p->jumps.cell_sum[i] + sum;
+        p->jumps.cell_good[i + 1] = p->jumps.cell_good[i] + good;
     }
 }
 
@@ -63,15 +64,17 @@ static void sum_cells(psr_clean_auto *p)
 
 static double height_of(const psr_clean_auto *p, size_t from, size_t to)
 {
-    const double n = (double)(p->cell_good[to] - p->cell_good[from]);
-    return n > 0 ? (double)(p->cell_sum[to] - p->cell_sum[from]) / (PSR_AUTO_FIXED_ONE * n) : 0;
+    const double n = (double)(p->jumps.cell_good[to] - p->jumps.cell_good[from]);
+    return n > 0 ? (double)(p->jumps.cell_sum[to] - p->jumps.cell_sum[from]) /
+                       (PSR_AUTO_FIXED_ONE * n)
+                 : 0;
 }
 
 /* What a level of its own explains, in squared sigmas. */
 static double gain_of(const psr_clean_auto *p, size_t from, size_t to)
 {
     const double height = height_of(p, from, to);
-    return height * height * (double)(p->cell_good[to] - p->cell_good[from]);
+    return height * height * (double)(p->jumps.cell_good[to] - p->jumps.cell_good[from]);
 }
 
 /* The segmentation that explains most, by dynamic programming over ends.
@@ -80,11 +83,11 @@ static void segment(const psr_clean_auto *p, size_t *start)
 {
     double best[PSR_AUTO_MOST_CELLS + 1];
     best[0] = 0;
-    for (size_t j = 1; j <= p->ncell; j++) {
+    for (size_t j = 1; j <= p->jumps.ncell; j++) {
         best[j] = best[j - 1];
         start[j] = j;
         for (size_t i = 0; i < j; i++) {
-            const size_t least = i == 0 || j == p->ncell ? AT_END : STRETCH;
+            const size_t least = i == 0 || j == p->jumps.ncell ? AT_END : STRETCH;
             const double now = j - i < least ? 0 : best[i] + gain_of(p, i, j) - jump_cost;
             if (now > best[j]) {
                 best[j] = now;
@@ -98,7 +101,7 @@ static void segment(const psr_clean_auto *p, size_t *start)
 static size_t list_cells(const psr_clean_auto *p, const size_t *start, size_t (*at)[2])
 {
     size_t n = 0;
-    for (size_t j = p->ncell; j > 0;) {
+    for (size_t j = p->jumps.ncell; j > 0;) {
         const size_t i = start[j];
         if (i < j) {
             at[n][0] = i;
@@ -116,15 +119,15 @@ static bool is_abrupt(double contrast, double height)
     return contrast > edge_limit && contrast > edge_share * fabs(height) * sqrt(BESIDE / 2.0);
 }
 
-/* The spectrum near t where the level steps by most; p->n if that is not abrupt.
+/* The spectrum near t where the level steps by most; p->win.n if that is not abrupt.
  * Given: height   of the step, sigmas of a spectrum */
 static size_t place_edge(const psr_clean_auto *p, size_t t, double height)
 {
-    const size_t near = cell_size(p), last = p->n - BESIDE,
+    const size_t near = cell_size(p), last = p->win.n - BESIDE,
                  from = t > near + BESIDE ? t - near : BESIDE,
                  to = t + near < last ? t + near : last;
     double most = 0;
-    size_t at = p->n;
+    size_t at = p->win.n;
     for (size_t k = from; k <= to; k++) {
         const double now =
             copysign(1, height) * (sum_band(p, k) - sum_band(p, k - BESIDE)) / sqrt(2.0 * BESIDE);
@@ -133,34 +136,34 @@ static size_t place_edge(const psr_clean_auto *p, size_t t, double height)
             at = k;
         }
     }
-    return is_abrupt(most, height) ? at : p->n;
+    return is_abrupt(most, height) ? at : p->win.n;
 }
 
 /* Whether the level at the window's begin is that after a step: in the last window, or between both. */
 static bool begins_after_step(const psr_clean_auto *p, double height)
 {
     const double contrast =
-        copysign(1, height) * (sum_band(p, GAP) - p->last_sum) / sqrt(2.0 * BESIDE);
-    return p->open || p->hold || is_abrupt(contrast, height);
+        copysign(1, height) * (sum_band(p, GAP) - p->jumps.last_sum) / sqrt(2.0 * BESIDE);
+    return p->jumps.open || p->levels.hold || is_abrupt(contrast, height);
 }
 
 /* An edge that the means of blocks have shown is where cells have it, if spectra do not show it. */
 static size_t edge_or_cell(const psr_clean_auto *p, size_t cell, double height)
 {
     const size_t t = cell * cell_size(p), at = place_edge(p, t, height);
-    return at == p->n && p->hold ? t : at;
+    return at == p->win.n && p->levels.hold ? t : at;
 }
 
 static void measure(const psr_clean_auto *p, struct psr_auto_jump *s)
 {
     size_t good = 0;
     for (size_t t = s->first; t < s->end; t++) {
-        const struct psr_auto_block *b = &p->block[t / p->usual];
-        if (p->spark[t] || p->burst[t] || !b->ncount)
+        const struct psr_auto_block *b = &p->win.block[t / p->usual];
+        if (p->band.spark[t] || p->band.burst[t] || !b->ncount)
             continue;
         for (size_t g = 0; g < p->ngroup; g++)
             if (b->count[g])
-                s->height[g] += (double)p->sum[t * p->ngroup + g] /
+                s->height[g] += (double)p->band.sum[t * p->ngroup + g] /
                                 (PSR_AUTO_SIGMA * sqrt((double)b->count[g]));
         good++;
     }
@@ -177,12 +180,13 @@ static bool add_jump(psr_clean_auto *p, size_t (*at)[2], size_t n, size_t k)
         k + 1 < n && at[k + 1][1] == first ? height_of(p, at[k + 1][0], first) : 0;
     const double after = k > 0 && at[k - 1][0] == end ? height_of(p, end, at[k - 1][1]) : 0;
     struct psr_auto_jump s = {.first = first ? edge_or_cell(p, first, now - before) : 0,
-                              .end = end < p->ncell ? edge_or_cell(p, end, after - now) : p->n};
-    if (s.first >= s.end || (end < p->ncell && s.end == p->n) ||
+                              .end = end < p->jumps.ncell ? edge_or_cell(p, end, after - now)
+                                                          : p->win.n};
+    if (s.first >= s.end || (end < p->jumps.ncell && s.end == p->win.n) ||
         (!first && !begins_after_step(p, now)))
         return false;
     measure(p, &s);
-    p->jump[p->njump++] = s;
+    p->jumps.jump[p->jumps.njump++] = s;
     return true;
 }
 
@@ -207,14 +211,14 @@ static bool is_of_whole_band(const struct psr_auto_jump *s, size_t ngroup)
 static void judge_stretch(psr_clean_auto *p, size_t (*at)[2], size_t n, size_t k)
 {
     const size_t size = cell_size(p);
-    if (!at[k][0] && !p->burst_open)
+    if (!at[k][0] && !p->jumps.burst_open)
         return;
     struct psr_auto_run r = {.first = at[k][0] * size, .end = at[k][1] * size};
     struct psr_auto_jump s = {.first = r.first, .end = r.end};
     measure(p, &s);
     if (!is_of_whole_band(&s, p->ngroup))
         return;
-    psr_auto_widen_run(&r, k + 1 < n ? at[k + 1][1] * size : 0, k ? at[k - 1][0] * size : p->n);
+    psr_auto_widen_run(&r, k + 1 < n ? at[k + 1][1] * size : 0, k ? at[k - 1][0] * size : p->win.n);
     (void)psr_auto_judge_run(p, &r);
 }
 
@@ -223,7 +227,7 @@ static void judge_stretch(psr_clean_auto *p, size_t (*at)[2], size_t n, size_t k
 /* From the channels of a sub-band. */
 static double less_of(const psr_clean_auto *p, const struct psr_auto_jump *s, size_t t, size_t g)
 {
-    const struct psr_auto_block *b = &p->block[t / p->usual];
+    const struct psr_auto_block *b = &p->win.block[t / p->usual];
     const bool counts = b->ncount && b->count[g];
     return counts ? PSR_AUTO_SIGMA * s->height[g] / sqrt((double)b->count[g]) : 0;
 }
@@ -233,28 +237,28 @@ static void take_out(psr_clean_auto *p, const struct psr_auto_jump *s)
     const size_t G = p->ngroup;
     for (size_t t = s->first; t < s->end; t++)
         for (size_t g = 0; g < G; g++) {
-            const double count = (double)p->block[t / p->usual].count[g];
-            p->sum[t * G + g] -= (int32_t)lrint(less_of(p, s, t, g) * count);
+            const double count = (double)p->win.block[t / p->usual].count[g];
+            p->band.sum[t * G + g] -= (int32_t)lrint(less_of(p, s, t, g) * count);
         }
 }
 
 void psr_auto_subtract_jumps(psr_clean_auto *p)
 {
     const size_t G = p->ngroup;
-    for (size_t k = 0; k < p->njump; k++)
-        for (size_t t = p->jump[k].first; t < p->jump[k].end; t++)
+    for (size_t k = 0; k < p->jumps.njump; k++)
+        for (size_t t = p->jumps.jump[k].first; t < p->jumps.jump[k].end; t++)
             for (size_t g = 0; g < G; g++)
-                p->less[t * G + g] += (float)less_of(p, &p->jump[k], t, g);
+                p->modes.less[t * G + g] += (float)less_of(p, &p->jumps.jump[k], t, g);
 }
 
 bool psr_auto_find_jumps(psr_clean_auto *p)
 {
     size_t start[PSR_AUTO_MOST_CELLS + 1], at[PSR_AUTO_JUMPS][2];
     bool open = false, added[PSR_AUTO_JUMPS];
-    p->njump = 0;
-    if (p->size != p->usual || !p->nblock) {
-        p->open = p->burst_open = false;
-        p->last_sum = 0;
+    p->jumps.njump = 0;
+    if (p->win.size != p->usual || !p->win.nblock) {
+        p->jumps.open = p->jumps.burst_open = false;
+        p->jumps.last_sum = 0;
         return false;
     }
     sum_cells(p);
@@ -262,17 +266,17 @@ bool psr_auto_find_jumps(psr_clean_auto *p)
     const size_t n = list_cells(p, start, at);
     for (size_t k = 0; k < n; k++) {
         added[k] = add_jump(p, at, n, k);
-        open = open || (added[k] && at[k][1] == p->ncell);
+        open = open || (added[k] && at[k][1] == p->jumps.ncell);
     }
     for (size_t k = 0; k < n; k++)
         if (!added[k])
             judge_stretch(p, at, n, k);
-    p->burst_open = p->burst[p->n - 1];
-    const double last_sum = sum_band(p, p->n - GAP - BESIDE);
-    for (size_t k = 0; k < p->njump; k++)
-        take_out(p, &p->jump[k]);
+    p->jumps.burst_open = p->band.burst[p->win.n - 1];
+    const double last_sum = sum_band(p, p->win.n - GAP - BESIDE);
+    for (size_t k = 0; k < p->jumps.njump; k++)
+        take_out(p, &p->jumps.jump[k]);
     /* What was held here is the level of the next window. */
-    p->open = open && !p->hold;
-    p->last_sum = p->hold ? sum_band(p, p->n - GAP - BESIDE) : last_sum;
-    return p->njump > 0;
+    p->jumps.open = open && !p->levels.hold;
+    p->jumps.last_sum = p->levels.hold ? sum_band(p, p->win.n - GAP - BESIDE) : last_sum;
+    return p->jumps.njump > 0;
 }

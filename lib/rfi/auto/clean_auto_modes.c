@@ -15,7 +15,7 @@ enum { SUDDEN_SHARE = 32, SUDDEN_TIMES = 4, HISTORY_LEAST = 8 };
 size_t psr_auto_count_widths(const psr_clean_auto *p)
 {
     size_t n = 0;
-    while (n < PSR_AUTO_WIDTHS && psr_auto_make_width(n).length <= p->size)
+    while (n < PSR_AUTO_WIDTHS && psr_auto_make_width(n).length <= p->win.size)
         n++;
     return n;
 }
@@ -43,7 +43,7 @@ static size_t average_products(const psr_clean_auto *p, const struct psr_auto_pr
  * band; 0 if the mode is of one sub-band. */
 static double excess_of(const psr_clean_auto *p, const double *v, double value)
 {
-    const struct psr_auto_block *b = &p->block[0];
+    const struct psr_auto_block *b = &p->win.block[0];
     double up = 0, down = 0, channels = 0, fourth = 0;
     for (size_t g = 0; g < p->ngroup; g++) {
         double n = (double)b->count[g];
@@ -88,13 +88,13 @@ struct past {
 
 static struct past past_along(const psr_clean_auto *p, size_t k, const double *v)
 {
-    const size_t at = p->report.nwindow % PSR_AUTO_HISTORY;
+    const size_t at = p->account.report.nwindow % PSR_AUTO_HISTORY;
     float value[PSR_AUTO_HISTORY] = {0};
     size_t n = 0;
     for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
-        if (!p->past[k][i].n)
+        if (!p->modes.past[k][i].n)
             continue;
-        float now = (float)value_along(&p->past[k][i], p->ngroup, v);
+        float now = (float)value_along(&p->modes.past[k][i], p->ngroup, v);
         size_t j = n++;
         for (; j > 0 && value[j - 1] > now; j--)
             value[j] = value[j - 1];
@@ -103,7 +103,7 @@ static struct past past_along(const psr_clean_auto *p, size_t k, const double *v
     const float quarter = value[n / 4];
     const double median = n ? psr_quantile_median(value, n) : 0;
     return (struct past){.n = n,
-                         .now = value_along(&p->past[k][at], p->ngroup, v),
+                         .now = value_along(&p->modes.past[k][at], p->ngroup, v),
                          .low = n < HISTORY_LEAST ? median : (double)quarter,
                          .median = median};
 }
@@ -115,7 +115,7 @@ static double mode_value(const psr_clean_auto *p, size_t k, const double *v, boo
 {
     const struct past x = past_along(p, k, v);
     const double excess = excess_of(p, v, x.now), usual = excess_of(p, v, x.low);
-    const bool narrow = (size_t)SUDDEN_SHARE << k <= p->size;
+    const bool narrow = (size_t)SUDDEN_SHARE << k <= p->win.size;
     *steps = narrow && excess > sudden_limit && excess > SUDDEN_TIMES * usual;
     const double least = x.n < HISTORY_LEAST ? first_limit : excess_limit;
     return *steps ? x.now : usual > least ? x.median : 0;
@@ -126,7 +126,7 @@ static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes 
 {
     const size_t G = p->ngroup;
     double covariance[GROUPS * GROUPS], value[GROUPS], vector[GROUPS * GROUPS];
-    const size_t n = average_products(p, p->past[k], covariance);
+    const size_t n = average_products(p, p->modes.past[k], covariance);
     bool steps;
     if (n < TILES_LEAST)
         return;
@@ -163,7 +163,7 @@ void psr_auto_choose_modes(psr_clean_auto *p, const struct psr_auto_products *no
     const size_t nwidth = psr_auto_count_widths(p);
     m->n = 0;
     for (size_t k = 0; k < nwidth; k++) {
-        p->past[k][p->report.nwindow % PSR_AUTO_HISTORY] = now[k];
+        p->modes.past[k][p->account.report.nwindow % PSR_AUTO_HISTORY] = now[k];
         if (now[k].n >= PSR_AUTO_FEWEST)
             find_modes(p, k, m);
     }
@@ -239,8 +239,10 @@ static void project_block(psr_clean_auto *p, const struct psr_auto_block *b,
 {
     for (size_t t = b->first; t < b->first + b->n; t++)
         psr_auto_project(m, p->ngroup,
-                         b->ncount && !p->spark[t] && !p->burst[t] ? p->sum + t * p->ngroup : NULL,
-                         b->count, p->mode + t, p->window);
+                         b->ncount && !p->band.spark[t] && !p->band.burst[t]
+                             ? p->band.sum + t * p->ngroup
+                             : NULL,
+                         b->count, p->modes.mode + t, p->window);
 }
 
 static void subtract_in_block(psr_clean_auto *p, const struct psr_auto_block *b,
@@ -249,24 +251,24 @@ static void subtract_in_block(psr_clean_auto *p, const struct psr_auto_block *b,
     for (size_t t = b->first; t < b->first + b->n; t++)
         for (size_t g = 0; g < p->ngroup; g++) {
             bool counts = b->ncount && b->count[g];
-            p->less[t * p->ngroup + g] =
-                counts ? psr_auto_less(m, g, b->count[g], p->median + t, p->window) : 0;
+            p->modes.less[t * p->ngroup + g] =
+                counts ? psr_auto_less(m, g, b->count[g], p->modes.median + t, p->window) : 0;
         }
 }
 
 void psr_auto_subtract(psr_clean_auto *p, const struct psr_auto_modes *m)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t k = 0; k < p->nrange; k++)
-        project_block(p, &p->block[k], m);
+    for (size_t k = 0; k < p->win.nrange; k++)
+        project_block(p, &p->win.block[k], m);
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
     for (size_t k = 0; k < m->n; k++) {
-        float *a = p->mode + k * p->window, *out = p->median + k * p->window;
-        run_median(a, p->n, m->width[k] / 2, out);
+        float *a = p->modes.mode + k * p->window, *out = p->modes.median + k * p->window;
+        run_median(a, p->win.n, m->width[k] / 2, out);
         if (m->slowest[k])
-            take_slow(out, p->n, m->slowest[k], a);
+            take_slow(out, p->win.n, m->slowest[k], a);
     }
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t k = 0; k < p->nrange; k++)
-        subtract_in_block(p, &p->block[k], m);
+    for (size_t k = 0; k < p->win.nrange; k++)
+        subtract_in_block(p, &p->win.block[k], m);
 }

@@ -4,6 +4,7 @@
 
 #include <psrkit/experimental/clean_auto.h>
 
+#include "base/own.h"
 #include "clean_auto_math.h"
 #include "dsp/block_sums.h"
 
@@ -63,7 +64,7 @@ struct psr_auto_block {
     size_t ncount;                 /* sub-bands that count; 0 if fewer than 4 */
 };
 
-/* Where samples are cleaned.  Steps of a window are in this order, for p->from, to, n and block: the passes over
+/* Where samples are cleaned.  Steps of a window are in this order, for p->win.from, to, n and block: the passes over
  * samples, and what is measured; decisions between them are the same everywhere. */
 struct psr_auto_ops {
     const char *name;
@@ -98,44 +99,46 @@ struct psr_auto_ops {
 
 extern const struct psr_auto_ops psr_auto_cpu, psr_auto_cuda;
 
-struct psr_clean_auto {
-    const struct psr_auto_ops *ops;
-    void *state; /* of a device */
-    struct psr_clean_auto_desc d;
-    struct psr_layout in;
-    unsigned char *keep;
-    int nthread;
-    size_t usual, window; /* spectra of a block and of a window */
-
-    /* The window being cleaned. */
+/* The window being cleaned. */
+struct psr_auto_window {
     const unsigned char *from;
     unsigned char *to;
     size_t n, nblock, size; /* spectra, blocks with statistics, and spectra of these */
     struct psr_auto_block block[PSR_AUTO_BLOCKS + 1];
-    size_t nrange;                         /* blocks and what is left after them */
+    size_t nrange; /* blocks and what is left after them */
+};
+
+/* What is known of channels (clean_auto_cells.c). */
+struct psr_auto_levels {
     float *level, *sd;                     /* [nchan] l and s; not a number: none */
     double *now_l, *now_s, *old_l, *old_s; /* [nchan] L and S, and those of the window before */
     unsigned char *bad, *was_bad; /* [nchan] masked in the whole window, and in that before */
     unsigned char *npast;         /* [nchan] windows since the level stepped */
-    float *work;   /* [max(PSR_AUTO_RATINGS PSR_AUTO_BLOCKS nchan, (PSR_AUTO_BLOCKS + 1) window)] */
-    float **row;   /* [nthread][nchan] */
-    int32_t *sum;  /* [window][ngroup] u */
-    float *tile;   /* [window] M of the tiles of a width */
-    int64_t *fold; /* [window][ngroup] u, summed over 1, 2, 4 .. spectra */
-    size_t ngroup;
+    float *past_l, *past_s;       /* [PSR_AUTO_HISTORY][nchan], a ring; not a number: none */
+    size_t nwindow;               /* with statistics */
+    bool hold,
+        held_before; /* they stay in this window, and in that before: the band's has stepped */
+    double tail;     /* level of the band in the last block of the window, in sigmas of a channel */
+};
+
+/* What stands out in the band (clean_auto_band.c, clean_auto_delays.c). */
+struct psr_auto_band {
+    int32_t *sum;         /* [window][ngroup] u */
+    int64_t *fold;        /* [window][ngroup] u, summed over 1, 2, 4 .. spectra */
+    float *tile;          /* [window] M of the tiles of a width */
+    float *rate;          /* [PSR_AUTO_WIDTHS][PSR_AUTO_TILES][ngroup] */
     unsigned char *spark; /* [window] */
     unsigned char *pulse; /* [window] common noise is not measured there */
     unsigned char
         *burst; /* [window] dispersed: no spark, and common noise is not taken out there */
-    struct psr_auto_run *run; /* [window / 2] */
-    double *band;             /* [2 window + 1] */
-    float *rate;              /* [PSR_AUTO_WIDTHS][PSR_AUTO_TILES][ngroup] */
-    float *mode, *median;     /* [ngroup][window] parts along modes, and their running medians */
-    float *less; /* [window][ngroup] levels to subtract from the channels of a sub-band */
+    struct psr_auto_run *run;                   /* [window / 2] */
+    double *prefix;                             /* [2 window + 1] */
+    struct psr_auto_delay delay[PSR_AUTO_RUNS]; /* of the last runs, a ring */
+    size_t ndelay;                              /* since the start */
+};
 
-    bool hold,
-        was_held; /* levels stay in this window, stayed in that before: the band's has stepped */
-    double tail;  /* level of the band in the last block of the window, in sigmas of a channel */
+/* Where the level of the band steps (clean_auto_jumps.c). */
+struct psr_auto_jumps {
     size_t ncell, njump;
     int64_t cell_sum[PSR_AUTO_MOST_CELLS + 1];  /* of the band before each cell, in fixed point */
     int64_t cell_good[PSR_AUTO_MOST_CELLS + 1]; /* spectra that it is of */
@@ -143,24 +146,17 @@ struct psr_clean_auto {
     bool open;       /* the last window ended in a jump */
     bool burst_open; /* it ended in a burst */
     double last_sum; /* of the band, near the end of the last window */
+};
 
-    /* The stream. */
-    float *past_l, *past_s; /* [PSR_AUTO_HISTORY][nchan], a ring; not a number: none */
+/* Noise that sub-bands have in common (clean_auto_modes.c). */
+struct psr_auto_common {
+    float *mode, *median; /* [ngroup][window] parts along modes, and their running medians */
+    float *less;          /* [window][ngroup] levels to subtract from the channels of a sub-band */
     struct psr_auto_products past[PSR_AUTO_WIDTHS][PSR_AUTO_HISTORY]; /* a ring */
-    size_t nwindow;                                                   /* with statistics */
-    struct psr_auto_delay delay[PSR_AUTO_RUNS];                       /* of the last runs, a ring */
-    size_t ndelay;                                                    /* since the start */
-    unsigned char *held;
-    size_t nheld;
-    struct psr_clean_auto_report report;
-    int64_t *masked;
-    unsigned char *mask;
-    float *all_level, *all_sd;
-    size_t room; /* bytes of mask */
-    size_t level_room, sd_room;
-    struct psr_span *span;
-    size_t nspan, span_room;
-    unsigned char *weight; /* [nchan] q; all 5 without weights */
+};
+
+/* What is missing since when, to be told again (clean_auto_missing.c). */
+struct psr_auto_changes {
     float *missing;        /* [nchan] share of the variance that is missing now */
     struct psr_step *step; /* of the last call */
     size_t nstep, step_room;
@@ -168,6 +164,41 @@ struct psr_clean_auto {
     size_t cell_room, first_size; /* windows; spectra of a block of the first */
     struct psr_span *spark_span;  /* [nspark] */
     size_t nspark, spark_room;
+};
+
+/* For psr_clean_auto_describe (clean_auto_window.c). */
+struct psr_auto_account {
+    struct psr_clean_auto_report report;
+    int64_t *masked;
+    unsigned char *mask;
+    float *all_level, *all_sd;
+    size_t room; /* windows of mask and both */
+    struct psr_span *span;
+    size_t nspan, span_room;
+};
+
+struct psr_clean_auto {
+    const struct psr_auto_ops *ops;
+    void *state; /* of a device */
+    struct psr_clean_auto_desc d;
+    struct psr_layout in;
+    int nthread;
+    size_t usual, window, ngroup; /* spectra of a block and of a window; sub-bands */
+    unsigned char *keep;
+    unsigned char *weight; /* [nchan] q; all 5 without weights */
+    float *work; /* [max(PSR_AUTO_RATINGS PSR_AUTO_BLOCKS nchan, (PSR_AUTO_BLOCKS + 1) window)] */
+    float **row; /* [nthread][nchan] */
+    unsigned char *held; /* [nheld] spectra of the window that is not full */
+    size_t nheld;
+    struct psr_own own; /* all arrays that do not grow */
+
+    struct psr_auto_window win;
+    struct psr_auto_levels levels;
+    struct psr_auto_band band;
+    struct psr_auto_jumps jumps;
+    struct psr_auto_common modes;
+    struct psr_auto_changes changes;
+    struct psr_auto_account account;
 };
 
 /* Cleans spectra from .. of n, at most a window, which become those at to (clean_auto_window.c). */
@@ -180,7 +211,7 @@ PSR_MUST_CHECK psr_status psr_auto_clean_window(psr_clean_auto *p, const unsigne
 void psr_auto_sum(const psr_clean_auto *p, struct psr_auto_block *b, float *row);
 
 /* Writes the samples of a block, and the sums over sub-bands.
- * Given: filter   subtract p->less, and weigh channels */
+ * Given: filter   subtract p->modes.less, and weigh channels */
 void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, bool filter,
                        float *row);
 
@@ -199,8 +230,8 @@ static inline double psr_auto_place(const psr_clean_auto *p, size_t g)
 
 static inline const struct psr_auto_block *psr_auto_block_of(const psr_clean_auto *p, size_t t)
 {
-    const size_t k = t / p->size;
-    return &p->block[k < p->nrange ? k : p->nrange - 1];
+    const size_t k = t / p->win.size;
+    return &p->win.block[k < p->win.nrange ? k : p->win.nrange - 1];
 }
 
 /* Sub-bands of spectrum t, in sigmas; sparks count only where they are judged.  Returned: their sum */
@@ -211,8 +242,8 @@ static inline double psr_auto_take_spectrum(const psr_clean_auto *p, size_t t, b
     double sum = 0;
     for (size_t g = 0; g < p->ngroup; g++) {
         const double count = (double)b->count[g];
-        s[g] = b->ncount && b->count[g] && (sparks || !p->spark[t])
-                   ? (double)p->sum[t * p->ngroup + g] / (PSR_AUTO_SIGMA * sqrt(count))
+        s[g] = b->ncount && b->count[g] && (sparks || !p->band.spark[t])
+                   ? (double)p->band.sum[t * p->ngroup + g] / (PSR_AUTO_SIGMA * sqrt(count))
                    : 0;
         sum += s[g];
     }

@@ -65,7 +65,7 @@ static void sum_bytes(const psr_clean_auto *p, struct psr_auto_block *b)
         size_t n = nchan - c < CHANNELS ? nchan - c : CHANNELS;
         memset(s1, 0, sizeof s1);
         memset(s2, 0, sizeof s2);
-        add(p->from + b->first * nchan + c, nchan, b->n, n, s1, s2);
+        add(p->win.from + b->first * nchan + c, nchan, b->n, n, s1, s2);
         for (size_t k = 0; k < n; k++) {
             b->s1[c + k] = s1[k];
             b->s2[c + k] = s2[k];
@@ -88,7 +88,7 @@ void psr_auto_sum(const psr_clean_auto *p, struct psr_auto_block *b, float *row)
     memset(b->s1, 0, nchan * sizeof *b->s1);
     memset(b->s2, 0, nchan * sizeof *b->s2);
     for (size_t t = b->first; t < b->first + b->n; t++) {
-        psr_spectrum_widen(&p->in, p->from + t * p->in.row_bytes, row);
+        psr_spectrum_widen(&p->in, p->win.from + t * p->in.row_bytes, row);
         for (size_t c = 0; c < nchan; c++) {
             b->s1[c] += (double)row[c];
             b->s2[c] += (double)row[c] * (double)row[c];
@@ -256,7 +256,7 @@ static void sum_groups(const psr_clean_auto *p, const uint8_t *out, int32_t *sum
 static void mend_row(const psr_clean_auto *p, float *row)
 {
     for (size_t c = 0; p->in.kind == PSR_FLOAT && c < p->d.nchan; c++)
-        row[c] = isfinite(row[c]) ? row[c] : (float)p->now_l[c];
+        row[c] = isfinite(row[c]) ? row[c] : (float)p->levels.now_l[c];
 }
 
 /* Given: row   the spectrum as floats; NULL: it is the bytes in */
@@ -265,7 +265,7 @@ static void subtract_common(const psr_clean_auto *p, const struct psr_auto_block
 {
     for (size_t g = 0; g < p->ngroup; g++) {
         size_t c = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - c;
-        float less = p->less[t * p->ngroup + g];
+        float less = p->modes.less[t * p->ngroup + g];
         if (p->d.weights)
             auto_levels_weighted(out + c, row + c, b->gain + c, b->offset + c, p->weight + c, less,
                                  n);
@@ -284,8 +284,8 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
     const size_t nchan = p->d.nchan;
     const bool bytes = is_bytes(p) && !(filter && p->d.weights), wide = is_wide();
     for (size_t t = b->first; t < b->first + b->n; t++) {
-        const unsigned char *in = p->from + t * p->in.row_bytes;
-        uint8_t *out = p->to + t * nchan;
+        const unsigned char *in = p->win.from + t * p->in.row_bytes;
+        uint8_t *out = p->win.to + t * nchan;
         if (!bytes) {
             psr_spectrum_widen(&p->in, in, row);
             mend_row(p, row);
@@ -299,7 +299,7 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
         else
             auto_levels_of_floats(out, row, b->gain, b->offset, nchan);
         if (!filter)
-            sum_groups(p, out, p->sum + t * p->ngroup);
+            sum_groups(p, out, p->band.sum + t * p->ngroup);
     }
 }
 
@@ -312,13 +312,13 @@ void psr_auto_fold(psr_clean_auto *p, size_t step, const unsigned char *skip)
 {
     const size_t G = p->ngroup;
 #pragma omp parallel for num_threads(p->nthread) if (step < ALONE)
-    for (size_t k = 0; k < p->nrange; k++) {
-        const size_t first = p->block[k].first;
-        int64_t *x = p->fold + first * G;
-        for (size_t t = 0; t < p->block[k].n && step == 1; t++)
+    for (size_t k = 0; k < p->win.nrange; k++) {
+        const size_t first = p->win.block[k].first;
+        int64_t *x = p->band.fold + first * G;
+        for (size_t t = 0; t < p->win.block[k].n && step == 1; t++)
             for (size_t g = 0; g < G; g++)
-                x[t * G + g] = skip[first + t] ? 0 : p->sum[(first + t) * G + g];
-        for (size_t j = 0; j < p->block[k].n / step && step > 1; j++)
+                x[t * G + g] = skip[first + t] ? 0 : p->band.sum[(first + t) * G + g];
+        for (size_t j = 0; j < p->win.block[k].n / step && step > 1; j++)
             for (size_t g = 0; g < G; g++)
                 x[j * G + g] = x[2 * j * G + g] + x[(2 * j + 1) * G + g];
     }
@@ -327,8 +327,8 @@ void psr_auto_fold(psr_clean_auto *p, size_t step, const unsigned char *skip)
 static size_t count_tiles(const psr_clean_auto *p, size_t length)
 {
     size_t n = 0;
-    for (size_t k = 0; k < p->nrange; k++)
-        n += p->block[k].n / length;
+    for (size_t k = 0; k < p->win.nrange; k++)
+        n += p->win.block[k].n / length;
     return n;
 }
 
@@ -336,7 +336,7 @@ static size_t count_tiles(const psr_clean_auto *p, size_t length)
 static void rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t,
                       const struct psr_auto_width *w, float *r)
 {
-    const int64_t *x = p->fold + (b->first + t / w->step) * p->ngroup;
+    const int64_t *x = p->band.fold + (b->first + t / w->step) * p->ngroup;
     int64_t sum[PSR_AUTO_GROUPS] = {0};
     for (size_t i = 0; i < w->nweight; i++)
         for (size_t g = 0; g < p->ngroup; g++)
@@ -351,8 +351,8 @@ static bool is_usual(const psr_clean_auto *p, size_t first, size_t length)
 {
     size_t n = 0;
     for (size_t t = first; t < first + length; t++)
-        n += p->pulse[t];
-    return 2 * n <= length && !memchr(p->spark + first, 1, length);
+        n += p->band.pulse[t];
+    return 2 * n <= length && !memchr(p->band.spark + first, 1, length);
 }
 
 /* At most PSR_AUTO_TILES of the tiles, evenly, of those that are usual.  Returned: their number, in
@@ -362,8 +362,8 @@ static size_t rate_tiles(const psr_clean_auto *p, const struct psr_auto_width *w
     const size_t all = count_tiles(p, w->length),
                  step = (all + PSR_AUTO_TILES - 1) / PSR_AUTO_TILES;
     size_t n = 0, j = 0;
-    for (size_t k = 0; k < p->nrange; k++) {
-        const struct psr_auto_block *b = &p->block[k];
+    for (size_t k = 0; k < p->win.nrange; k++) {
+        const struct psr_auto_block *b = &p->win.block[k];
         for (size_t t = 0; t + w->length <= b->n; t += w->length, j++)
             if (j % step == 0 && b->ncount && is_usual(p, b->first + t, w->length))
                 rate_tile(p, b, t, w, rate + n++ * p->ngroup);
@@ -424,13 +424,13 @@ void psr_auto_measure(psr_clean_auto *p, struct psr_auto_products *now, struct p
     for (size_t k = 0; k < nwidth; k++) {
         const struct psr_auto_width w = psr_auto_make_width(k);
         if (k == 0 || w.step > 1)
-            psr_auto_fold(p, w.step, p->pulse);
-        now[k].n = rate_tiles(p, &w, p->rate + k * PSR_AUTO_TILES * G);
+            psr_auto_fold(p, w.step, p->band.pulse);
+        now[k].n = rate_tiles(p, &w, p->band.rate + k * PSR_AUTO_TILES * G);
     }
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
     for (size_t k = 0; k < nwidth; k++) {
         struct psr_auto_scale s;
-        float *rate = p->rate + k * PSR_AUTO_TILES * G;
+        float *rate = p->band.rate + k * PSR_AUTO_TILES * G;
         if (now[k].n < PSR_AUTO_FEWEST) {
             now[k].n = 0;
             continue;

@@ -13,62 +13,62 @@ enum { SHORTEST = 32, BLOCKS_LEAST = 4 };
 
 static psr_status add_lost(psr_clean_auto *p, const struct psr_auto_block *b, psr_err *err)
 {
-    const int64_t t0 = p->report.nsamp + (int64_t)b->first;
+    const int64_t t0 = p->account.report.nsamp + (int64_t)b->first;
     for (size_t c = 0; c < p->d.nchan; c++)
         if (p->keep[c] && !b->masked[c])
             return PSR_OK;
-    struct psr_span *last = p->nspan ? p->span + p->nspan - 1 : NULL;
+    struct psr_span *last = p->account.nspan ? p->account.span + p->account.nspan - 1 : NULL;
     if (last && last->first + last->count == t0) {
         last->count += (int64_t)b->n;
         return PSR_OK;
     }
-    psr_status st = psr_grow(&p->span, &p->span_room, p->nspan, sizeof *p->span,
-                             "the account of masked spectra", err);
+    psr_status st = psr_grow(&p->account.span, &p->account.span_room, p->account.nspan,
+                             sizeof *p->account.span, "the account of masked spectra", err);
     if (!st)
-        p->span[p->nspan++] = (struct psr_span){t0, (int64_t)b->n};
+        p->account.span[p->account.nspan++] = (struct psr_span){t0, (int64_t)b->n};
     return st;
 }
 
 static psr_status grow_report(psr_clean_auto *p, psr_err *err)
 {
-    const size_t nchan = p->d.nchan, n = p->d.endless ? 0 : p->report.nwindow;
-    if (n < p->room)
+    const size_t nchan = p->d.nchan, n = p->d.endless ? 0 : p->account.report.nwindow;
+    if (n < p->account.room)
         return PSR_OK;
     const size_t room = 2 * n + PSR_AUTO_BLOCKS;
-    unsigned char *mask = realloc(p->mask, room * nchan);
-    p->mask = mask ? mask : p->mask;
-    float *level = realloc(p->all_level, room * nchan * sizeof *level);
-    p->all_level = level ? level : p->all_level;
-    float *sd = realloc(p->all_sd, room * nchan * sizeof *sd);
-    p->all_sd = sd ? sd : p->all_sd;
+    unsigned char *mask = realloc(p->account.mask, room * nchan);
+    p->account.mask = mask ? mask : p->account.mask;
+    float *level = realloc(p->account.all_level, room * nchan * sizeof *level);
+    p->account.all_level = level ? level : p->account.all_level;
+    float *sd = realloc(p->account.all_sd, room * nchan * sizeof *sd);
+    p->account.all_sd = sd ? sd : p->account.all_sd;
     if (!mask || !level || !sd)
         return psr_fail_nomem(err, "the account of masked cells", 9.0 * (double)(room * nchan));
-    p->room = room;
+    p->account.room = room;
     return PSR_OK;
 }
 
 static psr_status record(psr_clean_auto *p, bool filtered, psr_err *err)
 {
-    const size_t nchan = p->d.nchan, at = p->d.endless ? 0 : p->report.nwindow * nchan;
+    const size_t nchan = p->d.nchan, at = p->d.endless ? 0 : p->account.report.nwindow * nchan;
     psr_status st = grow_report(p, err);
-    for (size_t k = 0; k < p->nrange && !st; k++)
-        st = add_lost(p, &p->block[k], err);
+    for (size_t k = 0; k < p->win.nrange && !st; k++)
+        st = add_lost(p, &p->win.block[k], err);
     if (st)
         return st;
     for (size_t c = 0; c < nchan; c++) {
         size_t masked = 0;
-        for (size_t k = 0; k < p->nrange; k++)
-            masked += p->block[k].masked[c] ? p->block[k].n : 0;
-        p->masked[c] += (int64_t)masked;
-        p->mask[at + c] = 2 * masked > p->n;
-        p->all_level[at + c] = isfinite(p->level[c]) ? p->level[c] : 0;
-        p->all_sd[at + c] = isfinite(p->sd[c]) ? p->sd[c] : 0;
+        for (size_t k = 0; k < p->win.nrange; k++)
+            masked += p->win.block[k].masked[c] ? p->win.block[k].n : 0;
+        p->account.masked[c] += (int64_t)masked;
+        p->account.mask[at + c] = 2 * masked > p->win.n;
+        p->account.all_level[at + c] = isfinite(p->levels.level[c]) ? p->levels.level[c] : 0;
+        p->account.all_sd[at + c] = isfinite(p->levels.sd[c]) ? p->levels.sd[c] : 0;
     }
-    for (size_t t = 0; t < p->n; t++)
-        p->report.nspark += p->spark[t];
-    p->report.nfiltered += filtered;
-    p->report.nwindow++;
-    p->report.nsamp += (int64_t)p->n;
+    for (size_t t = 0; t < p->win.n; t++)
+        p->account.report.nspark += p->band.spark[t];
+    p->account.report.nfiltered += filtered;
+    p->account.report.nwindow++;
+    p->account.report.nsamp += (int64_t)p->win.n;
     return PSR_OK;
 }
 
@@ -77,21 +77,22 @@ static psr_status record(psr_clean_auto *p, bool filtered, psr_err *err)
 /* Blocks with statistics, and what is left after them. */
 static void cut_window(psr_clean_auto *p)
 {
-    p->size = p->usual;
-    if (p->report.nwindow == 0 && p->n < BLOCKS_LEAST * p->usual && p->n >= SHORTEST)
-        p->size = p->n / BLOCKS_LEAST;
-    p->nblock = p->n / p->size;
-    if (p->nblock < BLOCKS_LEAST)
-        p->nblock = 0;
-    p->nrange = p->nblock;
-    for (size_t k = 0; k < p->nblock; k++) {
-        p->block[k].first = k * p->size;
-        p->block[k].n = p->size;
+    p->win.size = p->usual;
+    if (p->account.report.nwindow == 0 && p->win.n < BLOCKS_LEAST * p->usual &&
+        p->win.n >= SHORTEST)
+        p->win.size = p->win.n / BLOCKS_LEAST;
+    p->win.nblock = p->win.n / p->win.size;
+    if (p->win.nblock < BLOCKS_LEAST)
+        p->win.nblock = 0;
+    p->win.nrange = p->win.nblock;
+    for (size_t k = 0; k < p->win.nblock; k++) {
+        p->win.block[k].first = k * p->win.size;
+        p->win.block[k].n = p->win.size;
     }
-    const size_t whole = p->nblock * p->size;
-    if (whole < p->n) {
-        p->block[p->nrange].first = whole;
-        p->block[p->nrange++].n = p->n - whole;
+    const size_t whole = p->win.nblock * p->win.size;
+    if (whole < p->win.n) {
+        p->win.block[p->win.nrange].first = whole;
+        p->win.block[p->win.nrange++].n = p->win.n - whole;
     }
 }
 
@@ -131,9 +132,9 @@ psr_status psr_auto_clean_window(psr_clean_auto *p, const unsigned char *from, s
                                  unsigned char *to, psr_err *err)
 {
     bool filtered = false;
-    p->from = from;
-    p->to = to;
-    p->n = n;
+    p->win.from = from;
+    p->win.to = to;
+    p->win.n = n;
     cut_window(p);
     psr_status st = p->ops->sum(p, err);
     if (st)
@@ -157,7 +158,7 @@ enum { HEAVIEST = 10, BESIDE = 8 };
 
 static bool is_known(const psr_clean_auto *p, size_t c)
 {
-    return p->keep[c] && p->now_s[c] > 0;
+    return p->keep[c] && p->levels.now_s[c] > 0;
 }
 
 /* The level around a channel, over its scatter; not a number if it is not known. */
@@ -170,8 +171,8 @@ static float find_ratio(const psr_clean_auto *p, size_t c)
         return NAN;
     for (size_t k = from; k < end && k < p->d.nchan; k++)
         if (is_known(p, k))
-            level[n++] = (float)p->now_l[k];
-    return (float)(psr_quantile_median(level, n) / p->now_s[c]);
+            level[n++] = (float)p->levels.now_l[k];
+    return (float)(psr_quantile_median(level, n) / p->levels.now_s[c]);
 }
 
 void psr_auto_weigh(psr_clean_auto *p)

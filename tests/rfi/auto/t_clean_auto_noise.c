@@ -34,21 +34,21 @@ static void count_window(const psr_clean_auto *p, struct counts *n)
 {
     n->windows++;
     for (size_t c = 0; c < CHANS; c++) {
-        n->channels += p->bad[c];
-        for (size_t k = 0; k < BLOCKS && !p->bad[c]; k++)
-            n->cells += p->block[k].masked[c];
+        n->channels += p->levels.bad[c];
+        for (size_t k = 0; k < BLOCKS && !p->levels.bad[c]; k++)
+            n->cells += p->win.block[k].masked[c];
     }
-    n->sparks += count_runs(p->spark);
-    n->pulses += count_runs(p->pulse);
-    n->bursts += count_runs(p->burst);
-    n->steps += p->njump;
+    n->sparks += count_runs(p->band.spark);
+    n->pulses += count_runs(p->band.pulse);
+    n->bursts += count_runs(p->band.burst);
+    n->steps += p->jumps.njump;
 }
 
 /* Runs of sparks of the last window were judged by their delays. */
 static void count_delays(const psr_clean_auto *p, size_t before, struct counts *n)
 {
-    for (size_t k = before; k < p->ndelay; k++) {
-        const struct psr_auto_delay *d = &p->delay[k % PSR_AUTO_RUNS];
+    for (size_t k = before; k < p->band.ndelay; k++) {
+        const struct psr_auto_delay *d = &p->band.delay[k % PSR_AUTO_RUNS];
         n->judged++;
         for (int s = 0; s < NSETTING; s++)
             n->delayed[s] += d->noise > 0 && fabs(d->size) > delay[s] * d->noise;
@@ -69,7 +69,7 @@ static bool observe(int nbit, const unsigned char *table, double sigma, int nwin
     psr_clean_auto *p;
     psr_status st = psr_clean_auto_create(&p, &desc, &err);
     for (int w = 0; w < nwindow && !st; w++) {
-        const size_t before = p->ndelay;
+        const size_t before = p->band.ndelay;
         size_t got;
         draw_noise(nbit, table, in, sizeof in / 8 * (size_t)nbit, seed);
         st = psr_clean_auto_execute(p, in, WINDOW, out, &got, &err);

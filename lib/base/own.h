@@ -1,0 +1,25 @@
+/* own.h: arrays of one owner, freed at once (private). */
+#ifndef PSR_BASE_OWN_H
+#define PSR_BASE_OWN_H
+
+#include "base/tool.h"
+
+#include <stddef.h>
+
+/* Start with {0}.  What is asked for may be checked once, at the end: after a failure all that follows is NULL. */
+struct psr_own {
+    struct psr_own_array *last;
+    double bytes; /* asked for */
+    bool failed;
+};
+
+/* Returns n zeroed elements of size bytes, or NULL. */
+void *psr_own(struct psr_own *own, size_t n, size_t size);
+
+/* PSR_ENOMEM if something asked for is not there. */
+PSR_MUST_CHECK psr_status psr_own_check(const struct psr_own *own, const char *what, psr_err *err);
+
+/* Frees all and leaves {0}. */
+void psr_own_free(struct psr_own *own);
+
+#endif
