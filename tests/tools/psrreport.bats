@@ -244,7 +244,12 @@ check() {
     one_line "^psrreport: d/obs_DM99.00.singlepulse: line 1: DM: 'x' is not a number"
     rm d/obs_DM99.00.singlepulse
     echo 'no picture' >d/other.png
-    run -3 --separate-stderr psrreport d
+    run -0 --separate-stderr psrreport d
+    one_line '^psrreport: d/other.png: no PNG, or one that is cut off'
+    check
+    rm d/other.png
+    ln -s obs.csv d/other.png
+    run -0 --separate-stderr psrreport d
     one_line '^psrreport: d/other.png: no PNG, or one that is cut off'
     check
 }

@@ -18,13 +18,19 @@ char *report_path(const struct report *r, const char *name)
 }
 
 /* Names in messages are those of files, which may contain line ends. */
-void report_refuse(struct report *r, const psr_err *why)
+int report_problem(struct report *r, const psr_err *why)
 {
     psr_err line = *why;
     psr_make_printable(line.msg);
-    r->code = cli_worse(r->code, cli_report(r->tool, &line));
+    const int code = cli_report(r->tool, &line);
     if (psr_names_add(&r->problems, line.msg, &line))
         cli_report(r->tool, &line);
+    return code;
+}
+
+void report_refuse(struct report *r, const psr_err *why)
+{
+    r->code = cli_worse(r->code, report_problem(r, why));
 }
 
 /* A pipe would be waited for. */

@@ -86,7 +86,7 @@ psr_status page_file_picture(struct page *p, const char *name, const char *alt, 
         return psr_fail_nomem(err, name, (double)strlen(name));
     psr_status st = read_png(path, &bytes, &n, &why);
     if (st)
-        report_refuse(p->r, &why);
+        (void)report_problem(p->r, &why); /* a page is whole without a picture */
     else if ((int64_t)n > p->left_bytes)
         link_picture(p, name);
     else

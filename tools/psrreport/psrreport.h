@@ -121,7 +121,9 @@ struct report {
     double length_s;        /* of the observation; 0: unknown */
 };
 
-/* Says in a line what is wrong with a file, which is then left out, and keeps the line for the page. */
+/* Says in a line what is wrong with a file, which is then left out, and keeps the line for the page.
+ * Returned: its exit code; report_refuse makes it that of the run */
+int report_problem(struct report *r, const psr_err *why);
 void report_refuse(struct report *r, const psr_err *why);
 
 /* Path of a name in the folder.
