@@ -304,6 +304,13 @@ make_line() {
     ln a.dat a.fft
     keeps "a.fft $is" psrpresto realfft a.dat
     rm a.fft
+    cp a.dat a.fft
+    cp a.dat b.dat
+    cp a.inf b.inf
+    keeps "a.fft $is" psrpresto realfft b.dat a.dat a.fft
+    keeps "b.dat: given twice" psrpresto realfft b.dat a.fft b.dat
+    [ ! -e b.fft ]
+    rm a.fft
     ln a.inf a_red.inf
     keeps "a_red.inf $is" psrpresto realfft -rednoise a.dat
     rm a_red.inf

@@ -90,22 +90,27 @@ psr_status presto_write_floats(const char *path, const float *x, int64_t n, psr_
     return st;
 }
 
-psr_status presto_check_output(const char *in, const char *out, psr_err *err)
+psr_status presto_add_output(struct psr_overwrite_check *files, const char *of, const char *root,
+                             const char *suffix, psr_err *err)
 {
-    struct psr_overwrite_check c = {0};
-    psr_status st = psr_overwrite_check_input(&c, in, err);
-    if (st == PSR_OK)
-        st = psr_overwrite_check_output(&c, out, in, err);
-    psr_overwrite_check_clear(&c);
+    char *out = NULL;
+    if (asprintf(&out, "%s%s", root, suffix) < 0)
+        return psr_fail_nomem(err, root, (double)strlen(root));
+    psr_status st = psr_overwrite_check_output(files, out, of, err);
+    free(out);
     return st;
 }
 
 int presto_run(const struct presto_job *job, int n, char **operand)
 {
+    struct psr_overwrite_check files = {0};
     psr_err err;
     psr_status st = PSR_OK;
     if (n < 1)
         cli_usage_error(job->tool, "no input given");
+    for (int i = 0; i < n && st == PSR_OK; i++)
+        st = job->add_files(job->ctx, operand[i], &files, &err);
+    psr_overwrite_check_clear(&files);
     run_catch_signals();
     for (int i = 0; i < n && st == PSR_OK && !run_stop_signal(); i++)
         st = job->part(job->ctx, operand[i], &err);

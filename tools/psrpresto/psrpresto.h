@@ -4,6 +4,7 @@
 
 #include "tools/common/cli.h"
 #include <psrkit/experimental/fourier.h>
+#include <psrkit/experimental/outfile.h>
 
 /* Each takes argc and argv as main does. */
 int presto_makezaplist(int argc, char **argv);
@@ -30,16 +31,19 @@ char *presto_join(const struct cli *tool, const char *a, const char *b);
 psr_status presto_read_floats(const char *path, float **x, int64_t *n, psr_err *err);
 psr_status presto_write_floats(const char *path, const float *x, int64_t n, psr_err *err);
 
-/* Makes sure before a file is made that it is no input, and removes what killed runs left of it.
- * Given:  in   what is read; NULL: nothing else
- * Status: those of psr_overwrite_check_output */
-psr_status presto_check_output(const char *in, const char *out, psr_err *err);
+/* Registers the output ROOT + suffix of an operand.
+ * Status: those of psr_overwrite_check_output; PSR_ENOMEM */
+psr_status presto_add_output(struct psr_overwrite_check *files, const char *of, const char *root,
+                             const char *suffix, psr_err *err);
 
-/* Runs part on each of n operands, until one fails; reports, and returns the exit code of main. */
+/* Registers what every operand reads and writes, before anything is written; then runs part on each of n operands, until
+ * one fails; reports, and returns the exit code of main. */
 struct presto_job {
     const struct cli *tool;
     psr_status (*part)(void *ctx, const char *path, psr_err *err);
     void *ctx;
+    psr_status (*add_files)(void *ctx, const char *path, struct psr_overwrite_check *files,
+                            psr_err *err);
 };
 int presto_run(const struct presto_job *job, int n, char **operand);
 

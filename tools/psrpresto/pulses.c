@@ -47,13 +47,11 @@ static psr_status keep_event(struct pulses *p, struct psr_event e, psr_err *err)
     return st;
 }
 
-static psr_status write_events(const char *name, const char *of, const struct psr_inf *inf,
+static psr_status write_events(const char *name, const struct psr_inf *inf,
                                const struct psr_event *event, size_t n, psr_err *err)
 {
     psr_outfile *f;
-    psr_status st = presto_check_output(of, name, err);
-    if (st == PSR_OK)
-        st = psr_outfile_create(&f, name, err);
+    psr_status st = psr_outfile_create(&f, name, err);
     if (st != PSR_OK)
         return st;
     st = psr_singlepulse_write(f, inf->dm, inf->tbin_s, event, n, err);
@@ -72,8 +70,8 @@ static int64_t count_samples(const struct psr_inf *inf, int64_t n)
     return n;
 }
 
-static psr_status search_series(struct pulses *p, const char *path, const char *root,
-                                const struct psr_inf *inf, const float *x, size_t n, psr_err *err)
+static psr_status search_series(struct pulses *p, const char *root, const struct psr_inf *inf,
+                                const float *x, size_t n, psr_err *err)
 {
     const struct psr_singlepulse_desc desc = {
         .size = sizeof desc,
@@ -93,7 +91,7 @@ static psr_status search_series(struct pulses *p, const char *path, const char *
     const size_t nevent = st ? 0 : psr_singlepulse_events(plan, 0, &event);
     char *name = presto_join(&p->tool, root, ".singlepulse");
     if (st == PSR_OK)
-        st = write_events(name, path, inf, event, nevent, err);
+        st = write_events(name, inf, event, nevent, err);
     for (size_t i = 0; i < nevent && !st; i++)
         st = keep_event(p, event[i], err);
     psr_singlepulse_destroy(plan);
@@ -110,7 +108,7 @@ static psr_status search_file(struct pulses *p, const char *path, const char *ro
     if (st == PSR_OK)
         st = keep_file(p, &inf, err);
     if (st == PSR_OK)
-        st = search_series(p, path, root, &inf, x, (size_t)count_samples(&inf, n), err);
+        st = search_series(p, root, &inf, x, (size_t)count_samples(&inf, n), err);
     free(x);
     return st;
 }
@@ -142,6 +140,18 @@ static psr_status read_events(struct pulses *p, const char *path, const char *in
             st = keep_event(p, e, err);
     }
     psr_text_lines_close(&l);
+    return st;
+}
+
+static psr_status pulses_files(void *ctx, const char *path, struct psr_overwrite_check *files,
+                               psr_err *err)
+{
+    const struct pulses *p = ctx;
+    char *root = presto_root(&p->tool, path, NULL);
+    psr_status st = psr_overwrite_check_input(files, path, err);
+    if (st == PSR_OK && !strcmp(path + strlen(root), ".dat"))
+        st = presto_add_output(files, path, root, ".singlepulse", err);
+    free(root);
     return st;
 }
 
@@ -195,10 +205,11 @@ static psr_status draw_events(const struct pulses *p, struct plotfile *f, psr_er
 /* The lists are complete without it. */
 static void plot_events(const struct pulses *p)
 {
+    struct psr_overwrite_check files = {0};
     struct plotfile f = {0};
     psr_err why;
     char *name = presto_join(&p->tool, p->plot_name, "_singlepulse.ps");
-    psr_status st = presto_check_output(NULL, name, &why);
+    psr_status st = psr_overwrite_check_optional(&files, name, &why);
     if (st == PSR_OK)
         st = plotfile_open(&f, name, &why);
     if (st == PSR_OK)
@@ -206,6 +217,7 @@ static void plot_events(const struct pulses *p)
     if (st != PSR_OK)
         cli_note_left_out(&p->tool, &why);
     plotfile_abort(&f);
+    psr_overwrite_check_clear(&files);
     free(name);
 }
 
@@ -254,7 +266,8 @@ int presto_singlepulse(int argc, char **argv)
         n = (int)found.gl_pathc;
         operand = found.gl_pathv;
     }
-    const int code = presto_run(&(struct presto_job){&p.tool, pulses_part, &p}, n, operand);
+    const int code =
+        presto_run(&(struct presto_job){&p.tool, pulses_part, &p, pulses_files}, n, operand);
     if (code == EXIT_SUCCESS && !p.noplot && p.nfile)
         plot_events(&p);
     globfree(&found);

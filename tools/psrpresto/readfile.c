@@ -128,12 +128,17 @@ static const struct kind *find_kind(const struct readfile *r, const char *path)
     return NULL;
 }
 
+static psr_status readfile_files(void *ctx, const char *path, struct psr_overwrite_check *files,
+                                 psr_err *err)
+{
+    (void)ctx;
+    psr_status st = files->n ? PSR_OK : psr_overwrite_check_output(files, "-", NULL, err);
+    return st ? st : psr_overwrite_check_input(files, path, err);
+}
+
 static psr_status readfile_part(void *ctx, const char *path, psr_err *err)
 {
     const struct readfile *r = ctx;
-    const psr_status st = presto_check_output(path, "-", err);
-    if (st != PSR_OK)
-        return st;
     const struct kind *k = find_kind(r, path);
     const bool fil = ends_in(path, ".fil") || ends_in(path, ".fb"),
                fits = ends_in(path, ".fits") || ends_in(path, ".sf");
@@ -233,5 +238,6 @@ int presto_readfile(int argc, char **argv)
     argc = join_index(&r.tool, argc, argv);
     const int n = cli_parse(&r.tool, argc, argv);
     parse_index(&r);
-    return presto_run(&(struct presto_job){&r.tool, readfile_part, &r}, n, argv + 1);
+    return presto_run(&(struct presto_job){&r.tool, readfile_part, &r, readfile_files}, n,
+                      argv + 1);
 }

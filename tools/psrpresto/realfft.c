@@ -30,53 +30,74 @@ static psr_status write_red(const struct realfft *r, const char *path, const cha
 }
 
 /* The whitened spectrum has an .inf of its own. */
-static psr_status check_red(const struct cli *tool, const char *in, const char *root, psr_err *err)
+static psr_status add_red(struct psr_overwrite_check *files, const char *of, const char *root,
+                          psr_err *err)
 {
-    char *fft = presto_join(tool, root, ".fft"), *inf = presto_join(tool, root, ".inf");
-    psr_status st = presto_check_output(in, fft, err);
+    psr_status st = presto_add_output(files, of, root, ".fft", err);
+    return st ? st : presto_add_output(files, of, root, ".inf", err);
+}
+
+/* Names of a transform: the suffix of its operand says which, .fft has one back, all others are a .dat. */
+struct transform {
+    bool back;
+    char *in, *root, *out;
+};
+
+static struct transform name_transform(const struct realfft *r, const char *path)
+{
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    const bool spectrum = dot && !strcmp(dot, ".fft");
+    struct transform t = {.back = r->inverse || (spectrum && !r->forward)};
+    if (t.back && r->rednoise)
+        cli_usage_error(&r->tool, "-rednoise is of a spectrum: not of an inverse transform");
+    char *stem = presto_root(&r->tool, path, NULL);
+    char *dir = presto_join(&r->tool, r->outdir ? r->outdir : "", r->outdir ? "/" : "");
+    char *named = presto_join(&r->tool, dir, r->outdir && slash ? stem + (slash + 1 - path) : stem);
+    t.in = presto_join(&r->tool, stem, spectrum ? ".fft" : ".dat");
+    t.root = presto_join(&r->tool, named, r->rednoise ? "_red" : "");
+    t.out = presto_join(&r->tool, t.root, spectrum ? ".dat" : ".fft");
+    free(stem);
+    free(dir);
+    free(named);
+    return t;
+}
+
+static void clear_transform(struct transform *t)
+{
+    free(t->in);
+    free(t->root);
+    free(t->out);
+}
+
+static psr_status realfft_files(void *ctx, const char *path, struct psr_overwrite_check *files,
+                                psr_err *err)
+{
+    const struct realfft *r = ctx;
+    struct transform t = name_transform(r, path);
+    psr_status st = psr_overwrite_check_input(files, t.in, err);
     if (st == PSR_OK)
-        st = presto_check_output(in, inf, err);
-    free(fft);
-    free(inf);
+        st = r->rednoise ? add_red(files, path, t.root, err)
+                         : psr_overwrite_check_output(files, t.out, path, err);
+    clear_transform(&t);
     return st;
 }
 
-static psr_status transform_file(const struct realfft *r, const char *in, const char *root,
-                                 const char *out, bool back, psr_err *err)
-{
-    float *x = NULL;
-    int64_t n;
-    psr_status st =
-        r->rednoise ? check_red(&r->tool, in, root, err) : presto_check_output(in, out, err);
-    if (st == PSR_OK)
-        st = presto_read_floats(in, &x, &n, err);
-    if (st == PSR_OK)
-        st = psr_spectrum_transform(x, n, back, err);
-    if (st == PSR_OK)
-        st = r->rednoise ? write_red(r, in, root, x, n, err) : presto_write_floats(out, x, n, err);
-    free(x);
-    return st == PSR_OK && r->remove_input ? remove_file(in, err) : st;
-}
-
-/* The suffix names the transform: .fft has one back, all others are a .dat. */
 static psr_status realfft_part(void *ctx, const char *path, psr_err *err)
 {
     const struct realfft *r = ctx;
-    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
-    const bool spectrum = dot && !strcmp(dot, ".fft");
-    const bool back = r->inverse || (spectrum && !r->forward);
-    if (back && r->rednoise)
-        cli_usage_error(&r->tool, "-rednoise is of a spectrum: not of an inverse transform");
-    char *stem = presto_root(&r->tool, path, NULL);
-    char *in = presto_join(&r->tool, stem, spectrum ? ".fft" : ".dat");
-    char *dir = presto_join(&r->tool, r->outdir ? r->outdir : "", r->outdir ? "/" : "");
-    char *named = presto_join(&r->tool, dir, r->outdir && slash ? stem + (slash + 1 - path) : stem);
-    char *root = presto_join(&r->tool, named, r->rednoise ? "_red" : "");
-    char *out = presto_join(&r->tool, root, spectrum ? ".dat" : ".fft");
-    psr_status st = transform_file(r, in, root, out, back, err);
-    char *const names[] = {stem, in, dir, named, root, out};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        free(names[i]);
+    struct transform t = name_transform(r, path);
+    float *x = NULL;
+    int64_t n;
+    psr_status st = presto_read_floats(t.in, &x, &n, err);
+    if (st == PSR_OK)
+        st = psr_spectrum_transform(x, n, t.back, err);
+    if (st == PSR_OK)
+        st = r->rednoise ? write_red(r, t.in, t.root, x, n, err)
+                         : presto_write_floats(t.out, x, n, err);
+    free(x);
+    if (st == PSR_OK && r->remove_input)
+        st = remove_file(t.in, err);
+    clear_transform(&t);
     return st;
 }
 
@@ -113,7 +134,7 @@ int presto_realfft(int argc, char **argv)
         r.forward = false; /* as there */
     if (r.disk && r.memory)
         cli_usage_error(&r.tool, "-disk and -mem exclude each other");
-    return presto_run(&(struct presto_job){&r.tool, realfft_part, &r}, n, argv + 1);
+    return presto_run(&(struct presto_job){&r.tool, realfft_part, &r, realfft_files}, n, argv + 1);
 }
 
 /* --- rednoise --------------------------------------------------------------------------------- */
@@ -124,6 +145,19 @@ struct rednoise {
     struct presto_red red;
 };
 
+static psr_status rednoise_files(void *ctx, const char *path, struct psr_overwrite_check *files,
+                                 psr_err *err)
+{
+    const struct rednoise *r = ctx;
+    char *stem = presto_root(&r->tool, path, ".fft"), *root = presto_join(&r->tool, stem, "_red");
+    psr_status st = psr_overwrite_check_input(files, path, err);
+    if (st == PSR_OK)
+        st = add_red(files, path, root, err);
+    free(stem);
+    free(root);
+    return st;
+}
+
 static psr_status rednoise_part(void *ctx, const char *path, psr_err *err)
 {
     const struct rednoise *r = ctx;
@@ -131,9 +165,7 @@ static psr_status rednoise_part(void *ctx, const char *path, psr_err *err)
     float *x = NULL;
     int64_t n;
     char *stem = presto_root(&r->tool, path, ".fft"), *root = presto_join(&r->tool, stem, "_red");
-    psr_status st = check_red(&r->tool, path, root, err);
-    if (st == PSR_OK)
-        st = psr_spectrum_describe(&file, path, err);
+    psr_status st = psr_spectrum_describe(&file, path, err);
     if (st == PSR_OK)
         st = presto_read_floats(path, &x, &n, err);
     if (st == PSR_OK)
@@ -167,5 +199,6 @@ int presto_rednoise(int argc, char **argv)
         .noptions = table.n,
     };
     const int n = cli_parse(&r.tool, argc, argv);
-    return presto_run(&(struct presto_job){&r.tool, rednoise_part, &r}, n, argv + 1);
+    return presto_run(&(struct presto_job){&r.tool, rednoise_part, &r, rednoise_files}, n,
+                      argv + 1);
 }

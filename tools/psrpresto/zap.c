@@ -51,15 +51,21 @@ static psr_status zap_file(const struct zapbirds *z, const struct psr_spectrum_f
     return st;
 }
 
+static psr_status zapbirds_files(void *ctx, const char *path, struct psr_overwrite_check *files,
+                                 psr_err *err)
+{
+    const struct zapbirds *z = ctx;
+    free(presto_root(&z->tool, path, ".fft"));
+    psr_status st = psr_overwrite_check_input(files, z->zapfile, err);
+    return st ? st : psr_overwrite_check_output(files, path, path, err);
+}
+
 static psr_status zapbirds_part(void *ctx, const char *path, psr_err *err)
 {
     struct zapbirds *z = ctx;
     struct psr_spectrum_file file;
     double baryv = z->baryv;
-    free(presto_root(&z->tool, path, ".fft"));
-    psr_status st = presto_check_output(z->zapfile, path, err);
-    if (st == PSR_OK)
-        st = psr_zaplist_read(&z->list, z->zapfile, err);
+    psr_status st = psr_zaplist_read(&z->list, z->zapfile, err);
     if (st == PSR_OK)
         st = psr_spectrum_describe(&file, path, err);
     bool sky = st == PSR_OK && file.inf.barycentric;
@@ -119,7 +125,8 @@ int presto_zapbirds(int argc, char **argv)
                         "them itself, in its .zaplist");
     if (!z.zapfile)
         cli_usage_error(&z.tool, "-zap needs -zapfile");
-    return presto_run(&(struct presto_job){&z.tool, zapbirds_part, &z}, n, argv + 1);
+    return presto_run(&(struct presto_job){&z.tool, zapbirds_part, &z, zapbirds_files}, n,
+                      argv + 1);
 }
 
 int presto_simple_zapbirds(int argc, char **argv)
@@ -141,7 +148,8 @@ int presto_simple_zapbirds(int argc, char **argv)
     if (n < 2)
         cli_usage_error(&z.tool, "needs FILE.birds and spectra");
     z.zapfile = argv[1];
-    return presto_run(&(struct presto_job){&z.tool, zapbirds_part, &z}, n - 1, argv + 2);
+    return presto_run(&(struct presto_job){&z.tool, zapbirds_part, &z, zapbirds_files}, n - 1,
+                      argv + 2);
 }
 
 /* --- makezaplist.py --------------------------------------------------------------------------- */
@@ -169,14 +177,23 @@ static psr_status write_zaplist(const struct psr_zaplist *list, const char *path
     return st;
 }
 
+static psr_status makezaplist_files(void *ctx, const char *path, struct psr_overwrite_check *files,
+                                    psr_err *err)
+{
+    char *root = presto_root(ctx, path, ".birds");
+    psr_status st = psr_overwrite_check_input(files, path, err);
+    if (st == PSR_OK)
+        st = presto_add_output(files, path, root, ".zaplist", err);
+    free(root);
+    return st;
+}
+
 static psr_status makezaplist_part(void *ctx, const char *path, psr_err *err)
 {
     const struct cli *tool = ctx;
     struct psr_zaplist list = {.n = 0};
     char *root = presto_root(tool, path, ".birds"), *name = presto_join(tool, root, ".zaplist");
-    psr_status st = presto_check_output(path, name, err);
-    if (st == PSR_OK)
-        st = psr_zaplist_read(&list, path, err);
+    psr_status st = psr_zaplist_read(&list, path, err);
     if (st == PSR_OK && list.n)
         qsort(list.bird, list.n, sizeof *list.bird, compare_birds);
     if (st == PSR_OK)
@@ -200,5 +217,6 @@ int presto_makezaplist(int argc, char **argv)
         .noptions = table.n,
     };
     const int n = cli_parse(&tool, argc, argv);
-    return presto_run(&(struct presto_job){&tool, makezaplist_part, &tool}, n, argv + 1);
+    return presto_run(&(struct presto_job){&tool, makezaplist_part, &tool, makezaplist_files}, n,
+                      argv + 1);
 }
