@@ -280,6 +280,39 @@ waits_for() {
     leaves_no '*.lock'
 }
 
+# ends_soon COMMAND...: it waits for a pipe, and the first SIGTERM ends it within 2 s.
+ends_soon() {
+    local run code=0 since
+    "$@" 3>&- 2>/dev/null &
+    run=$!
+    sleep 1
+    kill -0 $run
+    since=$(date +%s%N)
+    kill -TERM $run
+    for _ in $(seq 100); do
+        kill -0 $run 2>/dev/null || break
+        sleep 0.05
+    done
+    kill -KILL $run 2>/dev/null || true
+    wait $run || code=$?
+    [ $code -eq 143 ]
+    [ $((($(date +%s%N) - since) / 1000000)) -lt 2000 ]
+}
+
+@test "the first signal ends a run whose outputs are pipes that nobody reads" {
+    printf 'grid 2 2\nspacing 8 6\nsite -119 49 500\ndish 0 0 0\ndish 1 0 1\n' >array
+    printf 'theta 0 0\ntheta 0.5 0.25\n' >beams
+    fakebin -q -array array -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.1 -o v.dada
+    mkfifo b_beam0001.fil # threads that are not the first open it
+    ends_soon frbbeam -q -device cpu -array array -beams beams -o b v.dada
+    [ -p b_beam0001.fil ]
+    [ ! -e b.lock ]
+    mkfifo x.fil
+    exec 7<>x.fil # it is open, and nothing is taken
+    ends_soon fakebin -q -tobs 10 -o x.fil
+    exec 7>&-
+}
+
 # Killed at random steps, of which each series that is searched has one, it goes on each time with what is left.
 @test "a killed search goes on with the series that it has not searched" {
     local seed=${PSRKIT_TEST_SEED:-$RANDOM} kills=4 lists n at searched before

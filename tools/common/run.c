@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* The only state that the handler touches; any thread reads it. */
@@ -21,6 +23,49 @@ static const int64_t same_signal_ns = 300000000;
 
 static atomic_llong caught_ns;
 
+/* Name of an entry of a folder, as the system gives it: behind its number, offset, length and type. */
+enum { ENTRY_BYTES_AT = 16, ENTRY_NAME_AT = 19 };
+
+/* Ends the waits of all other threads: a signal comes to one of them only, and another may wait for the reader of a pipe. */
+static void interrupt_others(void)
+{
+    char entries[4096];
+    const pid_t own = (pid_t)syscall(SYS_gettid), self = getpid();
+    const int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long n;
+    while (fd >= 0 && (n = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0) {
+        unsigned short bytes;
+        for (long at = 0; at < n; at += bytes) {
+            pid_t thread = 0;
+            memcpy(&bytes, entries + at + ENTRY_BYTES_AT, sizeof bytes);
+            for (const char *c = entries + at + ENTRY_NAME_AT; *c >= '0' && *c <= '9'; c++)
+                thread = 10 * thread + (*c - '0');
+            if (thread > 0 && thread != own)
+                (void)syscall(SYS_tgkill, self, thread, SIGALRM);
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* The timer's alarm comes to one thread, which passes it on to the others. */
+static void note_alarm(int number, siginfo_t *info, void *context)
+{
+    const int before = errno;
+    (void)number;
+    (void)context;
+    if (info->si_code != SI_TKILL)
+        interrupt_others();
+    errno = before;
+}
+
+/* What begins to wait after the signal is interrupted, too. */
+static void begin_alarms(void)
+{
+    const struct itimerval each = {.it_interval = {0, 100000}, .it_value = {0, 200000}};
+    setitimer(ITIMER_REAL, &each, NULL);
+}
+
 static void note_signal(int number)
 {
     struct timespec t;
@@ -29,6 +74,7 @@ static void note_signal(int number)
     if (!caught_ns) {
         caught_ns = now_ns;
         caught_signal = number;
+        begin_alarms();
     } else if (now_ns - caught_ns > same_signal_ns) {
         signal(number, SIG_DFL);
         raise(number);
@@ -61,6 +107,9 @@ void run_catch_signals(void)
         if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(stops[i], &action, NULL);
     }
+    struct sigaction alarm = {.sa_sigaction = note_alarm, .sa_flags = SA_SIGINFO};
+    sigemptyset(&alarm.sa_mask);
+    sigaction(SIGALRM, &alarm, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);

@@ -12,7 +12,8 @@
 void run_hold_descriptors(void);
 
 /* From now on SIGINT, SIGTERM and SIGHUP only set a flag, so that the main loop can stop and remove
- * its temporary files; a second one, 0.3 s later or more, ends the program at once.  Waiting for a pipe ends too.  A
+ * its temporary files; a second one, 0.3 s later or more, ends the program at once.  Waiting for a pipe ends too, in any
+ * thread: SIGALRM interrupts all, each 0.1 s from the signal on.  A
  * closed pipe and the limit on the size of files become write errors. */
 void run_catch_signals(void);
 

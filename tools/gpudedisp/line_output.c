@@ -109,13 +109,15 @@ psr_status line_output_open(struct line_output *o, const char *name, psr_err *er
 
 static bool write_all(const struct line_output *o, const char *line, size_t n)
 {
-    for (size_t done = 0; done < n;) {
+    int interrupted = 0; /* in a row: nobody reads the pipe */
+    for (size_t done = 0; done < n && interrupted < 3;) {
         ssize_t more = write(o->fd, line + done, n - done);
         if (more < 0 && errno != EINTR)
             return false;
+        interrupted = more > 0 ? 0 : interrupted + 1;
         done += more > 0 ? (size_t)more : 0;
     }
-    return true;
+    return interrupted == 0;
 }
 
 /* A socket that has gone is no failure of the search. */

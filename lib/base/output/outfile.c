@@ -25,6 +25,8 @@ enum {
     SUFFIX_CHARS = PSR_PART_LETTERS,
     MAX_TRIES = 100,
     NAME_BYTES = 255, /* where the file system does not say */
+    RING_SIGNALS = 1, /* as many end the wait */
+    PIPE_SIGNALS = 3,
 };
 
 static const char part[] = PSR_PART;
@@ -61,22 +63,26 @@ static psr_status fail_file(psr_outfile *f, const char *action, psr_err *err)
     return psr_fail_errno(err, "%s: cannot %s", f->name, action);
 }
 
-/* Waits if a full pipe or terminal is non-blocking.  Nobody may ever read a ring: a signal ends the wait for it. */
-static bool write_all(int fd, bool interruptible, const unsigned char *bytes, size_t n)
+/* Waits if a full pipe or terminal is non-blocking.  Nobody may ever read a pipe or a ring: so many signals in a row, with
+ * nothing taken between them, end the wait for it. */
+static bool write_all(int fd, int signals, const unsigned char *bytes, size_t n)
 {
+    int interrupted = 0;
     while (n > 0) {
         ssize_t done = write(fd, bytes, n);
-        const bool interrupted = done < 0 ? errno == EINTR : (size_t)done < n;
-        if (interrupted && interruptible) {
-            errno = EINTR;
+        if (done < 0 && errno == EAGAIN &&
+            poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1) >= 0)
+            continue;
+        if (done < 0 && errno != EINTR)
             return false;
-        }
-        if (done >= 0) {
+        const bool whole = done == (ssize_t)n;
+        interrupted = whole || (done > 0 && signals != RING_SIGNALS) ? 0 : interrupted + 1;
+        if (done > 0) {
             bytes += done;
             n -= (size_t)done;
-        } else if (errno == EAGAIN) {
-            poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
-        } else if (errno != EINTR) {
+        }
+        if (n > 0 && signals > 0 && interrupted >= signals) {
+            errno = EINTR;
             return false;
         }
     }
@@ -117,7 +123,8 @@ static psr_status push_bytes(psr_outfile *f, const void *bytes, size_t n, psr_er
         if (f->fd < 0)
             return fail_file(f, "open its temporary file again", err);
     }
-    if (!write_all(f->fd, f->ring, bytes, n))
+    const int signals = f->ring ? RING_SIGNALS : f->special ? PIPE_SIGNALS : 0;
+    if (!write_all(f->fd, signals, bytes, n))
         return f->ring ? fail_ring(f, err) : fail_file(f, "write", err);
     if (f->parked && !close_fd(f))
         return fail_file(f, "write", err);
