@@ -66,9 +66,9 @@ same_search() {
     [[ $(begun) == "mask plan search sift fold "* ]]
     # The list has the numbers of the folds, and is in order of rank, of which the first row is the best.
     head -n 1 d/x.sift.csv | grep -q ',note,marks,alpha,beta,gamma,share_bands,share_parts,halves_band,halves_time,accel_ok,covered,probability,reasons$'
-    near "$(value probability <(head -n 1 d/x.sift.json))" "$(value probability <(grep -o '"best": {[^}]*}' summary))" 1e-9
-    near "$(value probability <(head -n 1 d/x.sift.json))" 0.95 0.05
-    grep -o '"marks": "-".*"probability": [0-9.e-]*' d/x.sift.json | sed 's/.*"probability": //' | sort -c -g -r
+    near "$(value probability <(head -n 1 d/x.sift.jsonl))" "$(value probability <(grep -o '"best": {[^}]*}' summary))" 1e-9
+    near "$(value probability <(head -n 1 d/x.sift.jsonl))" 0.95 0.05
+    grep -o '"marks": "-".*"probability": [0-9.e-]*' d/x.sift.jsonl | sed 's/.*"probability": //' | sort -c -g -r
     # No series on disk, and a record of every file but messages and records.
     fails ls d/*.dat
     grep -oE '"name": "[^"]*", "bytes": [0-9]+' d/x.steps.json | sed 's/"//g; s/,//g' |
@@ -122,7 +122,7 @@ same_search() {
     for name in files/d/x_DM* files/d/x_*MHz.singlepulse; do
         [ -s "out/${name##*/}" ] || [ ! -s "$name" ] || [ "$(cat "$name")" = '# -search matched' ]
     done
-    for name in x.sift x.sift.csv x.sift.json x.sift.rejects x.fold.json x.cand candidates.csv; do
+    for name in x.sift x.sift.csv x.sift.jsonl x.sift.rejects x.fold.json x.cand candidates.csv; do
         cmp one/d/$name files/d/$name
     done
     same='s/Lists: [0-9]*//; /<code>/d; /<footer/d'
@@ -260,7 +260,7 @@ on_terminal() {
         -add "burst dm=70 t=6 width=0.002 snr=20" -add "burst dm=0 t=9 width=0.002 snr=60"
     $run -clean none x.fil -json >summary 2>said
     grep -q -- '-lines d/x_rfifind.zaplist' said
-    [ "$(grep '"marks": "[a-z]' d/x.sift.json | grep -vc '"marks": "dm?"')" -eq "$(value marked_candidates summary)" ]
+    [ "$(grep '"marks": "[a-z]' d/x.sift.jsonl | grep -vc '"marks": "dm?"')" -eq "$(value marked_candidates summary)" ]
     near "$(value period_s summary)" 0.0391 1e-5
     grep -q '"best": {.*"marks": "-", "probability": [0-9.e-]*}, "best_burst": {.*"time_s": [56].*"marks": "-"}' summary
     near "$(value snr <(grep -o '"best_burst": {[^}]*}' summary))" "$(sed -n 2p d/x.cand | cut -f1)" 0.006
@@ -441,7 +441,7 @@ tools_here() {
     mkdir d
     cp x.fil kept.fil
     for name in x_mask.log x_plan.log x_search.log x_sift.log x_fold.log x_report.log x_rfifind.mask x.plan x.cand x.sift \
-        x.sift.json x.fold.json x.psrsearch.json x.steps.json report.html candidates.csv psrsearch.lock; do
+        x.sift.jsonl x.fold.json x.psrsearch.json x.steps.json report.html candidates.csv psrsearch.lock; do
         ln -s ../x.fil d/$name
         refuses 1 "d/$name" $run -q x.fil
         rm d/$name

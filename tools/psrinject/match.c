@@ -159,6 +159,8 @@ psr_status inject_match(struct inject_trial *t, const char *root, psr_err *err)
     if (!st)
         st = read_list(t, reached, root, ".sift.rejects", take_reject, err);
     if (!st)
+        st = read_list(t, reached, root, ".sift.jsonl", take_sifted, err);
+    if (!st) /* as it was called before */
         st = read_list(t, reached, root, ".sift.json", take_sifted, err);
     if (!st)
         st = read_list(t, reached, root, ".fold.json", take_fold, err);

@@ -46,7 +46,7 @@ static void take_object(struct psrsearch_results *found, const struct json_value
     found->best.probability = json_number(candidate, "probability");
 }
 
-/* A line of ROOT.sift.json; one that is none is left out. */
+/* A line of ROOT.sift.jsonl; one that is none is left out. */
 static bool take_candidate(void *ctx, const char *line)
 {
     struct json_value *value = NULL;
@@ -106,8 +106,8 @@ psr_status psrsearch_results_read(struct psrsearch_results *found, const struct 
 {
     psr_status st = read_file(found, p, ".fold.json", take_fold, err);
     if (!st)
-        st = read_file(found, p, ".sift.json", take_candidate, err);
+        st = read_file(found, p, ".sift.jsonl", take_candidate, err);
     if (!st)
         st = read_file(found, p, ".cand", take_burst, err);
-    return st ? st : read_file(found, p, ".par.json", take_fold, err);
+    return st ? st : read_file(found, p, ".par.jsonl", take_fold, err);
 }

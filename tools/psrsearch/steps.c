@@ -135,6 +135,7 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
     add_place(w, o);
     words_add(w, "-nowrite");
     words_add(w, "-singlepulse");
+    words_add(w, "-csv");
     words_add_int(w, "-views", VIEWS);
     if (o->threshold > 0)
         words_add_double(w, "-threshold", o->threshold);
@@ -208,7 +209,7 @@ static void make_score(struct words *w, const struct psrsearch_plan *p,
     if (o->ncands > 0)
         words_add_name(w, "-folds", p, ".fold.json");
     words_add_name(w, "-o", p, ".sift.csv");
-    words_add_name(w, "-o", p, ".sift.json");
+    words_add_name(w, "-o", p, ".sift.jsonl");
 }
 
 /* The first of several devices: two take longer to fold than one (kernels/NOTES.md). */
@@ -292,7 +293,7 @@ psr_status psrsearch_commands_make(struct psrsearch_plan *p, const struct psrsea
         [PSRSEARCH_SIFT] = {"sift", NULL, make_sift},
         [PSRSEARCH_FOLD] = {"fold", ".fold.json", make_fold},
         [PSRSEARCH_SCORE] = {"score", NULL, make_score},
-        [PSRSEARCH_PAR] = {"par", ".par.json", make_par},
+        [PSRSEARCH_PAR] = {"par", ".par.jsonl", make_par},
         [PSRSEARCH_REPORT] = {"report", NULL, make_report},
     };
     psr_status st = PSR_OK;
