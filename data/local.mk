@@ -46,3 +46,16 @@ uninstall-hook:
 	@cd '$(DESTDIR)$(fish_completions)' 2>/dev/null && rm -f psrkit.fish $(completed:=.fish) || :
 	@rm -f '$(DESTDIR)$(zsh_completions)/_psrkit'
 .PHONY: install-completions
+
+# A JSON Schema of a row of each list, made from the table of columns.
+schemasdir = $(pkgdatadir)/schemas
+list_schemas = accel bursts.jsonl cand ffa.csv fold.json pulses.csv pulses.jsonl sift.csv sift.jsonl singlepulse steps.jsonl
+schemas_DATA = $(list_schemas:%=data/schemas/%.schema.json)
+schema_sources = data/schemas/columns.txt data/schemas/make_schemas.awk
+EXTRA_DIST += $(schema_sources)
+CLEANFILES += $(schemas_DATA)
+$(schemas_DATA): data/schemas/.made
+data/schemas/.made: $(schema_sources)
+	@$(MKDIR_P) data/schemas
+	$(AM_V_GEN)$(AWK) -v folder=data/schemas -f $(srcdir)/data/schemas/make_schemas.awk $(srcdir)/data/schemas/columns.txt && touch $@
+CLEANFILES += data/schemas/.made
