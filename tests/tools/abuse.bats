@@ -359,8 +359,8 @@ name_taken() {
     fakebin -q -tobs 0.02 -tsamp 1000 -nchans 4 -period 0 -dat -seed 1 -o a
     refuses 3 'a_DM0.00.dat: 10 bins, 0.02 s, are too few to search, which takes 16' gpuaccel-pulscan -q a_DM0.00.dat
     refuses 3 'a_DM0.00.dat: 20 samples, 0.02 s, are too few to search' gpuffa -q a_DM0.00.dat
-    refuses 3 'too few to search' gpuffa -q -nobary a.fil
-    refuses 3 'too few to search' gpudedisp -q -nobary -nowrite -accelsearch '-zmax 4' -o t a.fil
-    refuses 3 'too few to search' gpudedisp -q -nobary -nowrite -ffa '-pmax 5' -o t a.fil
+    refuses 3 '^gpu[a-z]*: a.fil: .*too few to search' gpuffa -q -nobary a.fil
+    refuses 3 '^gpu[a-z]*: a.fil: .*too few to search' gpudedisp -q -nobary -nowrite -accelsearch '-zmax 4' -o t a.fil
+    refuses 3 '^gpu[a-z]*: a.fil: .*too few to search' gpudedisp -q -nobary -nowrite -ffa '-pmax 5' -o t a.fil
     leaves_no 't[._]*'
 }

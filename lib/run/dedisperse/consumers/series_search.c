@@ -324,8 +324,14 @@ static psr_status try_plan(struct psr_search_lane *l, int64_t nbin, psr_err *err
     struct psr_searched g = {.about = {.series = true,
                                        .nbin = nbin,
                                        .tobs_s = 2 * (double)nbin * stream->line->tsamp_s}};
+    psr_err why;
     g.about.inf.tbin_s = stream->line->tsamp_s;
-    return plan(l, &g, stream->ndm, err);
+    psr_status st = plan(l, &g, stream->ndm, &why);
+    if (st == PSR_EUNSUPPORTED) /* the length of the input */
+        return psr_fail_field(err, st, why.field, "%s: %s", stream->input, why.msg);
+    if (st && err)
+        *err = why;
+    return st;
 }
 
 static psr_status create_lane(struct psr_search_lane *l, const char *device, psr_err *err)
