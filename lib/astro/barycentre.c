@@ -122,7 +122,7 @@ psr_status psr_bary_mean_velocity(const struct psr_bary *b, struct psr_mjd utc, 
 {
     const double longest_s = 3e8;
     if (!(length_s >= 0 && length_s < longest_s))
-        return psr_fail_field(err, PSR_EINVAL, "length_s", "observation of %g s, must be 0 to %g",
+        return psr_fail_field(err, PSR_EINVAL, "length_s", "observation of %g s, must be 0 to %g s",
                               length_s, longest_s);
     return average_velocity(b, utc, (int64_t)(length_s * 1.1 / GRID_S + 5.5) + 1, voverc, err);
 }

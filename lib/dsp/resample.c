@@ -90,7 +90,7 @@ static psr_status extend_list(psr_resample *p, psr_err *err)
     double t_s = (double)(p->node + 1) * p->node_bins * p->d.tsamp_s;
     double gain = p->d.drift(p->d.ctx, t_s) / p->d.tsamp_s;
     if (!(fabs(gain - p->gain) <= max_rate * p->node_bins))
-        return psr_fail(err, PSR_EUNSUPPORTED, "clocks drift by %g s in %g s, at most %g can be",
+        return psr_fail(err, PSR_EUNSUPPORTED, "clocks drift by %g s in %g s, at most %g s can be",
                         (gain - p->gain) * p->d.tsamp_s, p->node_bins * p->d.tsamp_s,
                         max_rate * p->node_bins * p->d.tsamp_s);
     p->node++;

@@ -297,21 +297,21 @@ static psr_status check_signal(const struct psr_fake_signal *s, size_t i, psr_er
 {
     const bool pulsar = s->kind == PSR_FAKE_PULSAR;
     const struct {
-        const char *name;
+        const char *name, *unit;
         double value, min, max;
     } field[] = {
-        {"dm", s->dm, 0, 1e6},
-        {"width", s->width_s, 1e-9, pulsar ? s->period_s : 1e3},
-        {"snr", s->snr, 1e-9, 1e9},
-        {"t", s->t_s, -1e9, 1e9},
-        {"period", pulsar ? s->period_s : 1, 1e-6, 1e6},
-        {"phase", s->phase, -1e9, 1e9},
+        {"dm", " pc cm^-3", s->dm, 0, 1e6},
+        {"width", " s", s->width_s, 1e-9, pulsar ? s->period_s : 1e3},
+        {"snr", "", s->snr, 1e-9, 1e9},
+        {"t", " s", s->t_s, -1e9, 1e9},
+        {"period", " s", pulsar ? s->period_s : 1, 1e-6, 1e6},
+        {"phase", " turns", s->phase, -1e9, 1e9},
     };
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (!(field[k].value >= field[k].min && field[k].value <= field[k].max))
             return psr_fail_field(err, PSR_EINVAL, field[k].name,
-                                  "signal %zu: %s is %g, must be %g to %g", i, field[k].name,
-                                  field[k].value, field[k].min, field[k].max);
+                                  "signal %zu: %s is %g, must be %g to %g%s", i, field[k].name,
+                                  field[k].value, field[k].min, field[k].max, field[k].unit);
     if (s->shape != PSR_FAKE_TOPHAT && s->shape != PSR_FAKE_GAUSSIAN)
         return psr_fail_field(err, PSR_EUNSUPPORTED, "shape",
                               "signal %zu: voltages have pulses of shape tophat or gauss", i);

@@ -44,18 +44,18 @@ static psr_status check_desc(const struct psr_fakevolt_desc *d, psr_err *err)
     for (size_t i = 0; i < d->nsource; i++) {
         const struct psr_fakevolt_source *s = d->source + i;
         const struct {
-            const char *name;
+            const char *name, *unit;
             double value, min, max;
         } field[] = {
-            {"theta", s->theta_ns, -1e6, 1e6}, {"theta'", s->theta_ew, -1e6, 1e6},
-            {"snr", s->snr, 0, 1e9},           {"dm", s->dm, 0, 1e6},
-            {"width", s->width_s, 0, 1e6},     {"t", s->t_s, -1e9, 1e9},
+            {"theta", "", s->theta_ns, -1e6, 1e6}, {"theta'", "", s->theta_ew, -1e6, 1e6},
+            {"snr", "", s->snr, 0, 1e9},           {"dm", " pc cm^-3", s->dm, 0, 1e6},
+            {"width", " s", s->width_s, 0, 1e6},   {"t", " s", s->t_s, -1e9, 1e9},
         };
         for (size_t k = 0; k < sizeof field / sizeof *field; k++)
             if (!(field[k].value >= field[k].min && field[k].value <= field[k].max))
                 return psr_fail_field(err, PSR_EINVAL, field[k].name,
-                                      "source %zu: %s is %g, must be %g to %g", i, field[k].name,
-                                      field[k].value, field[k].min, field[k].max);
+                                      "source %zu: %s is %g, must be %g to %g%s", i, field[k].name,
+                                      field[k].value, field[k].min, field[k].max, field[k].unit);
     }
     return PSR_OK;
 }

@@ -213,10 +213,10 @@ static psr_status measure(struct drop_reader *r, psr_err *err)
     r->piece = r->piece ? r->piece : 1;
     r->capacity = (int64_t)n;
     if (!(n >= 8 * (double)r->piece) || bytes > (double)limit)
-        return psr_fail_field(err, PSR_EINVAL, "drop_s",
-                              "-drop %g: room for %s, must be %zu spectra or more, and at most %s",
-                              r->desc.drop_s, psr_size_text(wanted, bytes), 8 * r->piece,
-                              psr_size_text(most, (double)limit));
+        return psr_fail_field(
+            err, PSR_EINVAL, "drop_s",
+            "-drop %g s: room for %s, must be %zu spectra or more, and at most %s", r->desc.drop_s,
+            psr_size_text(wanted, bytes), 8 * r->piece, psr_size_text(most, (double)limit));
     return PSR_OK;
 }
 

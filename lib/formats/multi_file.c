@@ -160,28 +160,31 @@ static psr_status check_match(const struct psr_part *a, const struct psr_part *b
     const struct {
         const char *what;
         double a, b;
+        const char *unit;
     } fields[] = {
-        {"nchans", (double)a->obs.nchan, (double)b->obs.nchan},
-        {"nbits", a->file_nbit, b->file_nbit},
-        {"kind of samples", a->obs.kind, b->obs.kind},
-        {"nifs", a->file_nif, b->file_nif},
-        {"first polarisation used", a->pols.first, b->pols.first},
-        {"number of polarisations used", a->pols.count, b->pols.count},
-        {"tsamp", a->obs.tsamp_s, b->obs.tsamp_s},
-        {"fch1", a->obs.fch1_mhz, b->obs.fch1_mhz},
-        {"foff", a->obs.foff_mhz, b->obs.foff_mhz},
+        {"nchans", (double)a->obs.nchan, (double)b->obs.nchan, ""},
+        {"nbits", a->file_nbit, b->file_nbit, ""},
+        {"kind of samples", a->obs.kind, b->obs.kind, ""},
+        {"nifs", a->file_nif, b->file_nif, ""},
+        {"first polarisation used", a->pols.first, b->pols.first, ""},
+        {"number of polarisations used", a->pols.count, b->pols.count, ""},
+        {"tsamp", a->obs.tsamp_s, b->obs.tsamp_s, " s"},
+        {"fch1", a->obs.fch1_mhz, b->obs.fch1_mhz, " MHz"},
+        {"foff", a->obs.foff_mhz, b->obs.foff_mhz, " MHz"},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!are_close(fields[i].a, fields[i].b))
             return psr_fail_field(err, PSR_EFORMAT, fields[i].what,
-                                  "%s: %s = %.15g, must be %.15g as in %s", b->path, fields[i].what,
-                                  fields[i].b, fields[i].a, a->path);
+                                  "%s: %s = %.15g%s, must be %.15g%s as in %s", b->path,
+                                  fields[i].what, fields[i].b, fields[i].unit, fields[i].a,
+                                  fields[i].unit, a->path);
     for (size_t c = 0; c < a->obs.nchan; c++) {
         double fa = psr_obs_freq_mhz(&a->obs, c), fb = psr_obs_freq_mhz(&b->obs, c);
         if (!are_close(fa, fb))
-            return psr_fail_field(err, PSR_EFORMAT, "freq_mhz",
-                                  "%s: frequency of channel %zu = %.15g, must be %.15g as in %s",
-                                  b->path, c, fb, fa, a->path);
+            return psr_fail_field(
+                err, PSR_EFORMAT, "freq_mhz",
+                "%s: frequency of channel %zu = %.15g MHz, must be %.15g MHz as in %s", b->path, c,
+                fb, fa, a->path);
     }
     return PSR_OK;
 }

@@ -60,8 +60,8 @@ field() {
     gpudedisp -live "${search[@]}" -block 0.4 a.fil 2>log
     cat log
     awk '/bound: / {sub(".*bound: ", ""); exit !($1 > 0.3 && $1 < 0.45)}' log
-    refuses 1 '-block 0.1: pulses are told after .*must be at least 0.1' gpudedisp -live "${search[@]}" -block 0.1 a.fil
-    refuses 1 '-block 1: pulses are told after blocks of .*must be at least' gpudedisp -live "${search[@]}" -clean auto -block 1 a.fil
+    refuses 1 '-block 0.1 s: pulses are told after .*must be at least 0.1' gpudedisp -live "${search[@]}" -block 0.1 a.fil
+    refuses 1 '-block 1 s: pulses are told after blocks of .*must be at least' gpudedisp -live "${search[@]}" -clean auto -block 1 a.fil
 }
 
 @test "a live search has the dates and strengths of a file's" {

@@ -97,5 +97,10 @@ fakebin -tsamp 0|-tsamp: 0 is below 0.001 us
 gpuaccel-pulscan -flo -1 a|-flo: -1 is below 0 Hz
 psrsearch -maxwidth -1 a|-maxwidth: -1 is below 0.001 s
 frbbeam -cadence 0 a|-cadence: 0 is below 1e-06 s
+gpuffa -pmin -1 a|-pmin: -1 is below 1e-06 s
+gpuffa -baryv 1 a|-baryv: 1 is above 0.1 c
+gpuaccel-pulscan -rlo -1 a|-rlo: -1 is below 0 bins
+fakebin -accn x|-accn: 'x' is not a number of m/s\^2
+fakebin -bper 0|-bper: 0 is below 1e-06 hours
 END
 }

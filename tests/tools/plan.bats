@@ -268,9 +268,9 @@ make_burst() {
         refused 1 "$@" -q -nobary -plan plan -o t "$g8"
     }
     run_with "${band/nchan=32/nchan=64}" '^gpudedisp: plan: made for nchan 64, and .*g8.fil has 32$'
-    run_with "$(sed 's/tsamp_s=[^ ]*/tsamp_s=6.4e-05/' <<<"$band")" 'plan: made for tsamp_s 6.4e-05, and .*g8.fil has 0.000'
-    run_with "$(sed 's/fctr_mhz=[^ ]*/fctr_mhz=430/' <<<"$band")" 'plan: made for fctr_mhz 430, and .*g8.fil has '
-    run_with "$(sed 's/bw_mhz=[^ ]*/bw_mhz=20/' <<<"$band")" 'plan: made for bw_mhz 20, and .*g8.fil has '
+    run_with "$(sed 's/tsamp_s=[^ ]*/tsamp_s=6.4e-05/' <<<"$band")" 'plan: made for tsamp_s 6.4e-05 s, and .*g8.fil has 0.000'
+    run_with "$(sed 's/fctr_mhz=[^ ]*/fctr_mhz=430/' <<<"$band")" 'plan: made for fctr_mhz 430 MHz, and .*g8.fil has '
+    run_with "$(sed 's/bw_mhz=[^ ]*/bw_mhz=20/' <<<"$band")" 'plan: made for bw_mhz 20 MHz, and .*g8.fil has '
     # Numbers as people round them are not others.
     { echo "# band $(sed 's/tsamp_s=\([^ ]*\)/tsamp_s=\10001/' <<<"$band")"; echo '0 1 3'; } >plan
     gpudedisp -q -nobary -plan plan -o ok "$g8"

@@ -200,13 +200,17 @@ static void append_to_list(const struct cli *tool, struct cli_list *list, const 
 /* The unit of a number, by the word that stands for it in the help; NULL: it has none. */
 static const char *unit_of(const struct cli_option *o)
 {
-    static const char *const units[][2] = {
-        {"SEC", "s"},           {"MS", "ms"},           {"US", "us"},
-        {"HZ", "Hz"},           {"MHZ", "MHz"},         {"LS", "light-seconds"},
-        {"DM", "pc cm^-3"},     {"DEG", "degrees"},     {"MB", "MB"},
-        {"PERCENT", "percent"}, {"SAMPLES", "samples"}, {"PD", "s/s"},
-        {"PDD", "s/s^2"},       {"FD", "Hz/s"},         {"FDD", "Hz/s^2"},
-        {"MJD", "days (MJD)"}};
+    static const char *const units[][2] = {{"SEC", "s"},           {"MS", "ms"},
+                                           {"US", "us"},           {"HZ", "Hz"},
+                                           {"MHZ", "MHz"},         {"LS", "light-seconds"},
+                                           {"DM", "pc cm^-3"},     {"DEG", "degrees"},
+                                           {"MB", "MB"},           {"PERCENT", "percent"},
+                                           {"SAMPLES", "samples"}, {"PD", "s/s"},
+                                           {"PDD", "s/s^2"},       {"FD", "Hz/s"},
+                                           {"FDD", "Hz/s^2"},      {"MJD", "days (MJD)"},
+                                           {"A", "m/s^2"},         {"H", "hours"},
+                                           {"M", "solar masses"},  {"V", "c"},
+                                           {"R", "bins"},          {"BINS", "bins"}};
     for (size_t k = 0; k < sizeof units / sizeof *units; k++)
         if (o->arg && !strcmp(o->arg, units[k][0]))
             return units[k][1];

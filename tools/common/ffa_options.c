@@ -13,9 +13,9 @@ void ffa_options_add(struct cli_table *list, struct ffa_options *o)
 {
     const struct cli_option options[] = {
         {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"pmin", CLI_DOUBLE, &o->search.pmin_s, "S",
+        {"pmin", CLI_DOUBLE, &o->search.pmin_s, "SEC",
          "Shortest period, seconds (default 0.2, or what has 240 samples).", 1e-6, 1e6},
-        {"pmax", CLI_DOUBLE, &o->search.pmax_s, "S",
+        {"pmax", CLI_DOUBLE, &o->search.pmax_s, "SEC",
          "Longest period, seconds (default 120, but at most a tenth of the series; what is given "
          "is "
          "searched up to a quarter).",
@@ -33,7 +33,7 @@ void ffa_options_add(struct cli_table *list, struct ffa_options *o)
          "Least S/N of a candidate (default: noise reaches it in one of ten series of this "
          "length).",
          1, 1e6},
-        {"rmed", CLI_DOUBLE, &o->rmed_s, "S",
+        {"rmed", CLI_DOUBLE, &o->rmed_s, "SEC",
          "Subtract the running median of so many seconds (default: of two periods or more; 0: "
          "none).",
          0, 1e6},

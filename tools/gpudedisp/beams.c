@@ -60,18 +60,20 @@ static psr_status check_alike(const struct beams *beams, size_t n, psr_err *err)
     const struct {
         const char *name;
         double first, own;
+        const char *unit;
     } field[] = {
-        {"nchans", (double)a.obs->nchan, (double)b.obs->nchan},
-        {"nbits", a.obs->nbit, b.obs->nbit},
-        {"tsamp", a.obs->tsamp_s, b.obs->tsamp_s},
-        {"highest MHz", psr_obs_highest_mhz(a.obs), psr_obs_highest_mhz(b.obs)},
-        {"lowest MHz", psr_obs_lowest_mhz(a.obs), psr_obs_lowest_mhz(b.obs)},
+        {"nchans", (double)a.obs->nchan, (double)b.obs->nchan, ""},
+        {"nbits", a.obs->nbit, b.obs->nbit, ""},
+        {"tsamp", a.obs->tsamp_s, b.obs->tsamp_s, " s"},
+        {"highest MHz", psr_obs_highest_mhz(a.obs), psr_obs_highest_mhz(b.obs), ""},
+        {"lowest MHz", psr_obs_lowest_mhz(a.obs), psr_obs_lowest_mhz(b.obs), ""},
     };
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (fabs(field[k].own - field[k].first) > 1e-9 * fabs(field[k].first))
             return psr_fail_field(err, PSR_EINVAL, field[k].name,
-                                  "%s: %s %.10g, and the first beam, %s, has %.10g", beam->path,
-                                  field[k].name, field[k].own, first->path, field[k].first);
+                                  "%s: %s %.10g%s, and the first beam, %s, has %.10g%s", beam->path,
+                                  field[k].name, field[k].own, field[k].unit, first->path,
+                                  field[k].first, field[k].unit);
     return PSR_OK;
 }
 

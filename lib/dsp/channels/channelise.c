@@ -49,9 +49,10 @@ static psr_status check_band(const struct psr_channelise_desc *d, psr_err *err)
                               "channeliser: band of %g MHz, must be wider than 0, up to 1e9",
                               d->bw_mhz);
     if (!(d->freq_mhz > fabs(d->bw_mhz) / 2 && d->freq_mhz <= 1e9))
-        return psr_fail_field(err, PSR_EINVAL, "freq_mhz",
-                              "channeliser: centre %g MHz, must be above half the band, %g, to 1e9",
-                              d->freq_mhz, fabs(d->bw_mhz) / 2);
+        return psr_fail_field(
+            err, PSR_EINVAL, "freq_mhz",
+            "channeliser: centre %g MHz, must be above half the band, %g MHz, to 1e9 MHz",
+            d->freq_mhz, fabs(d->bw_mhz) / 2);
     if (!(d->dm >= 0 && d->dm <= 1e6))
         return psr_fail_field(err, PSR_EINVAL, "dm", "channeliser: DM %g, must be 0 to 1e6", d->dm);
     if (d->dm > 0 && !(d->dmconst > 0 && d->dmconst <= 1e6))

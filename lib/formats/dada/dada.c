@@ -235,7 +235,7 @@ static psr_status check_kind(const struct fields *s, psr_err *err)
     double rate = 2e6 * (double)s->whole[NCHAN] * (double)s->whole[NANT] / s->number[TSAMP];
     if (s->given[BYTES_PER_SECOND] && !(fabs(s->number[BYTES_PER_SECOND] - rate) <= 1e-5 * rate))
         return psr_fail_field(err, PSR_EFORMAT, "BYTES_PER_SECOND",
-                              "%s: BYTES_PER_SECOND is %s, NCHAN, NANT and TSAMP make it %.12g",
+                              "%s: BYTES_PER_SECOND is %s, NCHAN, NANT and TSAMP make it %.12g B/s",
                               s->name, s->value[BYTES_PER_SECOND], rate);
     return PSR_OK;
 }

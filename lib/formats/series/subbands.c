@@ -158,7 +158,7 @@ static psr_status read_description(struct subbands_reader *r, struct psr_inf *in
     if (!st && !(inf->lowest_mhz > 0 && inf->chan_width_mhz > 0))
         st = psr_fail(
             err, PSR_EFORMAT,
-            "%.200s: Central freq of low channel = %g, Channel bandwidth = %g MHz, must be "
+            "%.200s: Central freq of low channel = %g MHz, Channel bandwidth = %g MHz, must be "
             "above 0",
             name, inf->lowest_mhz, inf->chan_width_mhz);
     free(name);

@@ -86,7 +86,7 @@ static psr_status check_band(const struct psr_obs *obs, const char *name, psr_er
     if (lowest <= 0 || !isfinite(highest))
         return psr_fail_field(
             err, PSR_EFORMAT, "fch1",
-            "%s: fch1 = %.15g, foff = %.15g MHz: the band of %zu channels ends at %.15g, "
+            "%s: fch1 = %.15g MHz, foff = %.15g MHz: the band of %zu channels ends at %.15g MHz, "
             "must be above 0 and finite",
             name, obs->fch1_mhz, obs->foff_mhz, obs->nchan, lowest <= 0 ? lowest : highest);
     if (obs->nchan > 1 && fabs(obs->foff_mhz) < 4 * DBL_EPSILON * highest)
@@ -127,7 +127,7 @@ psr_status psr_obs_check(const struct psr_obs *obs, const char *name, psr_err *e
                               obs->nif, nif_max);
     if (!(obs->tsamp_s > 0 && obs->tsamp_s < tsamp_max))
         return psr_fail_field(err, PSR_EFORMAT, "tsamp",
-                              "%s: tsamp = %.15g s, must be above 0 and below %g", name,
+                              "%s: tsamp = %.15g s, must be above 0 and below %g s", name,
                               obs->tsamp_s, tsamp_max);
     psr_status st = check_samples(obs, name, err);
     if (st)

@@ -103,23 +103,23 @@ static psr_status check_like(const psr_baseband *b, const struct psr_baseband_he
 {
     const struct psr_baseband_header *h = &b->header;
     const struct {
-        const char *field;
+        const char *field, *unit;
         double is, was;
-    } same[] = {{"nchan", (double)h->nchan, (double)first->nchan},
-                {"npol", (double)h->npol, (double)first->npol},
-                {"nbit", h->nbit, first->nbit},
-                {"rate_hz", h->rate_hz, first->rate_hz},
-                {"freq_mhz", h->freq_mhz, first->freq_mhz},
-                {"bw_mhz", h->bw_mhz, first->bw_mhz}};
+    } same[] = {{"nchan", "", (double)h->nchan, (double)first->nchan},
+                {"npol", "", (double)h->npol, (double)first->npol},
+                {"nbit", "", h->nbit, first->nbit},
+                {"rate_hz", " Hz", h->rate_hz, first->rate_hz},
+                {"freq_mhz", " MHz", h->freq_mhz, first->freq_mhz},
+                {"bw_mhz", " MHz", h->bw_mhz, first->bw_mhz}};
     if (h->format != first->format || h->real != first->real)
         return psr_fail_field(err, PSR_EFORMAT, "format", "%s: is %s %s, the first file %s %s",
                               b->input->name, h->real ? "real" : "complex", h->format,
                               first->real ? "real" : "complex", first->format);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (same[i].is != same[i].was)
-            return psr_fail_field(err, PSR_EFORMAT, same[i].field,
-                                  "%s: %s is %.12g, in the first file %.12g", b->input->name,
-                                  same[i].field, same[i].is, same[i].was);
+            return psr_fail_field(
+                err, PSR_EFORMAT, same[i].field, "%s: %s is %.12g%s, in the first file %.12g%s",
+                b->input->name, same[i].field, same[i].is, same[i].unit, same[i].was, same[i].unit);
     return PSR_OK;
 }
 

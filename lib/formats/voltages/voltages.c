@@ -136,22 +136,23 @@ static psr_status check_like(const struct voltages_part *a, const struct voltage
     const struct {
         const char *key;
         double a, b;
+        const char *unit;
     } same[] = {
-        {"NCHAN", (double)a->h.nchan, (double)b->h.nchan},
-        {"NANT", (double)a->h.nant, (double)b->h.nant},
-        {"FREQ", a->h.freq_mhz, b->h.freq_mhz},
-        {"BW", a->h.bw_mhz, b->h.bw_mhz},
-        {"TSAMP", a->h.tsamp_us, b->h.tsamp_us},
-        {"ENCODING", a->h.nibbles.offset_binary, b->h.nibbles.offset_binary},
-        {"REAL_NIBBLE", a->h.nibbles.real_low, b->h.nibbles.real_low},
-        {"PHASE_SIGN", a->h.phase_sign, b->h.phase_sign},
-        {"UTC_START or MJD_START", a->h.has_start, b->h.has_start},
+        {"NCHAN", (double)a->h.nchan, (double)b->h.nchan, ""},
+        {"NANT", (double)a->h.nant, (double)b->h.nant, ""},
+        {"FREQ", a->h.freq_mhz, b->h.freq_mhz, " MHz"},
+        {"BW", a->h.bw_mhz, b->h.bw_mhz, " MHz"},
+        {"TSAMP", a->h.tsamp_us, b->h.tsamp_us, " us"},
+        {"ENCODING", a->h.nibbles.offset_binary, b->h.nibbles.offset_binary, ""},
+        {"REAL_NIBBLE", a->h.nibbles.real_low, b->h.nibbles.real_low, ""},
+        {"PHASE_SIGN", a->h.phase_sign, b->h.phase_sign, ""},
+        {"UTC_START or MJD_START", a->h.has_start, b->h.has_start, ""},
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (same[i].a != same[i].b)
             return psr_fail_field(err, PSR_EFORMAT, same[i].key,
-                                  "%s and %s differ in %s: %.12g and %.12g", a->path, b->path,
-                                  same[i].key, same[i].a, same[i].b);
+                                  "%s and %s differ in %s: %.12g and %.12g%s", a->path, b->path,
+                                  same[i].key, same[i].a, same[i].b, same[i].unit);
     return PSR_OK;
 }
 

@@ -281,7 +281,7 @@ static psr_status check_numbers(const struct psr_beamformer_desc *d, psr_err *er
                                   (long long)field[k].max);
     if (!(d->cadence_s > 0))
         return psr_fail_field(err, PSR_EINVAL, "cadence_s",
-                              "beamformer: cadence_s = %g, must be above 0", d->cadence_s);
+                              "beamformer: cadence_s = %g s, must be above 0", d->cadence_s);
     if (d->nbits != 4 && d->nbits != 8 && d->nbits != 32)
         return psr_fail_field(err, PSR_EINVAL, "nbits",
                               "beamformer: nbits = %lld, must be 4, 8 or 32", (long long)d->nbits);

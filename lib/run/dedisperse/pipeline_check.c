@@ -103,16 +103,16 @@ static psr_status check_live(const struct psr_pipeline_desc *d, psr_err *err)
     };
     if (!(d->block_s >= 0 && d->block_s <= 1e6))
         return psr_fail_field(err, PSR_EINVAL, "block_s",
-                              "pipeline: block_s = %g, must be 0 to 1e6", d->block_s);
+                              "pipeline: block_s = %g s, must be 0 to 1e6 s", d->block_s);
     if (!d->live && (d->dump || d->ring_s != 0 || d->drop_s != 0))
         return psr_fail_field(err, PSR_EINVAL, "dump",
                               "pipeline: ring_s, dump and drop_s need a live search");
     if (!(d->drop_s >= 0 && d->drop_s <= 1e6))
-        return psr_fail_field(err, PSR_EINVAL, "drop_s", "pipeline: drop_s = %g, must be 0 to 1e6",
-                              d->drop_s);
+        return psr_fail_field(err, PSR_EINVAL, "drop_s",
+                              "pipeline: drop_s = %g s, must be 0 to 1e6 s", d->drop_s);
     if (!d->dump != !(d->ring_s > 0))
         return psr_fail_field(err, PSR_EINVAL, "ring_s",
-                              "pipeline: ring_s = %g, must be above 0 with dump, and 0 without",
+                              "pipeline: ring_s = %g s, must be above 0 with dump, and 0 without",
                               d->ring_s);
     if (d->live && !d->live->search)
         return psr_fail_field(err, PSR_EINVAL, "live.search", "pipeline: live.search is missing");

@@ -229,8 +229,8 @@ static psr_status check_wait(const struct psr_pipeline *p, psr_err *err)
         return PSR_OK;
     return psr_fail_field(
         err, PSR_EINVAL, "block_s",
-        "-block %g: pulses are told after blocks of %.3g s and %.3g s that boxcars "
-        "wait: must be at least %.3g",
+        "-block %g s: pulses are told after blocks of %.3g s and %.3g s that boxcars "
+        "wait: must be at least %.3g s",
         p->d.block_s, block_s, wait_s, block_s + wait_s);
 }
 
@@ -296,7 +296,8 @@ static psr_status create_dump(struct psr_pipeline *p, psr_err *err)
         return PSR_OK;
     if (d->ring_s < 2 * block_s)
         return psr_fail_field(err, PSR_EINVAL, "ring_s",
-                              "-ring %g: must be two blocks of %.3g s or more", d->ring_s, block_s);
+                              "-ring %g s: must be two blocks of %.3g s or more", d->ring_s,
+                              block_s);
     p->stream.keep = keep_spectra;
     p->stream.ring_s = d->ring_s;
     psr_status st = psr_dump_create(&p->dump,

@@ -23,16 +23,18 @@ static psr_status check(const struct psr_ffasearch_desc *d, psr_err *err)
     const struct {
         const char *name;
         double value, min, max;
+        const char *unit;
     } field[] = {
-        {"pmin", d->pmin_s, 0, LONGEST_S},       {"pmax", d->pmax_s, 0, LONGEST_S},
-        {"bmin", (double)d->bmin, 0, MOST_BINS}, {"bmax", (double)d->bmax, 0, MOST_BINS},
-        {"ducymax", d->ducymax, 0, 0.5},         {"sigma", d->sigma, 0, 1e6},
-        {"baryv", d->baryv, -0.1, 0.1},          {"batch", (double)d->batch, 0, MOST_BATCH},
+        {"pmin", d->pmin_s, 0, LONGEST_S, " s"},     {"pmax", d->pmax_s, 0, LONGEST_S, " s"},
+        {"bmin", (double)d->bmin, 0, MOST_BINS, ""}, {"bmax", (double)d->bmax, 0, MOST_BINS, ""},
+        {"ducymax", d->ducymax, 0, 0.5, ""},         {"sigma", d->sigma, 0, 1e6, ""},
+        {"baryv", d->baryv, -0.1, 0.1, " c"},        {"batch", (double)d->batch, 0, MOST_BATCH, ""},
     };
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)
         if (!(field[i].value >= field[i].min && field[i].value <= field[i].max))
-            return psr_fail_field(err, PSR_EINVAL, field[i].name, "-%s = %g, must be %g to %g",
-                                  field[i].name, field[i].value, field[i].min, field[i].max);
+            return psr_fail_field(err, PSR_EINVAL, field[i].name, "-%s = %g, must be %g to %g%s",
+                                  field[i].name, field[i].value, field[i].min, field[i].max,
+                                  field[i].unit);
     if (d->bmax && d->bmax <= d->bmin)
         return psr_fail_field(err, PSR_EINVAL, "bmax", "-bmax = %lld, must be above -bmin, %lld",
                               (long long)d->bmax, (long long)d->bmin);

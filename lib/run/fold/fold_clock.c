@@ -121,8 +121,8 @@ psr_status psr_fold_move_spin(struct psr_fold_spin *spin, const struct psr_folde
     if (c->at == PSR_FOLD_AT_EPOCH && !(since_s > -slack_s && since_s < x->length_s + slack_s)) {
         const double first_mjd = x->epoch_mjd - x->skipped_s / day_s;
         return psr_fail_field(err, PSR_EINVAL, "epoch",
-                              "epoch = %.9f: must be in the input, %.9f to %.9f", c->epoch_mjd,
-                              first_mjd, first_mjd + x->length_s / day_s);
+                              "epoch = MJD %.9f: must be in the input, MJD %.9f to %.9f",
+                              c->epoch_mjd, first_mjd, first_mjd + x->length_s / day_s);
     }
     *spin = (struct psr_fold_spin){
         .f = c->f - t_s * (c->fd - t_s / 2 * fdd), .fd = c->fd - t_s * fdd, .fdd = c->fdd};

@@ -222,7 +222,7 @@ psr_status psr_sift_add(psr_sift *s, const struct psr_accel_rows *rows, const ch
 {
     struct reading r = {.status = PSR_OK};
     if (!isfinite(dm) || !(rows->tobs_s > 0))
-        return psr_fail_field(err, PSR_EINVAL, "dm", "%s: dm = %g, tobs_s = %g: no trial", path, dm,
+        return psr_fail_field(err, PSR_EINVAL, "dm", "%s: dm = %g, tobs = %g s: no trial", path, dm,
                               rows->tobs_s);
     psr_status st = describe(s, &r.list, path, rows, dm, err);
     if (!st)

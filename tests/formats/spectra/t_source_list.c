@@ -159,10 +159,10 @@ static void test_mismatches(uint64_t *random)
         {{8, 1, 4, 0, 1400, -1, 55001, 1e-3, 0}, "nbits = 4, must be 8"},
         {{8, 1, 8, 1, 1400, -1, 55001, 1e-3, 0}, "kind of samples = 1, must be 0"},
         {{8, 2, 8, 0, 1400, -1, 55001, 1e-3, 0}, "nifs = 2, must be 1"},
-        {{8, 1, 8, 0, 1400, -1, 55001, 2e-3, 0}, "tsamp = 0.002, must be 0.001"},
-        {{8, 1, 8, 0, 1401, -1, 55001, 1e-3, 0}, "fch1 = 1401, must be 1400"},
-        {{8, 1, 8, 0, 1400, 1, 55001, 1e-3, 0}, "foff = 1, must be -1"},
-        {{8, 1, 8, 0, 1400, -1, 55001, 1e-14, 0}, "tsamp = 1e-14, must be 0.001"},
+        {{8, 1, 8, 0, 1400, -1, 55001, 2e-3, 0}, "tsamp = 0.002 s, must be 0.001 s"},
+        {{8, 1, 8, 0, 1401, -1, 55001, 1e-3, 0}, "fch1 = 1401 MHz, must be 1400 MHz"},
+        {{8, 1, 8, 0, 1400, 1, 55001, 1e-3, 0}, "foff = 1 MHz, must be -1 MHz"},
+        {{8, 1, 8, 0, 1400, -1, 55001, 1e-14, 0}, "tsamp = 1e-14 s, must be 0.001 s"},
     };
     const char *path[2] = {file_path(0), file_path(1)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -195,7 +195,7 @@ static void test_odd_pairs(void)
         fil_save(&f, path[i]);
     }
     struct psr_source_desc d = describe(path, 2);
-    refuse(&d, PSR_EFORMAT, "frequency of channel 3 = 1396.75, must be 1397 as in ");
+    refuse(&d, PSR_EFORMAT, "frequency of channel 3 = 1396.75 MHz, must be 1397 MHz as in ");
     for (int i = 0; i < 2; i++) {
         fil_begin(&f, &(struct fil_desc){8, 1, 8, 0, 1400, -1, 55000 + i, 1e-14, 0});
         fil_text(&f, "HEADER_END");

@@ -176,19 +176,20 @@ psr_status psr_trials_check_band(const struct psr_trial_list *t, const struct ps
     const struct psr_obs_band band = psr_obs_band(obs);
     const double low = band.lowest_mhz, high = band.highest_mhz, width = band.spacing_mhz;
     const struct {
-        const char *name;
+        const char *name, *unit;
         double planned, have, tolerance;
     } field[] = {
-        {"tsamp_s", plan->band.tsamp_s, obs->tsamp_s, 1e-3 * obs->tsamp_s},
-        {"nchan", (double)plan->band.nchan, (double)obs->nchan, 0},
-        {"fctr_mhz", plan->band.fctr_mhz, (low + high) / 2, width},
-        {"bw_mhz", plan->band.bw_mhz, high - low + width, 2 * width},
+        {"tsamp_s", " s", plan->band.tsamp_s, obs->tsamp_s, 1e-3 * obs->tsamp_s},
+        {"nchan", "", (double)plan->band.nchan, (double)obs->nchan, 0},
+        {"fctr_mhz", " MHz", plan->band.fctr_mhz, (low + high) / 2, width},
+        {"bw_mhz", " MHz", plan->band.bw_mhz, high - low + width, 2 * width},
     };
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (!(fabs(field[k].planned - field[k].have) <= field[k].tolerance))
             return psr_fail_field(err, PSR_EINVAL, field[k].name,
-                                  "%s: made for %s %.10g, and %s has %.10g", t->plan_name,
-                                  field[k].name, field[k].planned, input, field[k].have);
+                                  "%s: made for %s %.10g%s, and %s has %.10g%s", t->plan_name,
+                                  field[k].name, field[k].planned, field[k].unit, input,
+                                  field[k].have, field[k].unit);
     return PSR_OK;
 }
 

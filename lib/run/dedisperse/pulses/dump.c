@@ -322,7 +322,7 @@ static psr_status measure_ring(psr_dump *d, psr_err *err)
     if (!(n >= 1) || bytes > (double)limit)
         return psr_fail_field(
             err, PSR_EINVAL, "ring_s",
-            "-ring %g: takes %s, must be a spectrum or more, and at most %s (-mem)", d->d.ring_s,
+            "-ring %g s: takes %s, must be a spectrum or more, and at most %s (-mem)", d->d.ring_s,
             psr_size_text(wanted, bytes), psr_size_text(most, (double)limit));
     d->capacity = (int64_t)n;
     d->piece = PIECE_BYTES / d->d.row_bytes;
