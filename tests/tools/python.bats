@@ -25,18 +25,44 @@ make_prefix() {
     export PSRKIT_PREFIX=$PWD/prefix
 }
 
-@test "pip installs the package against an installed library, and its tests pass" {
-    need_python numpy cffi setuptools wheel pip pytest
+# Copies the package, for none of what is made from it to get into the sources.
+copy_package() {
+    cp -R "$srcdir/python" "$1"
+    chmod -R u+w "$1"
+    rm -rf "$1"/psrkit/_declarations.py "$1"/psrkit/_constants.py "$1"/build
+}
+
+@test "the package's tests pass" {
+    need_python numpy cffi pytest
+    cd "$BATS_TEST_TMPDIR"
+    copy_package site
+    "$python" site/declarations.py "$srcdir/lib" site/psrkit
+    cd site
+    PYTHONPATH=$PWD PSRKIT_LIBRARY=$shared PSRKIT_INCLUDE=$srcdir/lib PATH=$builddir/bin:$PATH \
+        "$python" -m pytest -q -p no:cacheprovider -rs tests
+}
+
+@test "pip installs the package against an installed library, from its folder and from its sdist" {
+    need_python numpy cffi setuptools wheel pip
     cd "$BATS_TEST_TMPDIR"
     make_prefix
-    cp -R "$srcdir/python" source
-    chmod -R u+w source
-    rm -f source/psrkit/_declarations.py source/psrkit/_constants.py
-    "$python" -m pip install -q --no-index --no-build-isolation --no-deps --disable-pip-version-check --root-user-action=ignore --target site ./source
-    mkdir run
-    cp -R source/tests source/notebooks source/pyproject.toml run
-    cd run
-    PYTHONPATH=../site PSRKIT_INCLUDE=$srcdir/lib "$python" -m pytest -q -p no:cacheprovider -rs tests
+    copy_package source
+    pip=("$python" -m pip install -q --no-index --no-build-isolation --no-deps --disable-pip-version-check --root-user-action=ignore)
+    "${pip[@]}" --target site ./source
+    (cd source && "$python" setup.py -q sdist -d ../sdist 2>/dev/null)
+    rm -r source
+    "${pip[@]}" --target again sdist/psrkit-*.tar.gz
+    diff -r -x __pycache__ -x '*.dist-info' site again
+    cat >try.py <<'PY'
+import os
+import psrkit
+assert psrkit.library_path.startswith(os.environ["PSRKIT_PREFIX"]), psrkit.library_path
+obs = psrkit.fake([psrkit.burst(4.0, dm=50, snr=40)], nchan=64, seed=3)
+assert abs(psrkit.search_pulses(obs, [40.0, 50.0, 60.0])["dm"][0] - 50) < 1
+PY
+    for site in site again; do
+        PYTHONPATH=$PWD/$site "$python" try.py
+    done
 }
 
 @test "a library of another version is refused in one line" {
