@@ -1,4 +1,6 @@
 """Dedispersion plans, and dedispersion."""
+import functools
+
 import numpy as np
 
 from . import _constants
@@ -15,6 +17,14 @@ SIGPROC_BLOCKLEN = 2400
 
 # Additions of a call of the library: about a tenth of a second of a core, so that Ctrl-C does not wait long.
 CALL_ADDS = 3e8
+CALL_LEAST = 1024  # spectra
+
+DESC, INFO = ffi.typeof("struct psr_dedisp_desc *"), ffi.typeof("struct psr_dedisp_info *")
+
+
+@functools.lru_cache(8)
+def backend_text(name):
+    return ffi.new("char[]", name.encode())
 
 
 def as_algorithm(name):
@@ -116,14 +126,14 @@ class Dedisperser:
     """A stream of spectra that is dedispersed: the library's plan, with what it borrows."""
 
     def __init__(self, nbit, kind, freq_mhz, tsamp_s, dms, algorithm="direct", downsamp=1, keep=None, dmconst=None, backend="auto",
-                 device=0, nthread=0, mem_bytes=0, smear=0.0):
-        desc = ffi.new("struct psr_dedisp_desc *")
-        desc.size = ffi.sizeof(desc[0])
+                 device=0, nthread=0, mem_bytes=0, smear=0.0, nsamp=-1):
+        desc = ffi.new(DESC)
+        desc.size = ffi.sizeof(DESC.item)
         desc.nchan, desc.freq_mhz, desc.tsamp_s = len(freq_mhz), address(freq_mhz, "double *"), tsamp_s
         desc.nbit, desc.kind, desc.downsamp = nbit, kind, downsamp
         desc.dmconst = _constants.DMCONST_PRESTO if dmconst is None else dmconst
         desc.ndm, desc.dm, desc.algo, desc.smear = len(dms), address(dms, "double *"), as_algorithm(algorithm), smear
-        name = ffi.new("char[]", backend.encode())
+        name = backend_text(backend)
         desc.backend, desc.device, desc.nthread, desc.mem_bytes = name, device, nthread, mem_bytes
         if keep is not None:
             keep = np.ascontiguousarray(keep, dtype=np.bool_)
@@ -135,15 +145,15 @@ class Dedisperser:
         self.desc, self.borrowed = desc, (freq_mhz, dms, name, keep)
         self.plan, self.ndm, self.downsamp, self.nout = out[0], len(dms), downsamp, ffi.new("size_t *")
         self.maxshift = lib.psr_dedisp_maxshift(self.plan)
-        self.step = self.choose_step(len(freq_mhz))
+        self.step = CALL_LEAST if 0 <= nsamp <= CALL_LEAST else self.choose_step(len(freq_mhz))
 
     def choose_step(self, nchan):
         """Spectra of a call: so few that it is short, and so many that copies of the sweep cost little."""
-        info = ffi.new("struct psr_dedisp_info *")
+        info = ffi.new(INFO)
         lib.psr_dedisp_describe_sized(self.plan, info, ffi.sizeof(info[0]))
         if ffi.string(info.backend) != b"cpu":
             return max(1, lib.psr_dedisp_block(self.plan))
-        step = max(CALL_ADDS / max(1, nchan * self.ndm), 10 * self.maxshift * self.downsamp / self.ndm, 1024)
+        step = max(CALL_ADDS / max(1, nchan * self.ndm), 10 * self.maxshift * self.downsamp / self.ndm, CALL_LEAST)
         return max(1, min(int(step), lib.psr_dedisp_block(self.plan)))
 
     def length(self, nsamp):
@@ -237,7 +247,7 @@ def dedisperse(x, dms, fch1_mhz=None, foff_mhz=None, tsamp_s=None, *, freq_mhz=N
         else:
             as_band(fch1_mhz, foff_mhz)
             x = as_samples(x)
-            band = channel_mhz(x.shape[1], fch1_mhz, foff_mhz)
+            band = channel_mhz(x.shape[1], float(fch1_mhz), float(foff_mhz))
     else:
         x = as_samples(x)
         band = as_doubles(freq_mhz, "freq_mhz")
@@ -246,13 +256,17 @@ def dedisperse(x, dms, fch1_mhz=None, foff_mhz=None, tsamp_s=None, *, freq_mhz=N
     if tsamp_s is None:
         fail("tsamp_s", None, "given with an array")
     nbit, kind = (x.nbit, x._c.kind) if isinstance(x, Observation) else SAMPLES[x.dtype]
-    dedisperser = Dedisperser(nbit, kind, band, tsamp_s, dms, **options)
+    nsamp = x.nsamp if isinstance(x, Observation) else len(x)
+    dedisperser = Dedisperser(nbit, kind, band, tsamp_s, dms, nsamp=nsamp, **options)
     try:
-        if isinstance(x, Observation):
-            return run_blocks(dedisperser, x._packed_blocks(dedisperser.step), x.nsamp, progress)
         step = dedisperser.step
-        blocks = ((x[at:at + step], min(step, len(x) - at)) for at in range(0, len(x), step))
-        return run_blocks(dedisperser, blocks, len(x), progress)
+        if isinstance(x, Observation):
+            blocks = x._packed_blocks(step)
+        elif nsamp <= step:
+            blocks = ((x, nsamp),) if nsamp else ()
+        else:
+            blocks = ((x[at:at + step], min(step, nsamp - at)) for at in range(0, nsamp, step))
+        return run_blocks(dedisperser, blocks, nsamp, progress)
     finally:
         dedisperser.close()
 

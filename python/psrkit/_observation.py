@@ -1,4 +1,5 @@
 """Observations: files in any format that psrkit reads, and arrays."""
+import functools
 import os
 
 import numpy as np
@@ -20,13 +21,16 @@ def number_property(name, doc):
     return property(lambda self: getattr(self._c, name), doc=doc)
 
 
+@functools.lru_cache(16)
 def channel_mhz(nchan, fch1_mhz, foff_mhz):
-    """Centres of channels, MHz, with the rounding of psr_obs_freq_mhz: upwards from the lowest."""
+    """Centres of channels, MHz, with the rounding of psr_obs_freq_mhz: upwards from the lowest; read-only."""
     c = np.arange(nchan, dtype=np.float64)
     if foff_mhz >= 0:
-        return fch1_mhz + c * foff_mhz
-    lowest = fch1_mhz + (nchan - 1) * foff_mhz
-    return lowest + (nchan - 1 - c) * -foff_mhz
+        mhz = fch1_mhz + c * foff_mhz
+    else:
+        mhz = fch1_mhz + (nchan - 1) * foff_mhz + (nchan - 1 - c) * -foff_mhz
+    mhz.flags.writeable = False
+    return mhz
 
 
 class Observation:
@@ -64,7 +68,7 @@ class Observation:
         """Centres of the channels in the order of the data, MHz: array [nchan]."""
         if self._c.freq_mhz != ffi.NULL:
             return np.frombuffer(ffi.buffer(self._c.freq_mhz, 8 * self.nchan)).copy()
-        return channel_mhz(self.nchan, self.fch1_mhz, self.foff_mhz)
+        return channel_mhz(self.nchan, self.fch1_mhz, self.foff_mhz).copy()
 
     @property
     def lowest_mhz(self):
