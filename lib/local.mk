@@ -770,6 +770,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_rank.c \
 	lib/search/sift/sift_read.c \
 	lib/search/sift/sift_reject.c \
+	lib/search/sift/sift_segments.c \
 	lib/search/sift/sift_state.h \
 	lib/search/sift/sift_verdict.c \
 	lib/search/singlepulse/pulse.h \

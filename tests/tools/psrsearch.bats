@@ -591,3 +591,39 @@ waits_for() {
     psrsearch -q -budget fast -hidm 60 -device cpu -o d "$PSRKIT_TEST_DATA/tutorial.fil"
     sed -n 2p d/tutorial.sift.csv | awk -F, '{ exit !($9 > 0.2499 && $9 < 0.2501) }'
 }
+
+# What is there for a quarter of the time has half of its S/N in the whole; what is accelerated has none.
+@test "halves and quarters are searched with -segments, a pulsar is one row, and its fold is of its part" {
+    local noise=(-q -nbits 8 -nchans 16 -fch1 1500 -foff 16 -tsamp 512 -period 0)
+    local binary="pulsar period=0.0071 dm=25 width=0.0007 snr=45 bper=0.15 bpmass=1.4 bcmass=1.4 bphase=0.25"
+    fakebin "${noise[@]}" -seed 2 -tobs 128 -o p.fil
+    fakebin "${noise[@]}" -seed 3 -tobs 32 -add "pulsar period=0.0331 dm=25 width=0.002 snr=14" -o quarter.fil
+    { head -c -2000000 p.fil; tail -c 1000000 quarter.fil; tail -c 1000000 p.fil; } >part
+    mv part p.fil
+    fakebin "${noise[@]}" -seed 1 -tobs 128 -add "$binary" -o b.fil
+    local dedisp="gpudedisp -q -nobary -nopad -lodm 21 -dmstep 2 -numdms 5" search="-search matched -zmax 10 -numharm 8"
+    for f in p:33 b:7; do
+        $dedisp -accelsearch "$search" -segments -o "${f%:*}" "${f%:*}.fil"
+        # the names of the whole's lists sort before those of segments
+        accelsift -q "${f%:*}"_DM??.00_ACCEL_10 -o whole.sift
+        accelsift -q "${f%:*}"_DM*_ACCEL_10 -o "${f%:*}.sift" -o "${f%:*}.csv"
+        fails grep -E " ${f#*:}\.[0-9]* " whole.sift
+        grep -qE "_seg[1-4]of[24]_ACCEL_10:1 .* ${f#*:}\.[0-9]* " "${f%:*}.sift"
+        [ "$(grep -cE "^[pb]_DM.* ${f#*:}\.[0-9]* " "${f%:*}.sift")" -eq 1 ]
+    done
+    grep -qE '^p_DM25.00_seg3of4_ACCEL_10,.*,3of4,' p.csv
+    grep -qE '_ACCEL_10,.*,whole,' b.csv
+    # The lists of a segment are those of its samples.
+    cp p_DM25.00_seg3of4_ACCEL_10 list
+    tail -c +$((124981 * 4 + 1)) p_DM25.00.dat | head -c $((62490 * 4)) >p_DM25.00_seg3of4.dat
+    gpuaccel-pulscan -q -search matched -zmax 10 -numharm 8 p_DM25.00_seg3of4.dat
+    cmp list p_DM25.00_seg3of4_ACCEL_10
+    gpufold -q -json -noplot -nodmsearch -topo -cands p.sift p.fil >fold.json
+    [ "$(value samples fold.json)" -eq 62500 ]
+    near "$(value epoch_topo_mjd fold.json)" 50000.00074074 1e-8
+    near "$(value p_s_topo fold.json)" 0.0331 1e-5
+    near "$(value snr fold.json)" 14 3
+    fails gpufold -q -noplot -start 0.1 -topo -cands p.sift p.fil
+    psrsearch -n -segments -o d p.fil | grep -q "^gpudedisp .* -segments "
+    fails gpudedisp -q -segments -lodm 21 -numdms 1 -o q p.fil
+}

@@ -228,6 +228,8 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
                         o->accelsearch ? "-accelsearch" : "-ffa");
     if (strcmp(o->lists, "files") != 0 && strcmp(o->lists, "one") != 0)
         cli_usage_error(tool, "-lists: '%s' is neither files nor one", o->lists);
+    if (o->segments && !o->accelsearch)
+        cli_usage_error(tool, "-segments needs -accelsearch");
     if (!strcmp(o->lists, "one") && ((!o->singlepulse && !o->accelsearch) || to_stdout(o)))
         cli_usage_error(tool, "-lists one packs what -singlepulse and -accelsearch write");
     check_algo(o, tool);
@@ -354,6 +356,7 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
                                                        .noinf = d->files == PSR_FILES_DAT,
                                                        .search = search,
                                                        .zaplist = o->fourier.zaplist,
+                                                       .segments = o->segments,
                                                        .mem_bytes = d->mem_bytes};
     d->fourier = &o->fourier_search;
 }

@@ -22,6 +22,7 @@ struct gpudedisp_options {
     double subdm;
     const char *accelsearch;        /* options of the search; NULL: none */
     struct fourier_options fourier; /* the same, read */
+    bool segments;                  /* of series are searched by it, too */
     const char *slow;               /* options of the search for slow pulsars; NULL: none */
     struct ffa_options ffa;         /* the same, read */
     struct psr_sink_ffa_desc ffa_search;

@@ -227,6 +227,11 @@ static void add_fourier(struct cli_table *list, struct gpudedisp_options *o)
          "options in one word (\"-zmax 200 -numharm 8\"; -search matched unless given): writes "
          "ROOT_DM12.00_ACCEL_200 and its companions, and with -nowrite no series but their .inf.",
          0, 0},
+        {"segments", CLI_FLAG, &o->segments, NULL,
+         "With -accelsearch: search the halves and quarters of every series, too, for pulsars that "
+         "are there for a part of the time, or whose drift changes: their lists have the names "
+         "ROOT_DM12.00_seg1of2_ACCEL_200 .. _seg4of4_ACCEL_200.",
+         0, 0},
         {"lists", CLI_TEXT, &o->lists, "NAME",
          "files: a file for each list of candidates or pulses and each .inf (default). one: all in "
          "ROOT.lists, a tar file that accelsift, gpufold and psrreport read as if they were "

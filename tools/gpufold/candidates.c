@@ -3,6 +3,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* What all candidates of a command have in common. */
 static struct psr_folder_candidate begin_candidate(const struct gpufold_options *o)
@@ -28,6 +30,25 @@ static psr_status add_ephemeris(struct psr_candlist *list, struct gpufold_option
     c->dm = o->dm;
     snprintf(name, sizeof name, "PSR_%s", o->ephemeris.name);
     return st ? st : psr_candlist_add(list, c, name, false, err);
+}
+
+/* Candidates of one range follow each other, in the order of the list. */
+static psr_status order_by_range(struct psr_candlist *list, psr_err *err)
+{
+    struct psr_folder_candidate *all = calloc(list->n + 1, sizeof *all), *from = list->cand;
+    bool *taken = calloc(list->n + 1, 1);
+    const bool has_memory = all && taken;
+    for (size_t i = 0, n = 0; has_memory && n < list->n; i++)
+        for (size_t k = i; k < list->n && !(k == i && taken[i]); k++)
+            if (!taken[k] && from[k].start == from[i].start && from[k].end == from[i].end) {
+                all[n++] = from[k];
+                taken[k] = true;
+            }
+    if (has_memory && list->n)
+        memcpy(from, all, list->n * sizeof *all);
+    free(all);
+    free(taken);
+    return has_memory ? PSR_OK : psr_fail_nomem(err, "candidates", (double)list->n * sizeof *all);
 }
 
 psr_status gpufold_list_make(struct psr_candlist *list, struct gpufold_options *o,
@@ -58,5 +79,7 @@ psr_status gpufold_list_make(struct psr_candlist *list, struct gpufold_options *
         list->cand[i].fd *= factor;
         list->cand[i].fdd *= factor;
     }
+    if (!st)
+        st = order_by_range(list, err);
     return st ? st : psr_candlist_make_unique(list, &o->run.notes, err);
 }

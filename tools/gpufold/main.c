@@ -12,7 +12,8 @@ struct run {
     struct gpufold_options opt;
     struct cli tool;
     struct psr_candlist list;
-    int code; /* exit code, if a candidate was wrong and has been reported */
+    size_t first; /* of those that are folded: they have one range */
+    int code;     /* exit code, if a candidate was wrong and has been reported */
     struct run_progress progress;
     struct gpufold_numbers *number; /* [list.n] with -json or -harmonics */
     psr_status printed;
@@ -37,7 +38,7 @@ static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, 
     const struct run *r = ctx;
     psr_status st = gpufold_write(r->roots.cand, fold, &r->tool, err);
     if (!st && (r->opt.json || r->opt.harmonics))
-        st = gpufold_numbers_take(&r->number[i], fold, err);
+        st = gpufold_numbers_take(&r->number[r->first + i], fold, err);
     return st;
 }
 
@@ -59,22 +60,23 @@ static void then(void *ctx, size_t i)
 {
     struct run *r = ctx;
     if (!r->opt.harmonics)
-        print_line(r, i);
+        print_line(r, r->first + i);
 }
 
 /* Looks for the right periods, and prints what waited for them.  Nothing that fails here ends the run but a stop. */
 static psr_status end_harmonics(struct run *r)
 {
     psr_err why;
-    psr_status st = gpufold_find_ratios(&r->opt, r->number, r->list.n, &why);
+    const size_t n = r->opt.run.ncand;
+    psr_status st = gpufold_find_ratios(&r->opt, r->number + r->first, n, &why);
     if (st == PSR_ESTOPPED) {
         r->err = why;
         return st;
     }
     if (st)
         psr_note(&r->opt.run.notes, "-harmonics: periods stay as they are: %s", why.msg);
-    for (size_t i = 0; i < r->list.n; i++)
-        print_line(r, i);
+    for (size_t i = 0; i < n; i++)
+        print_line(r, r->first + i);
     return PSR_OK;
 }
 
@@ -105,7 +107,7 @@ static void refuse(void *ctx, size_t i, const psr_err *why)
 static bool skip(void *ctx, size_t i, uint64_t digest, struct timespec changed)
 {
     const struct run *r = ctx;
-    return gpufold_exists(r->roots.cand, r->list.cand[i].name, digest, changed, r->opt.run.view);
+    return gpufold_exists(r->roots.cand, r->opt.run.cand[i].name, digest, changed, r->opt.run.view);
 }
 
 static void report(const struct run *r, const psr_folder *f, double seconds)
@@ -113,7 +115,7 @@ static void report(const struct run *r, const psr_folder *f, double seconds)
     struct psr_folder_report is;
     psr_folder_describe(f, &is);
     fprintf(stderr, "gpufold: %zu candidates: %zu parts of %zu spectra, %zu sub-bands, %zu %s",
-            r->list.n, is.npart, is.part_blocks * is.block, is.nsub, is.npass,
+            r->opt.run.ncand, is.npart, is.part_blocks * is.block, is.nsub, is.npass,
             is.npass == 1 ? "pass" : "passes");
     if (is.barycentred)
         fprintf(stderr, ", v/c %.7g", is.voverc);
@@ -133,7 +135,8 @@ static psr_status fold(struct run *r)
         return blame_list(r, &r->err);
     psr_folder_describe(f, &is);
     if (is.nskipped)
-        psr_note(&r->opt.run.notes, "%zu of %zu candidates are complete", is.nskipped, r->list.n);
+        psr_note(&r->opt.run.notes, "%zu of %zu candidates are complete", is.nskipped,
+                 r->opt.run.ncand);
     run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), is.nsamp,
                        "spectra", 1);
     st = psr_folder_run(f, &r->err);
@@ -144,6 +147,32 @@ static psr_status fold(struct run *r)
     if (!st && r->opt.harmonics)
         st = end_harmonics(r);
     return st ? st : r->printed;
+}
+
+/* Folds candidates that were found in segments over these, and the others over what the options say. */
+static psr_status fold_ranges(struct run *r)
+{
+    struct psr_folder_desc *d = &r->opt.run;
+    const double start = d->start, end = d->end;
+    const char *clean_root = d->clean_root;
+    psr_status st = PSR_OK;
+    for (d->ncand = 0; r->first < r->list.n && !st; r->first += d->ncand) {
+        const struct psr_folder_candidate *c = d->cand = r->list.cand + r->first;
+        const bool whole = c->end == 0;
+        for (d->ncand = 1; r->first + d->ncand < r->list.n; d->ncand++)
+            if (c[d->ncand].start != c->start || c[d->ncand].end != c->end)
+                break;
+        if (!whole && (start != 0 || end != 1))
+            return psr_fail_field(
+                &r->err, PSR_EINVAL, "start",
+                "-start %g and -end %g: %s is of a segment, and is folded over it", start, end,
+                c->name);
+        d->start = whole ? start : c->start;
+        d->end = whole ? end : c->end;
+        d->clean_root = whole ? clean_root : NULL;
+        st = fold(r);
+    }
+    return st;
 }
 
 static psr_status run(struct run *r)
@@ -167,13 +196,11 @@ static psr_status run(struct run *r)
     if (!st)
         st = gpufold_check_names(&r->opt, &r->roots, &r->list, &r->err);
     d->clean_root = r->roots.clean;
-    d->cand = r->list.cand;
-    d->ncand = r->list.n;
     const size_t n = r->opt.json || r->opt.harmonics ? r->list.n : 0;
     r->number = calloc(n + 1, sizeof *r->number);
     if (!st && !r->number)
         st = psr_fail_nomem(&r->err, "numbers", (double)n * sizeof *r->number);
-    return st ? st : fold(r);
+    return st ? st : fold_ranges(r);
 }
 
 int main(int argc, char **argv)

@@ -77,6 +77,11 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
          "Also search jerks up to N bins (default: none); 100 takes ten times as long.", 0, 4000},
         {"numharm", CLI_INT, &o->numharm, "N",
          "Largest number of harmonics summed: 1, 2, 4, 8, 16 or 32.", 1, 32},
+        {"segments", CLI_FLAG, &o->segments, NULL,
+         "Search the halves and quarters of the observation for periodic signals, too; takes three "
+         "to "
+         "four times as long. Candidates found there are folded over that part.",
+         0, 0},
         {"ffa", CLI_TEXT, &o->ffa, "HOW",
          "Search for slow pulsars as gpuffa does, too: auto (default: in budgets normal and deep, "
          "of "

@@ -30,6 +30,7 @@ struct psrsearch_options {
     bool zap;                  /* the lines that the mask's tool has found */
     const char *zaplist;       /* a list of others; NULL: none */
     int64_t zmax, wmax, numharm, ncands;
+    bool segments;
     const char *ffa;                 /* auto, none, or options of the search for slow pulsars */
     bool budget_ffa;                 /* what auto is for the budget, of long observations */
     bool budget_ratios;              /* whether folds look for the right period */

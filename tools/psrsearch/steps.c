@@ -147,6 +147,7 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
         words_add_int(w, "-fine", o->nfine);
     words_add(w, "-accelsearch");
     words_add(w, search);
+    words_add_flag(w, "-segments", o->segments);
     if (p->slow) {
         char *slow = slow_words(p, o);
         words_add(w, "-ffa");

@@ -1,6 +1,7 @@
 /* Candidates to fold from the records of an acceleration search. */
 #include "base/copy_desc.h"
 #include "candlist_lines.h"
+#include "formats/series/series_name.h"
 #include "search/matched/response/accel_internal.h"
 
 #include <psrkit/experimental/accel.h>
@@ -64,6 +65,16 @@ void psr_candlist_accel_close(struct psr_candlist_accel *a)
     a->file = NULL;
 }
 
+/* What was found in a segment is folded over it, and its values are those of its first sample. */
+static void set_range(struct psr_folder_candidate *cand, struct psr_segment segment)
+{
+    if (segment.of == 1)
+        return;
+    cand->start = (segment.number - 1.0) / segment.of;
+    cand->end = (double)segment.number / segment.of;
+    cand->at = PSR_FOLD_AT_START;
+}
+
 psr_status psr_candlist_accel_get(const struct psr_candlist_accel *a, int64_t number,
                                   struct psr_folder_candidate *cand, psr_err *err)
 {
@@ -78,6 +89,7 @@ psr_status psr_candlist_accel_get(const struct psr_candlist_accel *a, int64_t nu
         return psr_fail(err, PSR_EFORMAT,
                         "%s: candidate %lld: r = %g, z = %g, w = %g: no frequency", a->path,
                         (long long)number, record.r, record.z, record.w);
+    set_range(cand, psr_segment_find(a->path));
     return PSR_OK;
 }
 

@@ -60,6 +60,13 @@ static const char *name_searches(unsigned found)
     return name[found & (PSR_SIFT_BY_FOURIER | PSR_SIFT_BY_FFA)];
 }
 
+/* "1of4", or "whole". */
+static const char *name_segment(char text[16], const struct psr_sift_cand *c)
+{
+    snprintf(text, 16, c->segment[1] > 1 ? "%dof%d" : "whole", c->segment[0], c->segment[1]);
+    return text;
+}
+
 /* --- names ------------------------------------------------------------------------------------ */
 
 static const char escaped[] = "\n\r\\", escapes[] = "nr\\";
@@ -236,22 +243,23 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
     for (size_t k = 0; k < NFIELD && !st; k++)
         st = psr_outfile_printf(f, err, ",%s", fields[k]);
     if (!st)
-        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,found,note,marks");
+        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,found,segment,note,marks");
     for (int k = 0; k < PSR_CAND_SNR && !st; k++)
         st = psr_outfile_printf(f, err, ",%s", psr_cand_number_name((enum psr_cand_number)k));
     if (!st)
         st = psr_outfile_printf(f, err, ",probability,reasons\n");
     for (size_t i = 0; i < result->ncand && !st; i++) {
         const struct psr_sift_cand *c = &result->cand[i];
-        char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
+        char known[KNOWN_MAX], marks[PSR_SIFT_MARKS], segment[16];
         double v[NFIELD];
         list_values(c, v);
         st = psr_csv_write_text(f, c->path, err);
         for (size_t k = 0; k < NFIELD && !st; k++)
             st = psr_outfile_printf(f, err, ",%.10g", v[k]);
         if (!st)
-            st = psr_outfile_printf(f, err, ",%.10g,%.10g,\"%s\",", c->hit[0].dm,
-                                    c->hit[c->nhit - 1].dm, name_searches(c->found));
+            st = psr_outfile_printf(f, err, ",%.10g,%.10g,\"%s\",%s,", c->hit[0].dm,
+                                    c->hit[c->nhit - 1].dm, name_searches(c->found),
+                                    name_segment(segment, c));
         if (!st)
             st = psr_csv_write_text(f, name_known(known, c), err);
         if (!st)
@@ -266,7 +274,7 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
 
 static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
 {
-    char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
+    char known[KNOWN_MAX], marks[PSR_SIFT_MARKS], segment[16];
     double v[NFIELD];
     list_values(c, v);
     psr_json_begin(j, NULL, PSR_JSON_OBJECT);
@@ -282,6 +290,7 @@ static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
         psr_json_string(j, "reasons", c->score->reasons);
     }
     psr_json_string(j, "found", name_searches(c->found));
+    psr_json_string(j, "segment", name_segment(segment, c));
     psr_json_begin(j, "hits", PSR_JSON_ARRAY);
     for (size_t k = 0; k < c->nhit; k++) {
         psr_json_begin(j, NULL, PSR_JSON_OBJECT);

@@ -175,6 +175,32 @@ void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int d
     format_stem(stem, PSR_TEXT_MAX, root, dm, decimals);
 }
 
+struct psr_segment psr_segment_of(size_t k)
+{
+    const int of = k == 0 ? 1 : k < 3 ? 2 : 4;
+    return (struct psr_segment){(int)k + 2 - of, of};
+}
+
+void psr_segment_name(char stem[PSR_TEXT_MAX], struct psr_segment segment)
+{
+    const size_t n = strlen(stem);
+    if (segment.of > 1)
+        snprintf(stem + n, PSR_TEXT_MAX - n, "_seg%dof%d", segment.number, segment.of);
+}
+
+struct psr_segment psr_segment_find(const char *path)
+{
+    const char *at = psr_series_dm_text(path);
+    at = at ? at + strspn(at, "0123456789.") : "";
+    for (size_t k = 1; k < PSR_SEGMENTS; k++) {
+        char name[PSR_TEXT_MAX] = "";
+        psr_segment_name(name, psr_segment_of(k));
+        if (!strncmp(at, name, strlen(name)) && at[strlen(name)] == '_')
+            return psr_segment_of(k);
+    }
+    return psr_segment_of(0);
+}
+
 psr_status psr_series_names(const struct psr_series_desc *desc,
                             psr_status (*check)(void *ctx, const char *name, psr_err *err),
                             void *ctx, psr_err *err)

@@ -18,6 +18,21 @@ const char *psr_series_dm_text(const char *path);
  * Returned: as psr_series_read_dm(); -1 if the name has none */
 int psr_series_find_dm(const char *path, double *dm);
 
+/* What of a series is searched: the whole, or part number of this many equal ones. */
+struct psr_segment {
+    int number, of; /* 1, 1: the whole */
+};
+
+/* Whole, halves and quarters, in this order. */
+enum { PSR_SEGMENTS = 7 };
+struct psr_segment psr_segment_of(size_t k);
+
+/* ROOT_DM12.50_seg1of2 from ROOT_DM12.50; the whole keeps its name. */
+void psr_segment_name(char stem[PSR_TEXT_MAX], struct psr_segment segment);
+
+/* The segment in the name of a list: "_segKofN" after its DM. */
+struct psr_segment psr_segment_find(const char *path);
+
 /* True if the root is "-", standard output. */
 bool psr_series_to_stdout(const char *root);
 

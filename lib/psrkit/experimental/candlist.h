@@ -36,6 +36,8 @@ struct psr_folder_candidate {
     double dm;                   /* pc cm^-3; not of series */
     int64_t nbin;                /* of a profile; 0: samples per turn, at most 64 */
     struct psr_fold_orbit orbit; /* period_s 0: none */
+    double start, end; /* fractions of the input, as in psr_folder_desc, of a candidate that was
+                                    found in a segment; a folder ignores them. end 0: none */
 };
 
 /* A list; initialise with zeros. */

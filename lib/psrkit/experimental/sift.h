@@ -204,6 +204,8 @@ struct psr_sift_cand {
     double dm0_chi2; /* chi-squared by which DM 0 fits worse than dm: twice the loss of power; 0
                             for rejects, and with presto */
     unsigned found;  /* by what, of enum psr_sift_search */
+    int segment
+        [2]; /* number, of how many: the part of the observation where it is best; 1, 1: the whole */
 };
 
 /* Owned by the psr_sift, and valid until the next call with it. */
@@ -234,6 +236,9 @@ typedef struct psr_sift psr_sift;
  * fractions of others); then those that consist of its lines.  "Best" is of highest sigma; equals are
  * ordered by frequency, DM, file name, number and path, so that the order of lists does not matter.
  * Time grows with n log n.
+ *
+ * Lists of ROOT_DM12.50_segKofN are of parts of the observation: hits are of one of them.  What another one holds of a
+ * better candidate, at n or 1/n (1 .. 16) of the frequency to which this has drifted, is its duplicate or harmonic.
  *
  * A bright pulsar of frequency f also appears at p/q f, where harmonic q of a candidate is harmonic p
  * of the pulsar.  A candidate consists of the lines of a better one if, for p/q in lowest terms between

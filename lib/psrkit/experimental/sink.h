@@ -294,6 +294,8 @@ struct psr_sink_fourier_desc {
                                               that of barycentring; its zaplist is not used, but: */
     const char *zaplist; /* file for psr_zaplist_read, or NULL */
     int64_t mem_bytes;   /* of series kept in memory; 0: a quarter of the machine's */
+    bool segments;       /* search halves and quarters of each series, too, whose lists are those of
+                            ROOT_DM12.50_seg1of2 .. _seg4of4, with their .inf */
 };
 struct psr_fourier_found {
     size_t nsearched, nrefused; /* series */

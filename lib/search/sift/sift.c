@@ -176,6 +176,8 @@ static psr_status do_steps(psr_sift *s, psr_err *err)
         st = s->d.presto ? psr_sift_duplicates_presto(s, err) : psr_sift_duplicates(s, err);
     if (!st)
         st = psr_sift_dm_problems(s, err);
+    if (!st)
+        psr_sift_segments(s);
     return st ? st : psr_sift_harmonics(s, err);
 }
 
@@ -204,6 +206,7 @@ static struct psr_sift_cand describe(const psr_sift *s, const struct psr_sift_en
         .ratio = {e->ratio[0], e->ratio[1]},
         .dm0_chi2 = e->dm0_chi2,
         .found = e->folded ? PSR_SIFT_BY_FFA : PSR_SIFT_BY_FOURIER,
+        .segment = {list->segment.number, list->segment.of},
     };
     for (size_t id = e->next; id != PSR_SIFT_NONE; id = s->all.entry[id].next)
         c.found |= s->all.entry[id].folded ? PSR_SIFT_BY_FFA : PSR_SIFT_BY_FOURIER;

@@ -28,7 +28,8 @@ static bool take(void *ctx, size_t id)
     struct psr_sift *s = t->s;
     const struct psr_sift_entry *a = &s->all.entry[t->best], *b = &s->all.entry[id];
     const double ta = psr_sift_tobs(s, a), tb = psr_sift_tobs(s, b);
-    if (t->rank[id] < t->rank[t->best] || !(fabs(a->f - b->f) < s->d.r_err / (ta < tb ? ta : tb)))
+    if (t->rank[id] < t->rank[t->best] || !psr_sift_same_segment(s, a, b) ||
+        !(fabs(a->f - b->f) < s->d.r_err / (ta < tb ? ta : tb)))
         return false;
     psr_sift_take_hits(s, t->best, id);
     return true;

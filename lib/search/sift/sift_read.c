@@ -91,6 +91,7 @@ static psr_status describe(const struct psr_sift *s, struct psr_sift_list *list,
     list->dm = dm;
     list->dm_key = psr_sift_dm_key(dm, s->d.presto);
     list->band = find_band(&rows->inf);
+    list->segment = psr_segment_find(s->d.presto ? "" : path);
     if (list->inf)
         *list->inf = rows->inf;
     return PSR_OK;

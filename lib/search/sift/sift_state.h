@@ -2,6 +2,7 @@
 #ifndef PSR_SEARCH_SIFT_STATE_H
 #define PSR_SEARCH_SIFT_STATE_H
 
+#include "formats/series/series_name.h"
 #include <math.h>
 #include <psrkit/experimental/sift.h>
 #include <psrkit/series.h>
@@ -47,6 +48,7 @@ struct psr_sift_list {
     int64_t dm_key;
     struct psr_inf *inf; /* what a comparison with pulsars needs; NULL: not known */
     struct psr_sift_band band;
+    struct psr_segment segment; /* by its name */
 };
 
 struct psr_sift_entry {
@@ -100,6 +102,13 @@ struct psr_sift {
 static inline double psr_sift_tobs(const struct psr_sift *s, const struct psr_sift_entry *e)
 {
     return s->list[e->list].tobs_s;
+}
+
+static inline bool psr_sift_same_segment(const struct psr_sift *s, const struct psr_sift_entry *a,
+                                         const struct psr_sift_entry *b)
+{
+    const struct psr_segment x = s->list[a->list].segment, y = s->list[b->list].segment;
+    return x.number == y.number && x.of == y.of;
 }
 
 /* Why a candidate of a list cannot be a pulsar, on its own.
@@ -170,6 +179,7 @@ PSR_MUST_CHECK psr_status psr_sift_sort(struct psr_sift *s, psr_err *err);
 PSR_MUST_CHECK psr_status psr_sift_duplicates(struct psr_sift *s, psr_err *err);
 PSR_MUST_CHECK psr_status psr_sift_duplicates_presto(struct psr_sift *s, psr_err *err);
 PSR_MUST_CHECK psr_status psr_sift_dm_problems(struct psr_sift *s, psr_err *err);
+void psr_sift_segments(struct psr_sift *s);
 PSR_MUST_CHECK psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err);
 
 /* Drops the entries from the order whose reason is no longer PSR_SIFT_GOOD. */

@@ -82,7 +82,7 @@ static void complete(struct psr_series_search *s, struct psr_searched *g)
     s->nrefused += g->status != PSR_OK;
     if (s->d.stream->searched)
         s->d.stream->searched(s->d.stream->ctx, (int64_t)(s->nsearched + s->nrefused),
-                              (int64_t)s->d.stream->ndm);
+                              (int64_t)(s->d.stream->ndm * s->nsegment));
 }
 
 static void refuse(struct psr_series_search *s, struct psr_searched *g, const psr_err *why)
@@ -349,6 +349,7 @@ psr_status psr_series_search_create(struct psr_series_search *s,
                                     const struct psr_series_search_desc *d, psr_err *err)
 {
     s->d = *d;
+    s->nsegment = d->segments ? PSR_SEGMENTS : 1;
     pthread_mutex_init(&s->lock, NULL);
     atomic_init(&s->failed, false);
     psr_status st = psr_device_words(&s->devices, d->device, err);
@@ -383,33 +384,41 @@ static size_t choose_home(const struct psr_series_search *s, const struct psr_se
 static psr_status queue_series(struct psr_series_search *s, struct psr_searched *g, psr_err *err)
 {
     struct psr_search_queue *q = &s->queue[choose_home(s, g)];
-    const int64_t n = psr_whole_series_length(s->d.series, g->read.line, g->read.i);
+    const int64_t n = psr_whole_series_count(s->d.series, &g->read);
     if (n == 0 || g->about.nbin < 1) {
         psr_fail(&g->err, PSR_EFORMAT, "%lld samples, at least 2 are needed", (long long)n);
         refuse(s, g, &g->err);
         return PSR_OK;
     }
     if (!q->series)
-        q->series = calloc(s->d.stream->ndm, sizeof *q->series);
+        q->series = calloc(s->d.stream->ndm * s->nsegment, sizeof *q->series);
     if (!q->series)
-        return psr_fail_nomem(err, "series", (double)s->d.stream->ndm * sizeof *q->series);
+        return psr_fail_nomem(err, "series", (double)s->d.stream->ndm * 56);
     q->series[q->n++] = (size_t)(g - s->series);
     s->left++;
     return PSR_OK;
 }
 
-static psr_status list_line(struct psr_series_search *s, size_t line,
+static int64_t padded_length(const struct psr_series_search *s, const struct psr_sink_end *end,
+                             struct psr_segment segment)
+{
+    if (segment.of == 1 || s->d.nopad)
+        return psr_sink_series_length(s->d.stream, end, s->d.nopad);
+    return psr_good_length(end->length / segment.of);
+}
+
+static psr_status list_line(struct psr_series_search *s, size_t line, struct psr_segment segment,
                             const struct psr_sink_end *end, psr_err *err)
 {
     const struct psr_sink_line *l = &s->d.stream->line[line];
-    const int64_t length = psr_sink_series_length(s->d.stream, end, s->d.nopad);
+    const int64_t length = padded_length(s, end, segment);
     psr_status st = PSR_OK;
     for (size_t i = l->first; i < l->first + l->nseries && !st; i++) {
         struct psr_searched *g = &s->series[s->n++];
         struct psr_inf inf;
-        g->read = (struct psr_whole_series_read){.line = line, .i = i, .end = end};
-        st = psr_whole_series_describe(s->d.series, line, i, length, !s->d.noinf, g->stem, &inf,
-                                       err);
+        g->read = (struct psr_whole_series_read){line, i, segment, length, end};
+        st = psr_whole_series_describe(s->d.series, &g->read, !s->d.noinf || segment.of > 1,
+                                       g->stem, &inf, err);
         if (st)
             break;
         psr_spectrum_of_series(&g->about, &inf);
@@ -428,11 +437,13 @@ static psr_status list_all(struct psr_series_search *s, const struct psr_sink_en
 {
     const struct psr_sink_stream *stream = s->d.stream;
     psr_status st = PSR_OK;
-    s->series = calloc(stream->ndm, sizeof *s->series);
+    const size_t n = stream->ndm * s->nsegment;
+    s->series = calloc(n, sizeof *s->series);
     if (!s->series)
-        return psr_fail_nomem(err, "series", (double)stream->ndm * sizeof *s->series);
-    for (size_t k = 0; k < stream->nline && !st; k++)
-        st = list_line(s, k, &end[k], err);
+        return psr_fail_nomem(err, "series", (double)n * sizeof *s->series);
+    for (size_t i = 0; i < s->nsegment; i++)
+        for (size_t k = 0; k < stream->nline && !st; k++)
+            st = list_line(s, k, psr_segment_of(i), &end[k], err);
     return st;
 }
 

@@ -71,8 +71,8 @@ struct psr_series_search_desc {
     void *sink;                           /* of its create and keep */
     const struct psr_sink_stream *stream; /* borrowed, as series is */
     struct psr_whole_series *series;
-    const char *device; /* as for psr_device_words */
-    bool nopad, noinf;  /* as in the descriptions of sinks */
+    const char *device;          /* as for psr_device_words */
+    bool nopad, noinf, segments; /* as in the descriptions of sinks */
 };
 
 struct psr_search_lane;
@@ -82,8 +82,8 @@ struct psr_series_search {
     struct psr_names devices;
     struct psr_search_lane *lane; /* [nlane] */
     size_t nlane;
-    struct psr_searched *series; /* [n] in the order of trials */
-    size_t n;
+    struct psr_searched *series; /* [n] in the order of trials, of all; then of each segment */
+    size_t n, nsegment;          /* series; segments of each trial */
 
     pthread_mutex_t lock; /* of what follows, and of keep */
     struct psr_search_queue {

@@ -126,7 +126,7 @@ static psr_status list(void *search, size_t slot, size_t k, const struct psr_sea
 static void keep_red_noise(struct fourier *s, const struct psr_searched *g,
                            const struct psr_fourier_result *r)
 {
-    if (!(r->red_hz > 0) || (s->red && s->red->read.i < g->read.i))
+    if (!(r->red_hz > 0) || g->read.segment.of > 1 || (s->red && s->red->read.i < g->read.i))
         return;
     s->red = g;
     s->how_red = (struct psr_fourier_result){
@@ -272,12 +272,14 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
 {
     const struct psr_sink_fourier_desc *d = ((const struct psr_whole_series_use *)desc)->desc;
     psr_status st = PSR_OK;
-    for (size_t i = 0; i < stream->ndm && !st; i++) {
+    for (size_t k = 0; k < stream->ndm * (d->segments ? PSR_SEGMENTS : 1) && !st; k++) {
+        const size_t segment = k / stream->ndm, i = k % stream->ndm;
         char stem[PSR_TEXT_MAX];
         psr_series_stem(stem, stream->root, stream->dm[i], stream->dm_decimals);
+        psr_segment_name(stem, psr_segment_of(segment));
         st = psr_fourier_names(d->search, stem, check, ctx, err);
         strncat(stem, ".inf", sizeof stem - strlen(stem) - 1);
-        if (!st && !d->noinf)
+        if (!st && (!d->noinf || segment > 0))
             st = check(ctx, stem, err);
     }
     return st;
@@ -302,11 +304,11 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
         st = psr_zaplist_read(&s->zaplist, s->d.zaplist, err);
     if (st)
         return st;
-    return psr_series_search_create(&s->search,
-                                    &(struct psr_series_search_desc){&method, s, stream,
-                                                                     use->series, s->what.device,
-                                                                     s->d.nopad, s->d.noinf},
-                                    err);
+    return psr_series_search_create(
+        &s->search,
+        &(struct psr_series_search_desc){&method, s, stream, use->series, s->what.device,
+                                         s->d.nopad, s->d.noinf, s->d.segments},
+        err);
 }
 
 static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
@@ -318,10 +320,10 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
         psr_note(&s->stream->notes,
                  "%zu of %zu series are searched, and recorded in %s" PSR_RECORD
                  ": the same command goes on from there",
-                 s->search.nsearched, s->stream->ndm, s->stream->root);
+                 s->search.nsearched, s->search.n, s->stream->root);
     else if (!st && s->nrecalled)
         psr_note(&s->stream->notes, "%zu of %zu series were searched by an earlier run",
-                 s->nrecalled, s->stream->ndm);
+                 s->nrecalled, s->search.n);
     s->found.nsearched = s->search.nsearched;
     s->found.nrefused = s->search.nrefused;
     s->found.device_bytes = bytes->device;

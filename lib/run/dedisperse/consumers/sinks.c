@@ -54,7 +54,8 @@ static struct psr_sink_stream without_parts(const struct psr_sink_stream *stream
 /* What searches of whole series read is kept once for all of them. */
 static void describe_kept(psr_sinks *s, const struct psr_pipeline_desc *d)
 {
-    s->kept.nreader = (size_t) !!d->fourier + (size_t) !!d->ffa;
+    const bool segments = d->fourier && d->fourier->segments;
+    s->kept.nreader = (d->fourier ? segments ? PSR_SEGMENTS : 1 : 0) + (size_t) !!d->ffa;
     s->kept.mem_bytes = d->fourier ? d->fourier->mem_bytes : d->ffa ? d->ffa->mem_bytes : 0;
     s->kept.nopad = d->fourier ? d->fourier->nopad : d->ffa && d->ffa->nopad;
     s->keep.series = s->fourier.series = s->ffa.series = &s->kept;

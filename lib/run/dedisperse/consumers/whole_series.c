@@ -2,12 +2,14 @@
 #include "whole_series.h"
 
 #include "base/memory.h"
+#include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
 #include "formats/series/series_inf.h"
 #include "formats/series/series_name.h"
 #include "sink_rows.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int64_t psr_whole_series_expect(const struct psr_sink_stream *stream, bool nopad)
 {
@@ -93,26 +95,6 @@ static psr_status write_inf(const struct psr_whole_series *w, const char *stem,
     return st ? st : psr_outfile_park(f, err);
 }
 
-psr_status psr_whole_series_describe(const struct psr_whole_series *w, size_t line, size_t i,
-                                     int64_t length, bool write, char stem[PSR_TEXT_MAX],
-                                     struct psr_inf *inf, psr_err *err)
-{
-    const struct psr_sink_stream *stream = w->stream;
-    const int64_t n = psr_whole_series_length(w, line, i);
-    *inf = w->common;
-    psr_series_stem(stem, stream->root, stream->dm[i], stream->dm_decimals);
-    const struct psr_series_trial trial = {.stem = stem,
-                                           .dm = stream->dm[i],
-                                           .tsamp_s = stream->line[line].tsamp_s,
-                                           .epoch = stream->epoch ? stream->epoch[i]
-                                                                  : stream->obs->tstart,
-                                           .note = stream->line[line].note,
-                                           .n = n,
-                                           .length = length < 0 ? n : length};
-    psr_status st = psr_series_fill_inf(inf, &trial, err);
-    return st || !write ? st : write_inf(w, stem, inf, err);
-}
-
 const struct psr_device_series *psr_whole_series_where(const struct psr_whole_series *w,
                                                        size_t line, size_t i)
 {
@@ -126,6 +108,43 @@ int64_t psr_whole_series_length(const struct psr_whole_series *w, size_t line, s
                       : psr_series_store_length(w->store, i);
 }
 
+/* Where a segment begins, or with the next number the one before ends. */
+static int64_t begin_of(const struct psr_whole_series *w, const struct psr_whole_series_read *r,
+                        int number)
+{
+    const int64_t n = psr_whole_series_length(w, r->line, r->i);
+    return n / r->segment.of * (number - 1) + n % r->segment.of * (number - 1) / r->segment.of;
+}
+
+int64_t psr_whole_series_count(const struct psr_whole_series *w,
+                               const struct psr_whole_series_read *r)
+{
+    return begin_of(w, r, r->segment.number + 1) - begin_of(w, r, r->segment.number);
+}
+
+psr_status psr_whole_series_describe(const struct psr_whole_series *w,
+                                     const struct psr_whole_series_read *r, bool write,
+                                     char stem[PSR_TEXT_MAX], struct psr_inf *inf, psr_err *err)
+{
+    const struct psr_sink_stream *stream = w->stream;
+    const struct psr_sink_line *line = &stream->line[r->line];
+    const int64_t n = psr_whole_series_count(w, r), begin = begin_of(w, r, r->segment.number);
+    *inf = w->common;
+    psr_series_stem(stem, stream->root, stream->dm[r->i], stream->dm_decimals);
+    psr_segment_name(stem, r->segment);
+    const struct psr_mjd epoch = stream->epoch ? stream->epoch[r->i] : stream->obs->tstart;
+    const struct psr_series_trial trial = {
+        .stem = stem,
+        .dm = stream->dm[r->i],
+        .tsamp_s = line->tsamp_s,
+        .epoch = begin ? psr_mjd_add(epoch, (double)begin * line->tsamp_s) : epoch,
+        .note = line->note,
+        .n = n,
+        .length = r->length < 0 ? n : r->length};
+    psr_status st = psr_series_fill_inf(inf, &trial, err);
+    return st || !write ? st : write_inf(w, stem, inf, err);
+}
+
 static void pad(const struct psr_whole_series_read *r, float *x, int64_t n)
 {
     struct psr_series_mean mean = {.n = 0};
@@ -137,14 +156,31 @@ static void pad(const struct psr_whole_series_read *r, float *x, int64_t n)
         x[t] = value;
 }
 
+static psr_status read_first(const struct psr_whole_series *w,
+                             const struct psr_whole_series_read *r, float *x, int64_t n,
+                             psr_err *err)
+{
+    psr_resident_series *on_devices = w->resident[r->line];
+    return on_devices ? psr_resident_series_read(on_devices, r->i, x, n, err)
+                      : psr_series_store_read(w->store, r->i, x, n, err);
+}
+
+/* Series are read from their beginning on: what is before a segment is dropped. */
 psr_status psr_whole_series_read(const struct psr_whole_series *w,
                                  const struct psr_whole_series_read *r, float *x, psr_err *err)
 {
-    psr_resident_series *on_devices = w->resident[r->line];
-    psr_status st = on_devices ? psr_resident_series_read(on_devices, r->i, x, r->length, err)
-                               : psr_series_store_read(w->store, r->i, x, r->length, err);
+    const int64_t begin = begin_of(w, r, r->segment.number), count = psr_whole_series_count(w, r);
+    const int64_t n = count < r->length ? count : r->length;
+    float *all = begin ? malloc((size_t)(begin + n) * sizeof *all) : x;
+    if (!all)
+        return psr_fail_nomem(err, "a segment", 4.0 * (double)(begin + n));
+    psr_status st = read_first(w, r, all, begin + n, err);
+    if (begin) {
+        memcpy(x, all + begin, (size_t)n * sizeof *x);
+        free(all);
+    }
     if (!st)
-        pad(r, x, psr_whole_series_length(w, r->line, r->i));
+        pad(r, x, n);
     return st;
 }
 

@@ -5,6 +5,7 @@
 #ifndef PSR_RUN_DEDISPERSE_CONSUMERS_WHOLE_SERIES_H
 #define PSR_RUN_DEDISPERSE_CONSUMERS_WHOLE_SERIES_H
 
+#include "formats/series/series_name.h"
 #include "resident_series.h"
 #include <psrkit/experimental/sink.h>
 
@@ -27,10 +28,11 @@ struct psr_whole_series {
     unsigned char *nread;                /* [ndm] readers that have read a series */
 };
 
-/* A series as it is read: padded as its file would be. */
+/* A series, or a segment of it, as it is read: padded as its file would be. */
 struct psr_whole_series_read {
     size_t line, i;
-    int64_t length;                 /* of the padded series */
+    struct psr_segment segment;
+    int64_t length;                 /* of the padded series; below 0: not padded */
     const struct psr_sink_end *end; /* of the line */
 };
 
@@ -55,15 +57,18 @@ const struct psr_device_series *psr_whole_series_where(const struct psr_whole_se
 
 int64_t psr_whole_series_length(const struct psr_whole_series *w, size_t line, size_t i);
 
+/* Its samples, without padding. */
+int64_t psr_whole_series_count(const struct psr_whole_series *w,
+                               const struct psr_whole_series_read *r);
+
 /* Names a series, says what its .inf does, and writes that with the other outputs if it is wanted: sifting and
  * folding ask it for the DMs that were searched and the length of the series.
- * Given:    length   of the padded series; below 0: not padded
  * Returned: stem, *inf
  * Status:   those of psr_series_fill_inf and of outputs */
-PSR_MUST_CHECK psr_status psr_whole_series_describe(const struct psr_whole_series *w, size_t line,
-                                                    size_t i, int64_t length, bool write,
-                                                    char stem[PSR_TEXT_MAX], struct psr_inf *inf,
-                                                    psr_err *err);
+PSR_MUST_CHECK psr_status psr_whole_series_describe(const struct psr_whole_series *w,
+                                                    const struct psr_whole_series_read *r,
+                                                    bool write, char stem[PSR_TEXT_MAX],
+                                                    struct psr_inf *inf, psr_err *err);
 
 /* Reads a series into x [r->length], cut or padded with its mean or the value of its line.  Threads may read
  * different series at the same time.
