@@ -27,10 +27,9 @@ struct spectra_reader {
     unsigned char *spare; /* [spare_n] read for the header's sake, used up to spare_at */
     size_t spare_at, spare_n;
     size_t header_bytes;
-    size_t spectrum_bytes;        /* in the file, all IFs */
-    int64_t pos;                  /* spectra given so far */
-    int64_t promised;             /* by the header, or -1 */
-    const struct psr_if_sum *sum; /* NULL where no IFs are summed */
+    int64_t pos;      /* spectra given so far */
+    int64_t promised; /* by the header, or -1 */
+    struct psr_ifs ifs;
     unsigned char *raw; /* [raw_spectra] spectra; NULL where blocks are the file's bytes */
     size_t raw_spectra;
 };
@@ -131,34 +130,47 @@ static psr_status read_header(struct spectra_reader *r, psr_spectra_parse *parse
     return parse(h, &whole, err);
 }
 
-/* One polarisation, or the sum of two, and room for spectra of all. */
-static psr_status choose_ifs(struct spectra_reader *r, const struct psr_source_desc *desc,
-                             psr_err *err)
+/* One polarisation, or the sum of two. */
+psr_status psr_ifs_choose(struct psr_ifs *ifs, struct psr_reader *r, const char *name,
+                          const struct psr_source_desc *desc, psr_err *err)
 {
-    struct psr_obs *obs = &r->base.obs;
-    struct psr_pol_choice *pols = &r->base.pols;
+    struct psr_obs *obs = &r->obs;
+    const size_t if_bytes = psr_row_bytes(obs->nchan, obs->nbit);
     psr_status st =
-        psr_pols_choose(pols, r->name, "the header", "", obs->nif, obs->pols, desc, err);
+        psr_pols_choose(&r->pols, name, "the header", "", obs->nif, obs->pols, desc, err);
     if (st)
         return st;
-    r->spectrum_bytes = psr_row_bytes(obs->nchan, obs->nbit) * (size_t)obs->nif;
+    *ifs = (struct psr_ifs){.first_at = (size_t)r->pols.first * if_bytes,
+                            .row_bytes = if_bytes,
+                            .spectrum_bytes = if_bytes * (size_t)obs->nif};
+    r->file_nif = obs->nif;
     if (obs->nif == 1)
         return PSR_OK;
-    const size_t raw_bytes = (size_t)1 << 18;
-    r->raw_spectra = raw_bytes / r->spectrum_bytes + 1;
-    r->raw = malloc(r->raw_spectra * r->spectrum_bytes);
-    if (!r->raw)
-        return psr_fail_nomem(err, "spectra of all IFs",
-                              (double)r->raw_spectra * (double)r->spectrum_bytes);
     snprintf(obs->poln, sizeof obs->poln, "%d polns were %s", obs->nif,
-             pols->count > 1 ? "summed" : "not summed");
-    if (pols->count > 1) {
-        r->sum = psr_if_sum_find(obs->nbit, obs->kind);
-        obs->nbit = r->sum->sum_nbit;
-        obs->kind = r->sum->sum_kind;
+             r->pols.count > 1 ? "summed" : "not summed");
+    if (r->pols.count > 1) {
+        ifs->sum = psr_if_sum_find(obs->nbit, obs->kind);
+        obs->nbit = ifs->sum->sum_nbit;
+        obs->kind = ifs->sum->sum_kind;
+        ifs->row_bytes = psr_row_bytes(obs->nchan, obs->nbit);
     }
     obs->nif = 1;
     return PSR_OK;
+}
+
+/* Room for spectra of all IFs. */
+static psr_status choose_ifs(struct spectra_reader *r, const struct psr_source_desc *desc,
+                             psr_err *err)
+{
+    const size_t raw_bytes = (size_t)1 << 18;
+    psr_status st = psr_ifs_choose(&r->ifs, &r->base, r->name, desc, err);
+    if (st || r->base.file_nif == 1)
+        return st;
+    r->raw_spectra = raw_bytes / r->ifs.spectrum_bytes + 1;
+    r->raw = malloc(r->raw_spectra * r->ifs.spectrum_bytes);
+    return r->raw ? PSR_OK
+                  : psr_fail_nomem(err, "spectra of all IFs",
+                                   (double)r->raw_spectra * (double)r->ifs.spectrum_bytes);
 }
 
 /* SIGPROC goes on with the next spectrum at the next bit, PRESTO counts bytes rounded down. */
@@ -176,12 +188,12 @@ static psr_status check_spectra(const struct spectra_reader *r, psr_err *err)
 static psr_status measure_file(struct spectra_reader *r, psr_err *err)
 {
     int64_t bytes = r->size - (int64_t)r->header_bytes;
-    int64_t nsamp = bytes / (int64_t)r->spectrum_bytes;
-    int64_t partial = bytes % (int64_t)r->spectrum_bytes;
+    int64_t nsamp = bytes / (int64_t)r->ifs.spectrum_bytes;
+    int64_t partial = bytes % (int64_t)r->ifs.spectrum_bytes;
     if (nsamp < 1)
         return psr_fail(err, PSR_EFORMAT,
                         "%s: no samples: %lld bytes follow the header, a spectrum takes %zu",
-                        r->name, (long long)(bytes > 0 ? bytes : 0), r->spectrum_bytes);
+                        r->name, (long long)(bytes > 0 ? bytes : 0), r->ifs.spectrum_bytes);
     if (r->promised >= 0 && nsamp < r->promised)
         psr_note(&r->notes, "%s: truncated: nsamples = %lld, but the file holds %lld spectra",
                  r->name, (long long)r->promised, (long long)nsamp);
@@ -190,7 +202,7 @@ static psr_status measure_file(struct spectra_reader *r, psr_err *err)
                  r->name, (long long)r->promised, (long long)nsamp);
     if (partial)
         psr_note(&r->notes, "%s: the last %lld bytes are no whole spectrum of %zu and are left out",
-                 r->name, (long long)partial, r->spectrum_bytes);
+                 r->name, (long long)partial, r->ifs.spectrum_bytes);
     r->base.obs.nsamp = nsamp;
     if (lseek(r->fd, (off_t)r->header_bytes, SEEK_SET) < 0)
         return psr_fail_errno(err, "%s", r->name);
@@ -206,13 +218,13 @@ static psr_status note_end(struct spectra_reader *r, size_t partial, psr_err *er
     if (r->pos == 0)
         return psr_fail(err, PSR_EFORMAT,
                         "%s: no samples: %zu bytes follow the header, a spectrum takes %zu",
-                        r->name, partial, r->spectrum_bytes);
+                        r->name, partial, r->ifs.spectrum_bytes);
     if (r->promised > r->pos)
         psr_note(&r->notes, "%s: truncated: %lld spectra promised, %lld read", r->name,
                  (long long)r->promised, (long long)r->pos);
     if (partial)
         psr_note(&r->notes, "%s: the last %zu bytes are no whole spectrum of %zu and are left out",
-                 r->name, partial, r->spectrum_bytes);
+                 r->name, partial, r->ifs.spectrum_bytes);
     return PSR_OK;
 }
 
@@ -221,32 +233,28 @@ static psr_status read_spectra(struct spectra_reader *r, size_t nsamp, void *to,
                                psr_err *err)
 {
     size_t got;
-    psr_status st = read_bytes(r, to, nsamp * r->spectrum_bytes, &got, err);
-    *nread = got / r->spectrum_bytes;
+    psr_status st = read_bytes(r, to, nsamp * r->ifs.spectrum_bytes, &got, err);
+    *nread = got / r->ifs.spectrum_bytes;
     if (st)
         return st;
     r->pos += (int64_t)*nread;
     if (*nread == nsamp)
         return PSR_OK;
     if (r->stream)
-        return note_end(r, got % r->spectrum_bytes, err);
+        return note_end(r, got % r->ifs.spectrum_bytes, err);
     return psr_fail(err, PSR_EIO, "%s: ended after %lld of %lld spectra while it was read", r->name,
                     (long long)r->pos, (long long)r->base.obs.nsamp);
 }
 
-static void merge_ifs(const struct spectra_reader *r, size_t nsamp, unsigned char *block)
+void psr_ifs_merge(const struct psr_ifs *ifs, const struct psr_reader *r, size_t nsamp,
+                   const unsigned char *from, unsigned char *block)
 {
-    const struct psr_obs *obs = &r->base.obs;
-    const struct psr_pol_choice *pols = &r->base.pols;
-    const size_t row_bytes = psr_row_bytes(obs->nchan, obs->nbit),
-                 if_bytes = r->spectrum_bytes / (size_t)r->base.file_nif,
-                 first = (size_t)pols->first * if_bytes;
     for (size_t t = 0; t < nsamp; t++) {
-        const unsigned char *spectrum = r->raw + t * r->spectrum_bytes;
-        if (r->sum)
-            r->sum->add(block + t * row_bytes, spectrum + first, obs->nchan, pols->count);
+        const unsigned char *first = from + t * ifs->spectrum_bytes + ifs->first_at;
+        if (ifs->sum)
+            ifs->sum->add(block + t * ifs->row_bytes, first, r->obs.nchan, r->pols.count);
         else
-            memcpy(block + t * row_bytes, spectrum + first, row_bytes);
+            memcpy(block + t * ifs->row_bytes, first, ifs->row_bytes);
     }
 }
 
@@ -265,7 +273,7 @@ static psr_status next_spectra(struct psr_reader *base, size_t nsamp, void *bloc
     size_t n = nsamp < r->raw_spectra ? nsamp : r->raw_spectra;
     psr_status st = read_spectra(r, n, r->raw, nread, err);
     if (!st)
-        merge_ifs(r, *nread, block);
+        psr_ifs_merge(&r->ifs, &r->base, *nread, r->raw, block);
     return st;
 }
 
@@ -275,7 +283,7 @@ static psr_status seek_spectrum(struct psr_reader *base, int64_t n, psr_err *err
     if (n < 0 || n > base->obs.nsamp)
         return psr_fail(err, PSR_EINVAL, "%s: spectrum %lld, must be 0 to %lld", r->name,
                         (long long)n, (long long)base->obs.nsamp);
-    off_t at = (off_t)r->header_bytes + (off_t)n * (off_t)r->spectrum_bytes;
+    off_t at = (off_t)r->header_bytes + (off_t)n * (off_t)r->ifs.spectrum_bytes;
     if (lseek(r->fd, at, SEEK_SET) < 0)
         return psr_fail_errno(err, "%s: spectrum %lld", r->name, (long long)n);
     r->pos = n;
@@ -319,7 +327,6 @@ static psr_status set_up(struct spectra_reader *r, const char *path,
         return st;
     r->base.obs = h.obs;
     r->base.file_nbit = h.obs.nbit;
-    r->base.file_nif = h.obs.nif;
     r->promised = h.obs.nsamp;
     r->base.obs.nsamp = -1;
     r->header_bytes = h.bytes;

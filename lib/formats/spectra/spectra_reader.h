@@ -5,6 +5,7 @@
 #define PSR_FORMATS_SPECTRA_SPECTRA_READER_H
 
 #include "reader.h"
+#include "unpack.h"
 
 /* The first bytes of an input. */
 struct psr_spectra_start {
@@ -33,5 +34,22 @@ psr_spectra_parse psr_sigproc_parse_start, psr_dada_parse_start;
 PSR_MUST_CHECK psr_status psr_spectra_reader_open(struct psr_reader **out, const char *path,
                                                   const struct psr_source_desc *desc,
                                                   psr_spectra_parse *parse, psr_err *err);
+
+/* How the IFs of a spectrum as stored become one. */
+struct psr_ifs {
+    const struct psr_if_sum *sum; /* NULL: one is copied */
+    size_t first_at, row_bytes;   /* of what is taken, as stored; of a spectrum in a block */
+    size_t spectrum_bytes;        /* as stored, all IFs */
+};
+
+/* Chooses the IFs of a reader whose obs is that of its header; obs, pols and file_nif become those of its blocks.
+ * Status: those of psr_pols_choose */
+PSR_MUST_CHECK psr_status psr_ifs_choose(struct psr_ifs *ifs, struct psr_reader *r,
+                                         const char *name, const struct psr_source_desc *desc,
+                                         psr_err *err);
+
+/* Given:  from   [nsamp][spectrum_bytes] aligned for its samples */
+void psr_ifs_merge(const struct psr_ifs *ifs, const struct psr_reader *r, size_t nsamp,
+                   const unsigned char *from, unsigned char *block);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reads a filterbank that comes over UDP. */
-#include "formats/spectra/reader.h"
+#include "formats/spectra/spectra_reader.h"
 #include "udp_spectra.h"
 
 #include "base/clock.h"
@@ -24,9 +24,10 @@ struct udp_reader {
     size_t row_at;        /* spectra used up of frame at */
     int64_t gap;          /* spectra that are missing here */
     int64_t next;         /* packet */
-    unsigned char *row;   /* [in.shape.pieces in.shape.bytes] a spectrum of several packets */
-    unsigned npiece;      /* of it */
-    bool torn;            /* one of them was lost */
+    struct psr_ifs ifs;
+    unsigned char *row; /* [in.shape.pieces in.shape.bytes] a spectrum of several packets */
+    unsigned npiece;    /* of it */
+    bool torn;          /* one of them was lost */
     bool ended;
     double reported_s;
     int64_t reported_lost, reported_dropped;
@@ -144,7 +145,7 @@ static size_t copy_spectra(struct udp_reader *r, size_t nsamp, unsigned char *bl
     const unsigned char *frame = frame_at(r, r->at);
     (void)psr_udp_unpack(&p, frame, PSR_UDP_HEAD + r->in.shape.bytes);
     const size_t left = p.spectra - r->row_at, n = left < nsamp ? left : nsamp;
-    memcpy(block, frame + PSR_UDP_HEAD + r->row_at * r->in.row_bytes, n * r->in.row_bytes);
+    psr_ifs_merge(&r->ifs, &r->base, n, frame + PSR_UDP_HEAD + r->row_at * r->in.row_bytes, block);
     r->row_at += n;
     if (r->row_at == p.spectra) {
         r->at++;
@@ -166,7 +167,7 @@ static size_t add_piece(struct udp_reader *r, unsigned char *block)
         r->gap++;
         return 0;
     }
-    memcpy(block, r->row, r->in.row_bytes);
+    psr_ifs_merge(&r->ifs, &r->base, 1, r->row, block);
     return 1;
 }
 
@@ -179,7 +180,7 @@ static psr_status next_spectra(struct psr_reader *base, size_t nsamp, void *bloc
     psr_status st = PSR_OK;
     *nread = 0;
     while (!st && !end && *nread < nsamp && !r->gap) {
-        unsigned char *at = to + *nread * r->in.row_bytes;
+        unsigned char *at = to + *nread * r->ifs.row_bytes;
         if (r->at == r->nframe)
             st = take_frames(r, &end, err);
         else
@@ -210,7 +211,7 @@ static const struct psr_reader_ops udp_ops = {next_spectra, NULL, close_reader};
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-static psr_status describe(struct udp_reader *r, psr_err *err)
+static psr_status describe(struct udp_reader *r, const struct psr_source_desc *desc, psr_err *err)
 {
     struct psr_obs *obs = &r->base.obs;
     psr_status st = psr_obs_copy(obs, &r->in.obs, err);
@@ -222,7 +223,9 @@ static psr_status describe(struct udp_reader *r, psr_err *err)
         psr_mjd_add(obs->tstart, (double)(r->in.first / r->in.shape.pieces * r->in.shape.spectra) *
                                      obs->tsamp_s);
     r->base.file_nbit = obs->nbit;
-    r->base.file_nif = obs->nif;
+    st = psr_ifs_choose(&r->ifs, &r->base, r->path, desc, err);
+    if (st)
+        return st;
     r->frame = malloc(FRAMES * (PSR_UDP_HEAD + (size_t)r->in.shape.bytes));
     r->row = malloc((size_t)r->in.shape.pieces * r->in.shape.bytes);
     return r->frame && r->row ? PSR_OK
@@ -251,7 +254,7 @@ static psr_status set_up(struct udp_reader *r, const char *path, const struct ps
     r->receiver = r->in.receiver;
     if (!st)
         st = psr_udp_wait(r->receiver, &r->in.beginning, r->path, err);
-    return st ? st : describe(r, err);
+    return st ? st : describe(r, desc, err);
 }
 
 psr_status psr_udp_reader_open(struct psr_reader **out, const char *path,

@@ -117,14 +117,6 @@ int64_t psr_udp_sender_count(const psr_udp_sender *s, int64_t *lost)
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
-static psr_status check_desc(const struct psr_udp_sender_desc *d, psr_err *err)
-{
-    if (d->obs->nif != 1)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "nif", "%s: nifs = %d, must be 1", d->to,
-                              d->obs->nif);
-    return PSR_OK;
-}
-
 static psr_status make_header(psr_udp_sender *s, psr_err *err)
 {
     unsigned char *bytes;
@@ -147,7 +139,7 @@ static psr_status make_header(psr_udp_sender *s, psr_err *err)
 
 static psr_status set_up(psr_udp_sender *s, psr_err *err)
 {
-    s->row_bytes = psr_row_bytes(s->d.obs->nchan, s->d.obs->nbit);
+    s->row_bytes = psr_row_bytes(s->d.obs->nchan, s->d.obs->nbit) * (size_t)s->d.obs->nif;
     s->shape = psr_udp_shape(s->row_bytes);
     s->stream = (uint64_t)(psr_seconds() * 1e9) ^ (uint64_t)getpid() << 40;
     const struct psr_udp_wire_desc wire = {.to = s->d.to,
@@ -171,8 +163,6 @@ psr_status psr_udp_sender_create(psr_udp_sender **out, const struct psr_udp_send
     struct psr_udp_sender_desc d;
     *out = NULL;
     psr_status st = psr_copy_desc(&d, sizeof d, desc, "sender", err);
-    if (!st)
-        st = check_desc(&d, err);
     if (st)
         return st;
     psr_udp_sender *s = calloc(1, sizeof *s);

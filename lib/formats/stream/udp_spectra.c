@@ -31,8 +31,7 @@ static bool parse_header(struct psr_sigproc_header *h, const struct psr_udp_spec
     psr_err err;
     if (psr_sigproc_parse_header(h, bytes, n, s->path, NULL, &err))
         return false;
-    if (h->obs.nif == 1 && h->data_type <= PSR_SIGPROC_FILTERBANK &&
-        h->obs.nchan * (size_t)h->obs.nbit % 8 == 0)
+    if (h->data_type <= PSR_SIGPROC_FILTERBANK && h->obs.nchan * (size_t)h->obs.nbit % 8 == 0)
         return true;
     psr_obs_clear(&h->obs);
     return false;
@@ -143,7 +142,8 @@ static void put_held(struct psr_udp_spectra *s)
 static void begin_stream(struct psr_udp_spectra *s, struct psr_udp_candidate *c)
 {
     struct psr_udp_beginning *b = &s->beginning;
-    const size_t row_bytes = psr_row_bytes(c->header.obs.nchan, c->header.obs.nbit);
+    const size_t row_bytes =
+        psr_row_bytes(c->header.obs.nchan, c->header.obs.nbit) * (size_t)c->header.obs.nif;
     const struct psr_udp_shape shape = psr_udp_shape(row_bytes);
     double arrival_s;
     const int64_t number = first_number(s, c->stream, &shape, &arrival_s);

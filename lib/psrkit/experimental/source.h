@@ -182,7 +182,7 @@ typedef struct psr_udp_sender psr_udp_sender;
 struct psr_udp_sender_desc {
     size_t size;               /* sizeof the struct */
     const char *to;            /* udp://ADDRESS:PORT */
-    const struct psr_obs *obs; /* nif 1 */
+    const struct psr_obs *obs;
     double rate;               /* times real time; 0: as fast as the network takes them */
     double loss;     /* fraction of the datagrams of samples that is not sent, for tests */
     int64_t reorder; /* datagrams that one may be sent after its turn, for tests */
@@ -198,7 +198,7 @@ PSR_MUST_CHECK psr_status psr_udp_sender_create(psr_udp_sender **out,
                                                 psr_err *err);
 
 /* Sends spectra.
- * Given:  spectra   [nsamp][nchan] packed as in obs
+ * Given:  spectra   [nsamp][nif][nchan] packed as in obs
  * Notes:  returns early, at its rate, if a signal interrupts the wait
  * Status: PSR_EIO; a receiver that is not there yet is none */
 PSR_MUST_CHECK psr_status psr_udp_sender_append(psr_udp_sender *s, const void *spectra,

@@ -19,6 +19,8 @@ struct shape {
     double loss;
     int64_t reorder;
     uint64_t seed;
+    int nif; /* 0: 1; of several the first is received */
+    enum psr_pols pols;
 };
 
 struct transfer {
@@ -47,9 +49,15 @@ static void fill_row(const struct transfer *t, size_t row, unsigned char *to)
         to[i] = (unsigned char)(tap_random(&random) >> 32);
 }
 
+/* As sent. */
+static size_t spectrum_bytes(const struct transfer *t)
+{
+    return t->row_bytes * (size_t)t->obs.nif;
+}
+
 static void open_sender(struct transfer *t, psr_udp_sender **s)
 {
-    const struct psr_udp_shape p = psr_udp_shape(t->row_bytes);
+    const struct psr_udp_shape p = psr_udp_shape(spectrum_bytes(t));
     const struct psr_udp_sender_desc d = {.size = sizeof d,
                                           .to = t->to,
                                           .obs = &t->obs,
@@ -63,7 +71,8 @@ static void open_sender(struct transfer *t, psr_udp_sender **s)
 
 static void send_rows(struct transfer *t, psr_udp_sender *s, size_t from, size_t to)
 {
-    unsigned char *row = tap_take(t->row_bytes, 1);
+    unsigned char *row = tap_take(spectrum_bytes(t), 1);
+    memset(row, 0x55, spectrum_bytes(t));
     for (size_t k = from; k < to && !t->sent; k++) {
         fill_row(t, k, row);
         t->sent = psr_udp_sender_append(s, row, 1, &t->err);
@@ -176,18 +185,19 @@ static psr_status receive(struct transfer *t, psr_err *err)
     return st;
 }
 
-/* Returned: whether all went through; the rest is in *t */
-static bool transfer(struct transfer *t, const struct shape *shape, void (*send)(struct transfer *))
+/* Returned: whether all was sent; the rest is in *t and *st, that of the receiver */
+static bool transfer_of(struct transfer *t, const struct shape *shape,
+                        void (*send)(struct transfer *), psr_status *st, psr_err *err)
 {
     pthread_t thread;
-    psr_err err = {.msg = ""};
     const int port = loopback_port();
     *t = (struct transfer){.shape = *shape, .send = send};
     psr_obs_init(&t->obs);
     t->obs.nchan = shape->nchan;
     t->obs.nbit = shape->nbit;
     t->obs.kind = shape->nbit == 32 ? PSR_FLOAT : PSR_UINT;
-    t->obs.nif = 1;
+    t->obs.nif = shape->nif ? shape->nif : 1;
+    t->obs.pols = shape->pols;
     t->obs.fch1_mhz = 1500;
     t->obs.foff_mhz = -0.01;
     t->obs.tsamp_s = 1e-3;
@@ -197,8 +207,18 @@ static bool transfer(struct transfer *t, const struct shape *shape, void (*send)
     snprintf(t->from, sizeof t->from, "%s?idle=3&window=128", t->to);
     if (pthread_create(&thread, NULL, run_sender, t))
         return false;
-    const psr_status st = receive(t, &err);
+    *st = receive(t, err);
     pthread_join(thread, NULL);
+    return !t->sent;
+}
+
+/* Returned: whether all went through; the rest is in *t */
+static bool transfer(struct transfer *t, const struct shape *shape, void (*send)(struct transfer *))
+{
+    psr_err err = {.msg = ""};
+    psr_status st = PSR_OK;
+    if (!transfer_of(t, shape, send, &st, &err) && !t->sent)
+        return false;
     if (st || t->sent)
         diag("%s%s", st ? err.msg : "", t->sent ? t->err.msg : "");
     return !st && !t->sent;
@@ -216,7 +236,7 @@ static void test_shape(const struct shape *shape)
 {
     struct transfer t;
     bool right = transfer(&t, shape, send_all);
-    const struct psr_udp_shape p = psr_udp_shape(t.row_bytes);
+    const struct psr_udp_shape p = psr_udp_shape(spectrum_bytes(&t));
     const int64_t gone = t.lost + t.overflowed, most = gone * p.spectra,
                   least = p.pieces > 1 ? (gone + p.pieces - 1) / p.pieces : most - (p.spectra - 1);
     right &= t.nrow == shape->nsamp && !t.wrong && t.overflowed >= 0 && t.missing <= most &&
@@ -236,8 +256,13 @@ static void test_shapes(uint64_t *random)
 {
     const double losses[] = {0, 1e-3, 0.05};
     const struct shape fixed[] = {
-        {1024, 8, 4000, 0.05, 64, 1}, {24, 1, 300000, 1e-3, 64, 2}, {20000, 8, 300, 0.05, 7, 3},
-        {3000, 32, 200, 0.02, 0, 4},  {8, 8, 1, 0, 0, 5},
+        {1024, 8, 4000, 0.05, 64, 1, 1, PSR_POLS_UNKNOWN},
+        {24, 1, 300000, 1e-3, 64, 2, 1, PSR_POLS_UNKNOWN},
+        {20000, 8, 300, 0.05, 7, 3, 1, PSR_POLS_UNKNOWN},
+        {3000, 32, 200, 0.02, 0, 4, 1, PSR_POLS_UNKNOWN},
+        {8, 8, 1, 0, 0, 5, 1, PSR_POLS_UNKNOWN},
+        {64, 8, 4000, 0, 0, 6, 4, PSR_POLS_STOKES},
+        {3000, 16, 200, 0, 0, 7, 4, PSR_POLS_STOKES},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         test_shape(&fixed[i]);
@@ -251,6 +276,19 @@ static void test_shapes(uint64_t *random)
         s.nsamp = 1 + (size_t)(8e6 / ((double)s.nchan * nbit / 8));
         test_shape(&s);
     }
+}
+
+/* What four are must be said. */
+static void test_unknown_pols(void)
+{
+    struct transfer t = {.shape = {64, 8, 400, 0, 0, 8, 4, PSR_POLS_UNKNOWN}};
+    const struct shape shape = t.shape;
+    psr_err err = {.msg = ""};
+    psr_status st = PSR_OK;
+    (void)transfer_of(&t, &shape, send_all, &st, &err);
+    ok(st == PSR_EUNSUPPORTED && strstr(err.msg, "-state Stokes"), "four of unknown kind: %s",
+       err.msg);
+    release(&t);
 }
 
 /* A sender is killed within a packet, and another goes on later. */
@@ -276,7 +314,7 @@ static void send_twice(struct transfer *t)
 
 static void test_restart(void)
 {
-    const struct shape shape = {512, 8, BEFORE + AFTER, 0, 0, 9};
+    const struct shape shape = {512, 8, BEFORE + AFTER, 0, 0, 9, 1, PSR_POLS_UNKNOWN};
     struct transfer t;
     const bool through = transfer(&t, &shape, send_twice);
     const int64_t whole = BEFORE - BEFORE % psr_udp_shape(t.row_bytes).spectra;
@@ -358,7 +396,7 @@ static void send_among_hostile(struct transfer *t)
 
 static void test_hostile(uint64_t *random)
 {
-    const struct shape shape = {1000, 8, 4000, 0, 0, tap_random(random) | 1};
+    const struct shape shape = {1000, 8, 4000, 0, 0, tap_random(random) | 1, 1, PSR_POLS_UNKNOWN};
     struct transfer t;
     const bool through = transfer(&t, &shape, send_among_hostile);
     ok(through && t.nrow == shape.nsamp && !t.wrong && (!t.missing || t.overflowed),
@@ -398,6 +436,7 @@ int main(void)
     uint64_t random = tap_seed();
     test_names();
     test_shapes(&random);
+    test_unknown_pols();
     test_restart();
     test_hostile(&random);
     return done_testing();

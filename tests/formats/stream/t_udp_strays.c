@@ -115,10 +115,10 @@ static void strays_first(int fd, int other_fd)
  * quorum, are of no stream that can be received; then ten of other bits, and headers after their samples. */
 static void other_kinds_first(int fd, int other_fd)
 {
-    send_kind(other_fd, OTHER, NCHAN / 2, 8, 2);
+    send_kind(other_fd, OTHER, 3000, 8, 2);
     send_range(other_fd, OTHER, 0, 2 * PSR_UDP_QUORUM_OF);
     send_range(other_fd, OTHER + 1, 0, PSR_UDP_QUORUM_OF);
-    send_kind(other_fd, OTHER + 1, NCHAN / 4, 8, 4);
+    send_kind(other_fd, OTHER + 1, 5000, 8, 4);
     send_end(other_fd, OTHER + 1, PSR_UDP_QUORUM_OF);
     send_kind(other_fd, OTHER + 2, NCHAN / 2, 16, 1);
     send_range(other_fd, OTHER + 2, 0, STRAYS);
