@@ -174,13 +174,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/output/output_group.c \
 	lib/base/output/output_lists.c \
 	lib/base/output/output_lists.h \
-	lib/base/output/output_record.c \
-	lib/base/output/output_record.h \
 	lib/base/output/overwrite_check.c \
 	lib/base/output/part_name.c \
 	lib/base/output/rough_root.h \
-	lib/base/output/tar_write.c \
-	lib/base/output/tar_write.h \
 	lib/base/text/json.c \
 	lib/base/text/names.c \
 	lib/base/text/number.c \

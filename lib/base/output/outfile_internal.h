@@ -70,7 +70,7 @@ PSR_MUST_CHECK psr_status psr_output_group_add_list(psr_output_group *g, const c
                                                     psr_outfile **file, psr_err *err);
 
 /* From now on lists stay in memory until the group is committed, and parts of the run that are complete are recorded
- * in a file (output_record.h), which the next run with this group goes on from.  commit removes it, abort does not.
+ * in a file (output_lists.h), which the next run with this group goes on from.  commit removes it, abort does not.
  * Given:  salt   is added to all keys
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_output_group_record(psr_output_group *g, const char *path,

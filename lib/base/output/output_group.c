@@ -8,7 +8,6 @@
 #include "base/tool.h"
 #include "outfile_internal.h"
 #include "output_lists.h"
-#include "output_record.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

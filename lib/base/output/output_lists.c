@@ -1,15 +1,100 @@
-/* Puts lists into one tar file. */
+/* Writes the lists of a group into one tar file, and the record of what a run has completed, which is one, too. */
 #include "output_lists.h"
 
 #include "base/input/tar_read.h"
 #include "base/path.h"
 #include "base/tool.h"
 #include "outfile_internal.h"
-#include "tar_write.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* --- members of a POSIX tar file -------------------------------------------------------------- */
+
+/* Equal members are equal bytes: they have no owner, and one date, 2000-01-01. */
+enum { NAME_BYTES = 100, DATE = 946684800 };
+
+/* A block, field by field. */
+struct header {
+    char name[NAME_BYTES], mode[8], uid[8], gid[8], size[12], mtime[12], sum[8], type, link[100],
+        magic[6], version[2], owner[32], group[32], major[8], minor[8], prefix[155], rest[12];
+};
+
+static size_t padding(size_t n)
+{
+    return (PSR_TAR_BLOCK - n % PSR_TAR_BLOCK) % PSR_TAR_BLOCK;
+}
+
+static psr_status put_padding(psr_outfile *f, size_t n, psr_err *err)
+{
+    static const char zero[PSR_TAR_BLOCK];
+    return psr_outfile_write(f, zero, padding(n), err);
+}
+
+static psr_status put_header(psr_outfile *f, const char *name, char type, size_t n, psr_err *err)
+{
+    struct header h;
+    unsigned sum = 0;
+    memset(&h, 0, sizeof h);
+    memcpy(h.name, name, strnlen(name, NAME_BYTES));
+    strcpy(h.mode, "0000644");
+    strcpy(h.uid, "0000000");
+    strcpy(h.gid, "0000000");
+    snprintf(h.size, sizeof h.size, "%011llo", (unsigned long long)n & 077777777777);
+    snprintf(h.mtime, sizeof h.mtime, "%011o", (unsigned)DATE);
+    memset(h.sum, ' ', sizeof h.sum);
+    h.type = type;
+    memcpy(h.magic, "ustar", sizeof h.magic);
+    memcpy(h.version, "00", sizeof h.version);
+    for (size_t i = 0; i < sizeof h; i++)
+        sum += ((const unsigned char *)&h)[i];
+    snprintf(h.sum, sizeof h.sum, "%06o", sum & 0777777);
+    return psr_outfile_write(f, &h, sizeof h, err);
+}
+
+/* Returned: bytes of "NN path=NAME\n", where NN is their number; 0 for a name that needs none */
+static size_t long_name(const char *name, char text[2 * PSR_TAR_NAME])
+{
+    const size_t n = strlen(name);
+    if (n <= NAME_BYTES)
+        return 0;
+    return (size_t)snprintf(text, 2 * PSR_TAR_NAME, "%zu path=%s\n", n + strlen("100 path=\n"),
+                            name);
+}
+
+/* Bytes that add_member writes. */
+static int64_t member_bytes(const char *name, size_t n)
+{
+    char text[2 * PSR_TAR_NAME];
+    const size_t more = long_name(name, text);
+    return (int64_t)(PSR_TAR_BLOCK + n + padding(n) +
+                     (more ? PSR_TAR_BLOCK + more + padding(more) : 0));
+}
+
+/* Adds a file; a name above 100 bytes gets a header of its own (pax). */
+static psr_status add_member(psr_outfile *f, const char *name, const void *bytes, size_t n,
+                             psr_err *err)
+{
+    char text[2 * PSR_TAR_NAME];
+    const size_t more = long_name(name, text);
+    psr_status st = more ? put_header(f, "name", 'x', more, err) : PSR_OK;
+    if (!st && more)
+        st = psr_outfile_write(f, text, more, err);
+    if (!st && more)
+        st = put_padding(f, more, err);
+    if (!st)
+        st = put_header(f, name, '0', n, err);
+    if (!st)
+        st = psr_outfile_write(f, bytes, n, err);
+    return st ? st : put_padding(f, n, err);
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
 
 psr_status psr_output_lists_add(struct psr_output_lists *l, const char *name, psr_outfile **file,
                                 psr_err *err)
@@ -65,15 +150,15 @@ static psr_status write_index(const struct psr_output_lists *l, psr_outfile *to,
     psr_status st = name_index(l, name, err);
     if (!st)
         st = psr_outfile_hold(&index, name, err);
-    int64_t first = psr_tar_bytes(name, l->n * (DIGITS + 1 + width + 1));
+    int64_t first = member_bytes(name, l->n * (DIGITS + 1 + width + 1));
     for (size_t i = 0; i < l->n && !st; i++) {
         st = psr_outfile_printf(index, err, "%*lld %-*s\n", DIGITS, (long long)first, (int)width,
                                 name_of(l->list[i]));
-        first += psr_tar_bytes(name_of(l->list[i]), (size_t)psr_outfile_size(l->list[i]));
+        first += member_bytes(name_of(l->list[i]), (size_t)psr_outfile_size(l->list[i]));
     }
     if (!st) {
         const void *bytes = psr_outfile_held(index, &n);
-        st = psr_tar_add(to, name, bytes, n, err);
+        st = add_member(to, name, bytes, n, err);
     }
     psr_outfile_abort(index);
     return st;
@@ -92,6 +177,7 @@ static void drop_empty(struct psr_output_lists *l)
 
 psr_status psr_output_lists_write(struct psr_output_lists *l, psr_outfile *to, psr_err *err)
 {
+    static const char end[2 * PSR_TAR_BLOCK];
     drop_empty(l);
     if (l->n)
         qsort(l->list, l->n, sizeof *l->list, by_name);
@@ -99,9 +185,9 @@ psr_status psr_output_lists_write(struct psr_output_lists *l, psr_outfile *to, p
     for (size_t i = 0; i < l->n && !st; i++) {
         size_t n;
         const void *bytes = psr_outfile_held(l->list[i], &n);
-        st = psr_tar_add(to, name_of(l->list[i]), bytes, n, err);
+        st = add_member(to, name_of(l->list[i]), bytes, n, err);
     }
-    return st ? st : psr_tar_end(to, err);
+    return st ? st : psr_outfile_write(to, end, sizeof end, err);
 }
 
 void psr_output_lists_clear(struct psr_output_lists *l)
@@ -111,4 +197,140 @@ void psr_output_lists_clear(struct psr_output_lists *l)
     free(l->list);
     free(l->name);
     *l = (struct psr_output_lists){.n = 0};
+}
+
+/* --- the record of a run ---------------------------------------------------------------------- */
+
+enum { KEY_DIGITS = 16 };
+
+/* Adds the part that ends with a member.
+ * Returned: *taken, false if that is no key and text */
+static psr_status take_entry(struct psr_output_record *r, const struct psr_tar_member *m,
+                             int64_t first, bool *taken, psr_err *err)
+{
+    char text[KEY_DIGITS + 1 + PSR_RECORD_TEXT] = "", *end = text;
+    *taken = m->n > KEY_DIGITS && m->n < (int64_t)sizeof text &&
+             pread(r->fd, text, (size_t)m->n, (off_t)m->at) == (ssize_t)m->n;
+    const uint64_t key = strtoull(text, &end, 16);
+    *taken = *taken && end == text + KEY_DIGITS && *end == ' ';
+    if (!*taken)
+        return PSR_OK;
+    psr_status st = psr_grow(&r->entry, &r->room, r->n, sizeof *r->entry, "a record", err);
+    if (st)
+        return st;
+    struct psr_record_entry *e = &r->entry[r->n++];
+    *e = (struct psr_record_entry){.key = key, .first = first, .end = m->first};
+    strcpy(e->text, end + 1);
+    return PSR_OK;
+}
+
+/* Reads all parts, and cuts off what follows the last. */
+static psr_status read_entries(struct psr_output_record *r, psr_err *err)
+{
+    struct psr_tar_member m;
+    int64_t next = 0, first = 0;
+    bool exists = true;
+    psr_status st = PSR_OK;
+    while (!st && exists && psr_tar_next(r->fd, r->path, &next, &m, &exists, NULL) == PSR_OK &&
+           exists) {
+        if (!psr_path_ends(m.name, PSR_RECORD))
+            continue;
+        st = take_entry(r, &m, first, &exists, err);
+        first = exists ? next : first;
+    }
+    if (!st && ftruncate(r->fd, (off_t)first) != 0)
+        psr_output_record_close(r, false);
+    return st;
+}
+
+psr_status psr_output_record_open(struct psr_output_record *r, const char *path, psr_err *err)
+{
+    r->path = strdup(path);
+    if (!r->path)
+        return psr_fail_nomem(err, path, (double)strlen(path));
+    r->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) == 0)
+        return read_entries(r, err);
+    if (r->fd >= 0)
+        close(r->fd);
+    free(r->path);
+    r->path = NULL;
+    return PSR_OK;
+}
+
+const struct psr_record_entry *psr_output_record_find(const struct psr_output_record *r,
+                                                      uint64_t key)
+{
+    for (size_t i = 0; r->path && i < r->n; i++)
+        if (r->entry[i].key == key)
+            return &r->entry[i];
+    return NULL;
+}
+
+psr_status psr_output_record_read(const struct psr_output_record *r,
+                                  const struct psr_record_entry *e, const char *name, bool *exists,
+                                  psr_outfile **to, psr_err *err)
+{
+    struct psr_tar_member m;
+    int64_t next = e->first;
+    psr_status st = PSR_OK;
+    for (*exists = false; !st && !*exists && next < e->end;) {
+        st = psr_tar_next(r->fd, r->path, &next, &m, exists, err);
+        *exists = *exists && !strcmp(m.name, psr_path_file(name));
+    }
+    if (st || !*exists)
+        return st;
+    char *bytes = malloc((size_t)m.n + 1);
+    st = bytes ? psr_outfile_hold(to, name, err) : psr_fail_nomem(err, name, (double)m.n);
+    if (!st && pread(r->fd, bytes, (size_t)m.n, (off_t)m.at) != (ssize_t)m.n)
+        st = psr_fail_errno(err, "%s", r->path);
+    if (!st)
+        st = psr_outfile_write(*to, bytes, (size_t)m.n, err);
+    free(bytes);
+    return st;
+}
+
+/* By one call of the system, unless a signal or a full disk comes between: then nothing of it stays. */
+static void append(struct psr_output_record *r, const char *bytes, size_t n)
+{
+    const off_t before = lseek(r->fd, 0, SEEK_END);
+    if (before >= 0 && write(r->fd, bytes, n) == (ssize_t)n)
+        return;
+    if (before < 0 || ftruncate(r->fd, before) != 0)
+        psr_output_record_close(r, false);
+}
+
+psr_status psr_output_record_add(struct psr_output_record *r, uint64_t key, const char *stem,
+                                 const char *text, psr_outfile *const *list, size_t n, psr_err *err)
+{
+    char name[PSR_TAR_NAME], line[KEY_DIGITS + 1 + PSR_RECORD_TEXT];
+    psr_outfile *all = NULL;
+    psr_status st = psr_outfile_hold(&all, stem, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        size_t size;
+        const void *bytes = psr_outfile_held(list[i], &size);
+        st = add_member(all, psr_path_file(psr_outfile_name(list[i])), bytes, size, err);
+    }
+    const int length = snprintf(line, sizeof line, "%016" PRIx64 " %s", key, text);
+    if (!st && snprintf(name, sizeof name, "%s" PSR_RECORD, psr_path_file(stem)) < PSR_TAR_NAME)
+        st = add_member(all, name, line, (size_t)length, err);
+    if (!st) {
+        size_t size;
+        const void *bytes = psr_outfile_held(all, &size);
+        append(r, bytes, size);
+    }
+    psr_outfile_abort(all);
+    return st;
+}
+
+void psr_output_record_close(struct psr_output_record *r, bool keep)
+{
+    if (!r->path)
+        return;
+    if (!keep || lseek(r->fd, 0, SEEK_END) <= 0)
+        unlink(r->path);
+    close(r->fd);
+    free(r->path);
+    free(r->entry);
+    *r = (struct psr_output_record){.path = NULL};
 }

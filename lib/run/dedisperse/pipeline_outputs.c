@@ -5,7 +5,7 @@
 #include "base/input/tar_read.h"
 #include "base/output/digest.h"
 #include "base/output/outfile_internal.h"
-#include "base/output/output_record.h"
+#include "base/output/output_lists.h"
 #include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "formats/series/subbands.h"

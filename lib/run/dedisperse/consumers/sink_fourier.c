@@ -4,7 +4,7 @@
 #include "base/copy_desc.h"
 #include "base/output/digest.h"
 #include "base/output/outfile_internal.h"
-#include "base/output/output_record.h"
+#include "base/output/output_lists.h"
 #include "formats/series/series_name.h"
 #include "series_search.h"
 #include <inttypes.h>
