@@ -275,8 +275,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/source.c \
 	lib/formats/dada/dada.c \
 	lib/formats/dada/dada_internal.h \
-	lib/formats/dada/dada_keys.c \
-	lib/formats/dada/dada_keys.h \
 	lib/formats/dada/dada_spectra.c \
 	lib/formats/dada/dada_spectra_write.c \
 	lib/formats/lists/accel.c \

@@ -8,7 +8,7 @@
 #include "formats/spectra/unpack.h"
 
 #include "base/tool.h"
-#include "formats/dada/dada_keys.h"
+#include "formats/dada/dada_internal.h"
 #include "formats/spectra/spectra_reader.h"
 #include <ctype.h>
 #include <math.h>

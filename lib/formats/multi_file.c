@@ -3,7 +3,7 @@
 #include "base/input/dada_ring.h"
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
-#include "formats/dada/dada_keys.h"
+#include "formats/dada/dada_internal.h"
 #include "formats/series/subbands.h"
 #include "formats/stream/udp_socket.h"
 #include <psrkit/obs.h>

@@ -1,12 +1,8 @@
 /* Reads and writes DADA headers. */
-#include "dada_keys.h"
+#include "dada_internal.h"
 
 #include "base/c_locale.h"
-
 #include "base/obs_internal.h"
-#include "base/tool.h"
-#include "dada_internal.h"
-#include <psrkit/experimental/dada.h>
 
 #include <erfa.h>
 #include <erfam.h>
@@ -16,72 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum key {
-    HDR_SIZE,
-    NCHAN,
-    NPOL,
-    NANT,
-    NBIT,
-    NDIM,
-    ORDER,
-    FREQ,
-    BW,
-    TSAMP,
-    UTC_START,
-    PICOSECONDS,
-    MJD_START,
-    OBS_OFFSET,
-    BYTES_PER_SECOND,
-    ENCODING,
-    REAL_NIBBLE,
-    PHASE_SIGN,
-    TELESCOPE,
-    SOURCE,
-    NKEY
-};
-
 enum { VALUE_MAX = PSR_DADA_NAME_MAX };
-
-/* What values a key may have: a number in [min, max], one of the words in "words", or any word. */
-static const struct {
-    const char *name;
-    bool needed, whole;
-    double min, max;
-    const char *words; /* separated by |; NULL for numbers; "" for any word */
-} keys[NKEY] = {
-    [HDR_SIZE] = {"HDR_SIZE", false, true, PSR_DADA_HEADER, PSR_DADA_HEADER_MAX, NULL},
-    [NCHAN] = {"NCHAN", true, true, 1, 1 << 20, NULL},
-    [NPOL] = {"NPOL", true, true, 1, 4, NULL},
-    [NANT] = {"NANT", true, true, 1, 1 << 18, NULL},
-    [NBIT] = {"NBIT", true, true, 1, 64, NULL},
-    [NDIM] = {"NDIM", true, true, 1, 2, NULL},
-    [ORDER] = {"ORDER", true, false, 0, 0, ""},
-    [FREQ] = {"FREQ", true, false, 1e-3, 1e9, NULL},
-    [BW] = {"BW", true, false, -1e9, 1e9, NULL},
-    [TSAMP] = {"TSAMP", true, false, 1e-6, 1e9, NULL},
-    [UTC_START] = {"UTC_START", false, false, 0, 0, ""},
-    [PICOSECONDS] = {"PICOSECONDS", false, true, 0, 999999999999, NULL},
-    [MJD_START] = {"MJD_START", false, false, 0, 1e6, NULL},
-    [OBS_OFFSET] = {"OBS_OFFSET", false, true, 0, 9e18, NULL},
-    [BYTES_PER_SECOND] = {"BYTES_PER_SECOND", false, false, 0, 1e18, NULL},
-    [ENCODING] = {"ENCODING", false, false, 0, 0, "TWOSCOMPLEMENT|OFFSETBINARY"},
-    [REAL_NIBBLE] = {"REAL_NIBBLE", false, false, 0, 0, "HIGH|LOW"},
-    [PHASE_SIGN] = {"PHASE_SIGN", false, true, -1, 1, NULL},
-    [TELESCOPE] = {"TELESCOPE", false, false, 0, 0, ""},
-    [SOURCE] = {"SOURCE", false, false, 0, 0, ""},
-};
-
-/* The values of a header, key by key. */
-struct fields {
-    const char *name; /* of the file */
-    char value[NKEY][VALUE_MAX];
-    bool given[NKEY];
-    double number[NKEY]; /* of those that are no words */
-    int64_t whole[NKEY];
-    int word[NKEY]; /* which of the words */
-    char *other;
-    size_t other_n, other_room;
-};
 
 double psr_dada_freq_mhz(const struct psr_dada *h, size_t c)
 {
@@ -99,224 +30,297 @@ void psr_dada_clear(struct psr_dada *h)
     *h = (struct psr_dada){0};
 }
 
-/* --- lines ------------------------------------------------------------------------------------ */
+/* --- sizes and dates -------------------------------------------------------------------------- */
 
-static psr_status keep_line(struct fields *s, const char *line, size_t n, psr_err *err)
+/* Reads UTC_START, "2024-11-20-03:04:05" with or without a fraction of a second, plus PICOSECONDS. */
+static psr_status read_utc(const char *name, const char *text, int64_t picoseconds,
+                           struct psr_mjd *date, psr_err *err)
 {
-    if (s->other_n + n + 2 > s->other_room) {
-        size_t room = 2 * (s->other_n + n + 2);
-        char *grown = realloc(s->other, room);
-        if (!grown)
-            return psr_fail_nomem(err, "a DADA header", (double)room);
-        s->other = grown;
-        s->other_room = room;
-    }
-    memcpy(s->other + s->other_n, line, n);
-    s->other_n += n;
-    s->other[s->other_n++] = '\n';
-    s->other[s->other_n] = '\0';
+    int year, month, day, hour, minute, n = 0;
+    double epoch, mjd;
+    bool good =
+        sscanf(text, "%4d-%2d-%2d-%2d:%2d:%n", &year, &month, &day, &hour, &minute, &n) == 5 &&
+        n > 0 && text[n] >= '0' && text[n] <= '9';
+    char *end = NULL;
+    double second = good ? psr_c_locale_strtod(text + n, &end) : 0;
+    if (!good || *end || !(second >= 0 && second < 61) || hour < 0 || hour > 23 || minute < 0 ||
+        minute > 59 || eraCal2jd(year, month, day, &epoch, &mjd) != 0)
+        return psr_fail_field(err, PSR_EFORMAT, "UTC_START",
+                              "%s: UTC_START is %.64s, must be yyyy-mm-dd-hh:mm:ss", name, text);
+    struct psr_mjd midnight = {(long)mjd, 0};
+    *date = psr_mjd_add(midnight, hour * 3600 + minute * 60 + second + 1e-12 * (double)picoseconds);
     return PSR_OK;
 }
 
-static enum key find_key(const char *word, size_t n)
+/* The date of MJD_START, which is a number; the day apart from its fraction, so that no digit is lost. */
+static struct psr_mjd read_mjd(const char *text)
 {
-    int k = 0;
-    while (k < NKEY && (strlen(keys[k].name) != n || strncmp(keys[k].name, word, n) != 0))
-        k++;
-    return (enum key)k;
+    const char *point = strchr(text, '.');
+    const double number = psr_c_locale_strtod(text, NULL), day = floor(number);
+    bool plain = point && strspn(point + 1, "0123456789") == strlen(point + 1);
+    double frac = plain ? psr_c_locale_strtod(point, NULL) : number - day;
+    return (struct psr_mjd){(long)day, frac};
 }
 
-static psr_status take_line(struct fields *s, const char *line, size_t n, psr_err *err)
+int psr_dada_print_start(char *to, size_t room, struct psr_mjd start, int64_t unit_ps)
 {
-    static const char blank[] = " \t\r";
-    char text[VALUE_MAX];
-    size_t whole = n, at = strspn(line, blank);
-    const char *comment = memchr(line, '#', n);
-    n = comment ? (size_t)(comment - line) : n;
-    if (at >= n)
-        return PSR_OK;
-    size_t name_n = strcspn(line + at, " \t\r\n#"), value_at = at + name_n;
-    value_at += strspn(line + value_at, blank);
-    size_t value_n = value_at < n ? strcspn(line + value_at, " \t\r\n#") : 0;
-    enum key k = find_key(line + at, name_n);
-    if (k == NKEY)
-        return keep_line(s, line, whole, err);
-    if (value_n == 0 || value_n >= VALUE_MAX)
-        return psr_fail_field(err, PSR_EFORMAT, keys[k].name,
-                              "%s: %s has no value, or one of more than %d characters", s->name,
-                              keys[k].name, VALUE_MAX - 1);
-    memcpy(text, line + value_at, value_n);
-    text[value_n] = '\0';
-    if (s->given[k] && strcmp(text, s->value[k]) != 0)
-        return psr_fail_field(err, PSR_EFORMAT, keys[k].name, "%s: %s is %s, and it is %s", s->name,
-                              keys[k].name, s->value[k], text);
-    memcpy(s->value[k], text, value_n + 1);
-    s->given[k] = true;
-    return PSR_OK;
-}
-
-static psr_status take_lines(struct fields *s, const char *text, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    while (*text && !st) {
-        size_t n = strcspn(text, "\n");
-        st = take_line(s, text, n, err);
-        text += n + (text[n] == '\n');
+    const int64_t second_ps = 1000000000000, day_s = (int64_t)PSR_DAY_S;
+    int year, month, day;
+    double frac;
+    int64_t ps = (int64_t)llround(start.frac * (PSR_DAY_S * 1e12) / (double)unit_ps) * unit_ps;
+    if (ps >= day_s * second_ps) {
+        start.day++;
+        ps = 0;
     }
+    if (eraJd2cal(ERFA_DJM0, (double)start.day, &year, &month, &day, &frac) != 0)
+        return 0;
+    const int64_t second = ps / second_ps;
+    return psr_c_locale_snprintf(to, room,
+                                 "UTC_START %04d-%02d-%02d-%02d:%02d:%02d\nPICOSECONDS %lld\n",
+                                 year, month, day, (int)(second / 3600), (int)(second / 60 % 60),
+                                 (int)(second % 60), (long long)(ps % second_ps));
+}
+
+enum { OBSERVATION_S_MAX = 1000000000 };
+
+psr_status psr_dada_read_size(const struct psr_header_keys *k, int64_t *size, psr_err *err)
+{
+    const struct psr_header_number number = {"HDR_SIZE",          false, PSR_DADA_HEADER,
+                                             PSR_DADA_HEADER_MAX, size,  NULL};
+    *size = PSR_DADA_HEADER;
+    return psr_header_keys_numbers(k, &number, 1, err);
+}
+
+bool psr_dada_is_header(const uint8_t *bytes, size_t n)
+{
+    static const char *const words[] = {"HDR_SIZE", "HDR_VERSION", "UTC_START", "NBIT"};
+    n = n < PSR_DADA_HEADER ? n : PSR_DADA_HEADER;
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+        const size_t length = strlen(words[w]);
+        for (size_t i = 0; i + length < n && bytes[i]; i++)
+            if (!memcmp(bytes + i, words[w], length) && (i == 0 || bytes[i - 1] == '\n') &&
+                (bytes[i + length] == ' ' || bytes[i + length] == '\t'))
+                return true;
+    }
+    return false;
+}
+
+psr_status psr_dada_read_start(const struct psr_header_keys *k, double bytes_per_second,
+                               struct psr_mjd *start, psr_err *err)
+{
+    const char *utc = psr_header_keys_text(k, "UTC_START"),
+               *mjd = psr_header_keys_text(k, "MJD_START");
+    double offset = 0, day = 0;
+    int64_t pico = 0;
+    const struct psr_header_number numbers[] = {
+        {"OBS_OFFSET", false, 0, 9e18, NULL, &offset},
+        {"PICOSECONDS", false, 0, 999999999999, &pico, NULL},
+        {"MJD_START", false, 0, 1e6, NULL, &day},
+    };
+    *start = (struct psr_mjd){0, 0};
+    psr_status st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
+    if (!st && utc)
+        st = read_utc(k->name, utc, pico, start, err);
+    else if (!st && mjd)
+        *start = read_mjd(mjd);
+    const double seconds = offset / bytes_per_second;
+    if (!st && !(seconds < OBSERVATION_S_MAX))
+        st = psr_fail_field(err, PSR_EFORMAT, "OBS_OFFSET",
+                            "%s: OBS_OFFSET is %.17g bytes, %.3g s, limit %d s", k->name, offset,
+                            seconds, OBSERVATION_S_MAX);
+    if (!st)
+        *start = psr_mjd_add(*start, seconds);
     return st;
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
+/* --- headers of voltages ---------------------------------------------------------------------- */
 
-/* Position of value among words, upper and lower case and '_' or '-' within being the same. */
-static int find_word(const char *value, const char *words)
+static bool is_known(const char *key)
 {
+    static const char *const known[] = {
+        "HDR_SIZE",  "NCHAN",       "NPOL",       "NANT",       "NBIT",
+        "NDIM",      "ORDER",       "FREQ",       "BW",         "TSAMP",
+        "UTC_START", "PICOSECONDS", "MJD_START",  "OBS_OFFSET", "BYTES_PER_SECOND",
+        "ENCODING",  "REAL_NIBBLE", "PHASE_SIGN", "TELESCOPE",  "SOURCE"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(key, known[i]))
+            return true;
+    return false;
+}
+
+/* Keys that are known have one value; lines of others are kept. */
+static psr_status take_lines(struct psr_dada *h, const struct psr_header_keys *k, size_t n,
+                             psr_err *err)
+{
+    char *to = h->other = malloc(n + 2);
+    if (!to)
+        return psr_fail_nomem(err, "a DADA header", (double)n);
+    for (const struct psr_header_key *e = k->entry; e < k->entry + k->n; e++) {
+        if (!is_known(e->key)) {
+            memcpy(to, e->line, e->length);
+            to += e->length;
+            *to++ = '\n';
+        } else if (!e->value || strlen(e->value) >= VALUE_MAX)
+            return psr_fail_field(err, PSR_EFORMAT, e->key,
+                                  "%s: %s has no value, or one of more than %d characters", k->name,
+                                  e->key, VALUE_MAX - 1);
+        else if (strcmp(e->value, psr_header_keys_text(k, e->key)) != 0)
+            return psr_fail_field(err, PSR_EFORMAT, e->key, "%s: %s is %s, and it is %.63s",
+                                  k->name, e->key, e->value, psr_header_keys_text(k, e->key));
+    }
+    *to = '\0';
+    if (to == h->other) {
+        free(to);
+        h->other = NULL;
+    }
+    return PSR_OK;
+}
+
+/* Upper and lower case, and '_' or '-' within, are the same.
+ * Returned: *second, whether the word of a key is the second one; false where there is none */
+static psr_status read_word(const struct psr_header_keys *k, const char *key,
+                            const char *const words[2], bool *second, psr_err *err)
+{
+    const char *text = psr_header_keys_text(k, key);
     char plain[VALUE_MAX];
     size_t n = 0;
-    for (; *value; value++)
-        if (*value != '_' && *value != '-')
-            plain[n++] = *value;
+    for (const char *at = text; at && *at; at++)
+        if (*at != '_' && *at != '-')
+            plain[n++] = *at;
     plain[n] = '\0';
-    for (int w = 0; *words; w++) {
-        size_t length = strcspn(words, "|");
-        if (length == n && !strncasecmp(words, plain, n))
-            return w;
-        words += length + (words[length] == '|');
-    }
-    return -1;
-}
-
-static psr_status read_value(struct fields *s, enum key k, psr_err *err)
-{
-    psr_err why;
-    psr_status st = PSR_OK;
-    if (!s->given[k])
-        return keys[k].needed ? psr_fail_field(err, PSR_EFORMAT, keys[k].name, "%s: %s is missing",
-                                               s->name, keys[k].name)
-                              : PSR_OK;
-    if (keys[k].words && !*keys[k].words)
+    *second = text && !strcasecmp(plain, words[1]);
+    if (!text || *second || !strcasecmp(plain, words[0]))
         return PSR_OK;
-    if (keys[k].words) {
-        s->word[k] = find_word(s->value[k], keys[k].words);
-        return s->word[k] >= 0 ? PSR_OK
-                               : psr_fail_field(err, PSR_EFORMAT, keys[k].name,
-                                                "%s: %s is %s, must be one of %s", s->name,
-                                                keys[k].name, s->value[k], keys[k].words);
-    }
-    if (keys[k].whole)
-        st = psr_parse_int(keys[k].name, s->value[k], (int64_t)keys[k].min, (int64_t)keys[k].max,
-                           &s->whole[k], &why);
-    else
-        st = psr_parse_double(keys[k].name, s->value[k], keys[k].min, keys[k].max, &s->number[k],
-                              &why);
-    return st ? psr_fail_field(err, PSR_EFORMAT, why.field, "%s: %s", s->name, why.msg) : PSR_OK;
+    return psr_fail_field(err, PSR_EFORMAT, key, "%s: %s is %s, must be one of %s|%s", k->name, key,
+                          text, words[0], words[1]);
 }
 
-static psr_status check_kind(const struct fields *s, psr_err *err)
+static psr_status read_numbers(struct psr_dada *h, const struct psr_header_keys *k, psr_err *err)
 {
-    static const struct {
-        enum key key;
-        const char *value;
-    } only[] = {{NPOL, "2"}, {NBIT, "4"}, {NDIM, "2"}, {ORDER, "TFPA"}};
-    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
-        if (strcmp(s->value[only[i].key], only[i].value) != 0)
-            return psr_fail_field(err, PSR_EUNSUPPORTED, keys[only[i].key].name,
-                                  "%s: %s is %s, only %s is read", s->name, keys[only[i].key].name,
-                                  s->value[only[i].key], only[i].value);
-    if (s->number[BW] == 0)
-        return psr_fail_field(err, PSR_EFORMAT, "BW", "%s: BW is 0", s->name);
-    if (s->number[FREQ] <= fabs(s->number[BW]) / 2)
-        return psr_fail_field(err, PSR_EFORMAT, "BW",
-                              "%s: BW %g MHz about FREQ %g MHz goes below 0", s->name,
-                              s->number[BW], s->number[FREQ]);
-    if (s->given[PHASE_SIGN] && s->whole[PHASE_SIGN] == 0)
-        return psr_fail_field(err, PSR_EFORMAT, "PHASE_SIGN",
-                              "%s: PHASE_SIGN is 0, must be -1 or 1", s->name);
-    double rate = 2e6 * (double)s->whole[NCHAN] * (double)s->whole[NANT] / s->number[TSAMP];
-    if (s->given[BYTES_PER_SECOND] && !(fabs(s->number[BYTES_PER_SECOND] - rate) <= 1e-5 * rate))
+    int64_t npol, nbit, ndim, phase_sign = -1;
+    double rate = -1;
+    const struct psr_header_number numbers[] = {
+        {"NCHAN", true, 1, 1 << 20, &h->nchan, NULL},
+        {"NPOL", true, 1, 4, &npol, NULL},
+        {"NANT", true, 1, 1 << 18, &h->nant, NULL},
+        {"NBIT", true, 1, 64, &nbit, NULL},
+        {"NDIM", true, 1, 2, &ndim, NULL},
+        {"FREQ", true, 1e-3, 1e9, NULL, &h->freq_mhz},
+        {"BW", true, -1e9, 1e9, NULL, &h->bw_mhz},
+        {"TSAMP", true, 1e-6, 1e9, NULL, &h->tsamp_us},
+        {"OBS_OFFSET", false, 0, 9e18, &h->obs_offset, NULL},
+        {"BYTES_PER_SECOND", false, 0, 1e18, NULL, &rate},
+        {"PHASE_SIGN", false, -1, 1, &phase_sign, NULL},
+    };
+    psr_status st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
+    h->phase_sign = (int)phase_sign;
+    if (!st && h->phase_sign == 0)
+        st = psr_fail_field(err, PSR_EFORMAT, "PHASE_SIGN", "%s: PHASE_SIGN is 0, must be -1 or 1",
+                            k->name);
+    if (st)
+        return st;
+    const double want = 1e6 * (double)psr_dada_sample_bytes(h) / h->tsamp_us;
+    if (rate >= 0 && !(fabs(rate - want) <= 1e-5 * want))
         return psr_fail_field(err, PSR_EFORMAT, "BYTES_PER_SECOND",
                               "%s: BYTES_PER_SECOND is %s, NCHAN, NANT and TSAMP make it %.12g B/s",
-                              s->name, s->value[BYTES_PER_SECOND], rate);
+                              k->name, psr_header_keys_text(k, "BYTES_PER_SECOND"), want);
     return PSR_OK;
 }
 
-static psr_status read_start(const struct fields *s, struct psr_dada *h, psr_err *err)
+static psr_status check_kind(const struct psr_dada *h, const struct psr_header_keys *k,
+                             psr_err *err)
+{
+    static const struct {
+        const char *key, *value;
+    } only[] = {{"NPOL", "2"}, {"NBIT", "4"}, {"NDIM", "2"}, {"ORDER", "TFPA"}};
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++) {
+        const char *text = psr_header_keys_text(k, only[i].key);
+        if (!text)
+            return psr_fail_field(err, PSR_EFORMAT, only[i].key, "%s: %s is missing", k->name,
+                                  only[i].key);
+        if (strcmp(text, only[i].value) != 0)
+            return psr_fail_field(err, PSR_EUNSUPPORTED, only[i].key,
+                                  "%s: %s is %s, only %s is read", k->name, only[i].key, text,
+                                  only[i].value);
+    }
+    if (h->bw_mhz == 0)
+        return psr_fail_field(err, PSR_EFORMAT, "BW", "%s: BW is 0", k->name);
+    if (h->freq_mhz <= fabs(h->bw_mhz) / 2)
+        return psr_fail_field(err, PSR_EFORMAT, "BW",
+                              "%s: BW %g MHz about FREQ %g MHz goes below 0", k->name, h->bw_mhz,
+                              h->freq_mhz);
+    return PSR_OK;
+}
+
+static psr_status read_start(struct psr_dada *h, const struct psr_header_keys *k, psr_err *err)
 {
     const double close_s = 0.01; /* an MJD may be written with few digits */
+    const char *utc_text = psr_header_keys_text(k, "UTC_START"),
+               *mjd_text = psr_header_keys_text(k, "MJD_START");
     struct psr_mjd utc = {0, 0}, mjd = {0, 0};
-    if (s->given[PICOSECONDS] && !s->given[UTC_START])
-        return psr_fail_field(err, PSR_EFORMAT, "PICOSECONDS", "%s: PICOSECONDS without UTC_START",
-                              s->name);
-    psr_status st = PSR_OK;
-    if (s->given[UTC_START])
-        st = psr_dada_read_utc(s->name, s->value[UTC_START], s->whole[PICOSECONDS], &utc, err);
+    int64_t pico = 0;
+    double day = 0;
+    const struct psr_header_number numbers[] = {
+        {"PICOSECONDS", false, 0, 999999999999, &pico, NULL},
+        {"MJD_START", false, 0, 1e6, NULL, &day},
+    };
+    psr_status st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
+    if (!st && psr_header_keys_text(k, "PICOSECONDS") && !utc_text)
+        st = psr_fail_field(err, PSR_EFORMAT, "PICOSECONDS", "%s: PICOSECONDS without UTC_START",
+                            k->name);
+    if (!st && utc_text)
+        st = read_utc(k->name, utc_text, pico, &utc, err);
     if (st)
         return st;
-    if (s->given[MJD_START])
-        mjd = psr_dada_read_mjd(s->value[MJD_START]);
-    if (s->given[UTC_START] && s->given[MJD_START] && fabs(psr_mjd_diff_s(utc, mjd)) > close_s)
-        return psr_fail_field(
-            err, PSR_EFORMAT, "MJD_START", "%s: UTC_START %s and MJD_START %s are %.3f s apart",
-            s->name, s->value[UTC_START], s->value[MJD_START], fabs(psr_mjd_diff_s(utc, mjd)));
-    h->has_start = s->given[UTC_START] || s->given[MJD_START];
-    h->start = s->given[UTC_START] ? utc : mjd;
+    if (mjd_text)
+        mjd = read_mjd(mjd_text);
+    if (utc_text && mjd_text && fabs(psr_mjd_diff_s(utc, mjd)) > close_s)
+        return psr_fail_field(err, PSR_EFORMAT, "MJD_START",
+                              "%s: UTC_START %s and MJD_START %s are %.3f s apart", k->name,
+                              utc_text, mjd_text, fabs(psr_mjd_diff_s(utc, mjd)));
+    h->has_start = utc_text || mjd_text;
+    h->start = utc_text ? utc : mjd;
     return PSR_OK;
 }
 
-static psr_status fill_header(struct psr_dada *h, struct fields *s, psr_err *err)
+static psr_status read_keys(struct psr_dada *h, const struct psr_header_keys *k, psr_err *err)
 {
-    h->nchan = s->whole[NCHAN];
-    h->nant = s->whole[NANT];
-    h->freq_mhz = s->number[FREQ];
-    h->bw_mhz = s->number[BW];
-    h->tsamp_us = s->number[TSAMP];
-    h->obs_offset = s->whole[OBS_OFFSET];
-    h->nibbles.offset_binary = s->given[ENCODING] && s->word[ENCODING] == 1;
-    h->nibbles.real_low = s->given[REAL_NIBBLE] && s->word[REAL_NIBBLE] == 1;
-    h->phase_sign = s->given[PHASE_SIGN] ? (int)s->whole[PHASE_SIGN] : -1;
-    h->header_bytes = s->given[HDR_SIZE] ? s->whole[HDR_SIZE] : PSR_DADA_HEADER;
-    snprintf(h->telescope, sizeof h->telescope, "%s", s->value[TELESCOPE]);
-    snprintf(h->source, sizeof h->source, "%s", s->value[SOURCE]);
-    psr_status st = read_start(s, h, err);
-    if (st)
-        return st;
-    h->other = s->other;
-    s->other = NULL;
-    return PSR_OK;
+    static const char *const encodings[] = {"TWOSCOMPLEMENT", "OFFSETBINARY"};
+    static const char *const nibbles[] = {"HIGH", "LOW"};
+    const char *telescope = psr_header_keys_text(k, "TELESCOPE"),
+               *source = psr_header_keys_text(k, "SOURCE");
+    psr_status st = read_numbers(h, k, err);
+    if (!st)
+        st = read_word(k, "ENCODING", encodings, &h->nibbles.offset_binary, err);
+    if (!st)
+        st = read_word(k, "REAL_NIBBLE", nibbles, &h->nibbles.real_low, err);
+    if (!st)
+        st = check_kind(h, k, err);
+    snprintf(h->telescope, sizeof h->telescope, "%s", telescope ? telescope : "");
+    snprintf(h->source, sizeof h->source, "%s", source ? source : "");
+    return st ? st : read_start(h, k, err);
 }
 
 psr_status psr_dada_parse(struct psr_dada *h, const void *bytes, size_t n, const char *name,
                           size_t *need, psr_err *err)
 {
-    struct fields *s = calloc(1, sizeof *s);
-    char *text = malloc(n + 1);
-    psr_status st = PSR_OK;
+    struct psr_header_keys k = {.name = name};
     *h = (struct psr_dada){0};
     *need = 0;
-    if (!s || !text) {
-        st = psr_fail_nomem(err, "a DADA header", (double)n);
-        goto done;
-    }
-    memcpy(text, bytes, n);
-    text[n] = '\0';
-    s->name = name;
-    st = take_lines(s, text, err);
-    for (int k = 0; k < NKEY && !st; k++) {
-        st = read_value(s, (enum key)k, err);
-        if (k == HDR_SIZE && !st && s->given[k] && (size_t)s->whole[k] > n) {
-            *need = (size_t)s->whole[k];
-            st = psr_fail(err, PSR_EFORMAT, "%s: ends within its header", name);
-        }
+    psr_status st = psr_header_keys_lines(&k, bytes, n, err);
+    if (!st)
+        st = take_lines(h, &k, n, err);
+    if (!st)
+        st = psr_dada_read_size(&k, &h->header_bytes, err);
+    if (!st && h->header_bytes > (int64_t)n) {
+        *need = (size_t)h->header_bytes;
+        st = psr_fail(err, PSR_EFORMAT, "%s: ends within its header", name);
     }
     if (!st)
-        st = check_kind(s, err);
-    if (!st)
-        st = fill_header(h, s, err);
-done:
-    free(text);
-    if (s)
-        free(s->other);
-    free(s);
+        st = read_keys(h, &k, err);
+    psr_header_keys_clear(&k);
+    if (st)
+        psr_dada_clear(h);
     return st;
 }
 

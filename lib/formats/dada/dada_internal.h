@@ -2,7 +2,32 @@
 #ifndef PSR_FORMATS_DADA_DADA_INTERNAL_H
 #define PSR_FORMATS_DADA_DADA_INTERNAL_H
 
+#include "formats/spectra/header_keys.h"
+
 #include <psrkit/experimental/dada.h>
+#include <psrkit/obs.h>
+
+/* --- keys that headers of voltages and of spectra have in common ------------------------------ */
+
+/* Prints the lines of UTC_START and PICOSECONDS, the latter a multiple of unit_ps.
+ * Returned: characters, 0 for a year that the calendar does not have */
+int psr_dada_print_start(char *to, size_t room, struct psr_mjd start, int64_t unit_ps);
+
+/* Whether these can be the first bytes of a DADA file. */
+bool psr_dada_is_header(const uint8_t *bytes, size_t n);
+
+/* Date of the first sample: UTC_START with PICOSECONDS, or MJD_START, and OBS_OFFSET; MJD 0 if there is none.
+ * Status: PSR_EFORMAT naming file, key, value and limit */
+PSR_MUST_CHECK psr_status psr_dada_read_start(const struct psr_header_keys *k,
+                                              double bytes_per_second, struct psr_mjd *start,
+                                              psr_err *err);
+
+/* HDR_SIZE, or what it is where there is none.
+ * Status: PSR_EFORMAT */
+PSR_MUST_CHECK psr_status psr_dada_read_size(const struct psr_header_keys *k, int64_t *size,
+                                             psr_err *err);
+
+/* --- headers of voltages ---------------------------------------------------------------------- */
 
 /* Centre frequency of channel c in MHz: FREQ + BW ((c + 1/2) / NCHAN - 1/2). */
 double psr_dada_freq_mhz(const struct psr_dada *h, size_t c);

@@ -1,6 +1,6 @@
 /* Reads DADA headers of spectra. */
 #include "base/obs_internal.h"
-#include "dada_keys.h"
+#include "dada_internal.h"
 #include "formats/spectra/polarisation.h"
 #include "formats/spectra/source_internal.h"
 #include "formats/spectra/spectra_reader.h"
@@ -19,26 +19,18 @@ struct fields {
 
 static psr_status read_counts(const struct psr_header_keys *k, struct fields *f, psr_err *err)
 {
-    const struct {
-        const char *key;
-        bool needed;
-        int64_t min, max, *value;
-    } counts[] = {
-        {"NCHAN", true, 1, 1 << 20, &f->nchan},
-        {"NBIT", true, 1, 64, &f->nbit},
-        {"NPOL", false, 1, 4, &f->npol},
-        {"NDIM", false, 1, 4, &f->ndim},
-        {"NBEAM", false, 1, INT32_MAX, &f->nbeam},
-        {"BEAM", false, 0, INT32_MAX, &f->beam},
-        {"NANT", false, 1, 1 << 18, &f->nant},
-        {"OBS_OFFSET", false, 0, INT64_MAX, &f->obs_offset},
+    const struct psr_header_number counts[] = {
+        {"NCHAN", true, 1, 1 << 20, &f->nchan, NULL},
+        {"NBIT", true, 1, 64, &f->nbit, NULL},
+        {"NPOL", false, 1, 4, &f->npol, NULL},
+        {"NDIM", false, 1, 4, &f->ndim, NULL},
+        {"NBEAM", false, 1, INT32_MAX, &f->nbeam, NULL},
+        {"BEAM", false, 0, INT32_MAX, &f->beam, NULL},
+        {"NANT", false, 1, 1 << 18, &f->nant, NULL},
+        {"OBS_OFFSET", false, 0, 9e18, &f->obs_offset, NULL},
     };
-    psr_status st = PSR_OK;
     f->npol = f->ndim = f->nbeam = f->nant = 1;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && !st; i++)
-        st = psr_header_keys_int(k, counts[i].key, counts[i].needed, counts[i].min, counts[i].max,
-                                 counts[i].value, err);
-    return st;
+    return psr_header_keys_numbers(k, counts, sizeof counts / sizeof *counts, err);
 }
 
 /* What is no spectrum of one beam. */
@@ -111,22 +103,21 @@ static psr_status fill_samples(struct psr_obs *obs, const struct psr_header_keys
 
 /* --- the band and the rest -------------------------------------------------------------------- */
 
-/* The value of one of two keys that mean the same. */
-static psr_status read_either(const struct psr_header_keys *k, const char *key, const char *other,
-                              double min, double max, double *value, psr_err *err)
+/* Of two keys that mean the same. */
+static const char *choose_key(const struct psr_header_keys *k, const char *key, const char *other)
 {
-    const bool has_other = psr_header_keys_text(k, other) != NULL;
-    return psr_header_keys_double(k, has_other ? other : key, true, min, max, value, err);
+    return psr_header_keys_text(k, other) ? other : key;
 }
 
 static psr_status fill_band(struct psr_obs *obs, const struct psr_header_keys *k, struct fields *f,
                             psr_err *err)
 {
-    psr_status st = read_either(k, "FREQ", "CFREQ", 1e-3, 1e9, &f->freq_mhz, err);
-    if (!st)
-        st = read_either(k, "BW", "BANDWIDTH", -1e9, 1e9, &f->bw_mhz, err);
-    if (!st)
-        st = psr_header_keys_double(k, "TSAMP", true, 1e-6, 1e12, &f->tsamp_us, err);
+    const struct psr_header_number numbers[] = {
+        {choose_key(k, "FREQ", "CFREQ"), true, 1e-3, 1e9, NULL, &f->freq_mhz},
+        {choose_key(k, "BW", "BANDWIDTH"), true, -1e9, 1e9, NULL, &f->bw_mhz},
+        {"TSAMP", true, 1e-6, 1e12, NULL, &f->tsamp_us},
+    };
+    psr_status st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
     if (st)
         return st;
     if (f->bw_mhz == 0 || f->freq_mhz <= fabs(f->bw_mhz) / 2)
@@ -137,13 +128,6 @@ static psr_status fill_band(struct psr_obs *obs, const struct psr_header_keys *k
     obs->foff_mhz = f->bw_mhz / (double)f->nchan;
     obs->fch1_mhz = f->freq_mhz - (f->bw_mhz - obs->foff_mhz) / 2;
     return PSR_OK;
-}
-
-static void copy_text(char *to, const struct psr_header_keys *k, const char *key)
-{
-    const char *text = psr_header_keys_text(k, key);
-    if (text)
-        snprintf(to, PSR_TEXT_MAX, "%s", text);
 }
 
 static psr_status fill_start(struct psr_obs *obs, const struct psr_header_keys *k,
@@ -180,9 +164,9 @@ static psr_status fill(struct psr_obs *obs, const struct psr_header_keys *k,
         return st;
     obs->ibeam = (int)f.beam;
     obs->has_position = psr_header_keys_position(k, "RA", "DEC", &obs->ra_deg, &obs->dec_deg);
-    copy_text(obs->source, k, "SOURCE");
-    copy_text(obs->telescope, k, "TELESCOPE");
-    copy_text(obs->instrument, k, "INSTRUMENT");
+    psr_header_keys_copy(k, "SOURCE", obs->source);
+    psr_header_keys_copy(k, "TELESCOPE", obs->telescope);
+    psr_header_keys_copy(k, "INSTRUMENT", obs->instrument);
     obs->telescope_id = psr_telescope_id(obs->telescope);
     return psr_obs_check(obs, k->name, err);
 }
@@ -200,9 +184,7 @@ static psr_status read_keys(struct psr_header_keys *k, const void *bytes, size_t
         return psr_fail_field(err, PSR_EFORMAT, "HDR_SIZE",
                               "%s: ends within its header of %lld bytes", k->name, (long long)size);
     psr_status st = psr_header_keys_lines(k, bytes, (size_t)size, err);
-    return st ? st
-              : psr_header_keys_int(k, "HDR_SIZE", false, PSR_DADA_HEADER, PSR_DADA_HEADER_MAX,
-                                    given, err);
+    return st ? st : psr_dada_read_size(k, given, err);
 }
 
 static psr_status read_header(struct psr_header_keys *k, const void *bytes, size_t n,

@@ -2,7 +2,7 @@
 #include "base/c_locale.h"
 #include "base/input/dada_ring.h"
 #include "base/obs_internal.h"
-#include "dada_keys.h"
+#include "dada_internal.h"
 #include "formats/spectra/polarisation.h"
 #include "formats/spectra/source_internal.h"
 #include "formats/spectra/unpack.h"

@@ -5,6 +5,8 @@
 #include "base/tool.h"
 
 #include <math.h>
+#include <psrkit/obs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +25,7 @@ static psr_status add_key(struct psr_header_keys *k, const char *key, size_t nke
     text[nkey] = '\0';
     memcpy(text + nkey + 1, value, nvalue);
     text[nkey + 1 + nvalue] = '\0';
-    k->entry[k->n++] = (struct psr_header_key){text, text + nkey + 1};
+    k->entry[k->n++] = (struct psr_header_key){.key = text, .value = text + nkey + 1};
     return PSR_OK;
 }
 
@@ -55,8 +57,14 @@ psr_status psr_header_keys_lines(struct psr_header_keys *k, const char *text, si
         size_t from = at + nkey;
         from += count_blanks(text + from, line - from);
         const size_t nvalue = count_until(text + from, line - from, " \t\r#");
-        if (nkey > 0 && nvalue > 0)
+        if (nkey > 0)
             st = add_key(k, text + at, nkey, text + from, nvalue, err);
+        if (nkey > 0 && !st) {
+            struct psr_header_key *e = &k->entry[k->n - 1];
+            e->value = nvalue ? e->value : NULL;
+            e->line = text;
+            e->length = line;
+        }
         text += line + (line < n);
         n -= line + (line < n);
     }
@@ -96,38 +104,35 @@ psr_status psr_header_keys_cards(struct psr_header_keys *k, const char *text, si
 const char *psr_header_keys_text(const struct psr_header_keys *k, const char *key)
 {
     for (size_t i = k->n; i-- > 0;)
-        if (!strcmp(k->entry[i].key, key))
+        if (k->entry[i].value && !strcmp(k->entry[i].key, key))
             return k->entry[i].value;
     return NULL;
 }
 
-static psr_status say_missing(const struct psr_header_keys *k, const char *key, bool needed,
-                              psr_err *err)
-{
-    return needed ? psr_fail_field(err, PSR_EFORMAT, key, "%s: %s is missing", k->name, key)
-                  : PSR_OK;
-}
-
-psr_status psr_header_keys_double(const struct psr_header_keys *k, const char *key, bool needed,
-                                  double min, double max, double *value, psr_err *err)
+void psr_header_keys_copy(const struct psr_header_keys *k, const char *key, char *to)
 {
     const char *text = psr_header_keys_text(k, key);
-    psr_err why;
-    if (!text)
-        return say_missing(k, key, needed, err);
-    psr_status st = psr_parse_double(key, text, min, max, value, &why);
-    return st ? psr_fail_field(err, PSR_EFORMAT, key, "%s: %s", k->name, why.msg) : PSR_OK;
+    if (text)
+        snprintf(to, PSR_TEXT_MAX, "%s", text);
 }
 
-psr_status psr_header_keys_int(const struct psr_header_keys *k, const char *key, bool needed,
-                               int64_t min, int64_t max, int64_t *value, psr_err *err)
+psr_status psr_header_keys_numbers(const struct psr_header_keys *k,
+                                   const struct psr_header_number *number, size_t n, psr_err *err)
 {
-    const char *text = psr_header_keys_text(k, key);
     psr_err why;
-    if (!text)
-        return say_missing(k, key, needed, err);
-    psr_status st = psr_parse_int(key, text, min, max, value, &why);
-    return st ? psr_fail_field(err, PSR_EFORMAT, key, "%s: %s", k->name, why.msg) : PSR_OK;
+    psr_status st = PSR_OK;
+    for (const struct psr_header_number *x = number; x < number + n && !st; x++) {
+        const char *text = psr_header_keys_text(k, x->key);
+        if (!text && x->needed)
+            return psr_fail_field(err, PSR_EFORMAT, x->key, "%s: %s is missing", k->name, x->key);
+        if (text && x->whole)
+            st = psr_parse_int(x->key, text, (int64_t)x->min, (int64_t)x->max, x->whole, &why);
+        else if (text)
+            st = psr_parse_double(x->key, text, x->min, x->max, x->number, &why);
+        if (st)
+            psr_fail_field(err, PSR_EFORMAT, x->key, "%s: %s", k->name, why.msg);
+    }
+    return st ? PSR_EFORMAT : PSR_OK;
 }
 
 /* Returned: true and *value in units of the first number */

@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 struct psr_header_key {
-    char *key, *value; /* key is owned; value is in the same memory */
+    char *key, *value; /* key is owned; value is in the same memory, NULL: a line without one */
+    const char *line;  /* [length] of the text, borrowed; NULL of a card */
+    size_t length;
 };
 
 /* Initialise with zeros but for the name. */
@@ -30,15 +32,24 @@ PSR_MUST_CHECK psr_status psr_header_keys_cards(struct psr_header_keys *k, const
 /* The value of a key; NULL if there is none. */
 const char *psr_header_keys_text(const struct psr_header_keys *k, const char *key);
 
-/* A number in [min, max].
- * Given:    *value   the default, for a key that is absent and not needed
+/* Copies the text of a key, if there is one, to an array of PSR_TEXT_MAX. */
+void psr_header_keys_copy(const struct psr_header_keys *k, const char *key, char *to);
+
+/* A number in [min, max]: a whole one, or any. */
+struct psr_header_number {
+    const char *key;
+    bool needed;
+    double min, max;
+    int64_t *whole; /* NULL: any number */
+    double *number;
+};
+
+/* Reads n numbers.
+ * Given:    number[i].whole or .number   the default, for a key that is absent and not needed
  * Status:   PSR_EFORMAT naming file, key, value and limit */
-PSR_MUST_CHECK psr_status psr_header_keys_double(const struct psr_header_keys *k, const char *key,
-                                                 bool needed, double min, double max, double *value,
-                                                 psr_err *err);
-PSR_MUST_CHECK psr_status psr_header_keys_int(const struct psr_header_keys *k, const char *key,
-                                              bool needed, int64_t min, int64_t max, int64_t *value,
-                                              psr_err *err);
+PSR_MUST_CHECK psr_status psr_header_keys_numbers(const struct psr_header_keys *k,
+                                                  const struct psr_header_number *number, size_t n,
+                                                  psr_err *err);
 
 /* Position "hh:mm:ss.s" and "dd:mm:ss.s" in degrees.
  * Returned: true if both are there and make sense */

@@ -1,10 +1,9 @@
 /* Reads voltages of DADA files. */
 #include "baseband_reader.h"
-#include "formats/dada/dada_keys.h"
+#include "formats/dada/dada_internal.h"
 
 #include <psrkit/experimental/dada.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,21 +24,13 @@ static psr_status read_numbers(const struct psr_header_keys *k, psr_baseband *b,
 {
     struct psr_baseband_header *h = &b->header;
     int64_t nchan = 1, npol = 1, nbit = 0, ndim = 1, nant = 1;
-    psr_status st = psr_header_keys_int(k, "NCHAN", false, 1, 1 << 20, &nchan, err);
-    if (!st)
-        st = psr_header_keys_int(k, "NPOL", false, 1, 2, &npol, err);
-    if (!st)
-        st = psr_header_keys_int(k, "NDIM", true, 1, 2, &ndim, err);
-    if (!st)
-        st = psr_header_keys_int(k, "NBIT", true, 1, 32, &nbit, err);
-    if (!st)
-        st = psr_header_keys_int(k, "NANT", false, 1, 1, &nant, err);
-    if (!st)
-        st = psr_header_keys_double(k, "FREQ", false, 1e-3, 1e9, &h->freq_mhz, err);
-    if (!st)
-        st = psr_header_keys_double(k, "BW", false, -1e9, 1e9, &h->bw_mhz, err);
-    if (!st)
-        st = psr_header_keys_double(k, "TSAMP", true, 1e-6, 1e9, tsamp_us, err);
+    const struct psr_header_number numbers[] = {
+        {"NCHAN", false, 1, 1 << 20, &nchan, NULL}, {"NPOL", false, 1, 2, &npol, NULL},
+        {"NDIM", true, 1, 2, &ndim, NULL},          {"NBIT", true, 1, 32, &nbit, NULL},
+        {"NANT", false, 1, 1, &nant, NULL},         {"FREQ", false, 1e-3, 1e9, NULL, &h->freq_mhz},
+        {"BW", false, -1e9, 1e9, NULL, &h->bw_mhz}, {"TSAMP", true, 1e-6, 1e9, NULL, tsamp_us},
+    };
+    psr_status st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
     h->nchan = (size_t)nchan;
     h->npol = (size_t)npol;
     h->nbit = (int)nbit;
@@ -74,9 +65,10 @@ static psr_status read_start(const struct psr_header_keys *k, psr_baseband *b,
     const struct psr_baseband_header *h = &b->header;
     const double sample_bits = (double)(h->nchan * h->npol * (h->real ? 1 : 2)) * h->nbit;
     double overlap = 0;
+    const struct psr_header_number number = {"OBS_OVERLAP", false, 0, 1e15, NULL, &overlap};
     psr_status st = psr_dada_read_start(k, sample_bits / 8 * h->rate_hz, start, err);
     if (!st)
-        st = psr_header_keys_double(k, "OBS_OVERLAP", false, 0, 1e15, &overlap, err);
+        st = psr_header_keys_numbers(k, &number, 1, err);
     b->overlap = psr_baseband_sample(overlap * 8 / sample_bits);
     return st;
 }
@@ -108,10 +100,11 @@ static psr_status read_block(const struct psr_header_keys *k, size_t sample_bits
 {
     const char *instrument = psr_header_keys_text(k, "INSTRUMENT");
     int64_t bytes = 0;
+    const struct psr_header_number number = {"RESOLUTION", true, 1, UNIT_BYTES_MAX, &bytes, NULL};
     *nsamp = MKBF_HEAP;
     if (instrument && !strcmp(instrument, "MKBF"))
         return PSR_OK;
-    psr_status st = psr_header_keys_int(k, "RESOLUTION", true, 1, UNIT_BYTES_MAX, &bytes, err);
+    psr_status st = psr_header_keys_numbers(k, &number, 1, err);
     if (st)
         return st;
     *nsamp = (size_t)bytes * 8 / sample_bits;
@@ -177,10 +170,8 @@ static psr_status parse_header(struct psr_header_keys *k, psr_baseband *b, struc
     psr_status st = psr_baseband_input_peek(b->input, PSR_DADA_HEADER, &bytes, &got, err);
     if (!st)
         st = psr_header_keys_lines(k, (const char *)bytes, got, err);
-    s->header_bytes = PSR_DADA_HEADER;
     if (!st)
-        st = psr_header_keys_int(k, "HDR_SIZE", false, PSR_DADA_HEADER, PSR_DADA_HEADER_MAX,
-                                 &s->header_bytes, err);
+        st = psr_dada_read_size(k, &s->header_bytes, err);
     if (!st)
         st = psr_baseband_input_peek(b->input, (size_t)s->header_bytes, &bytes, &got, err);
     if (!st && got < (size_t)s->header_bytes)
@@ -208,13 +199,9 @@ static psr_status open_dada(psr_baseband *b, struct psr_mjd *start, psr_err *err
     if (!s)
         return psr_fail_nomem(err, "a reader", sizeof *s);
     psr_status st = parse_header(&k, b, s, start, err);
-    const char *text;
-    if ((text = psr_header_keys_text(&k, "TELESCOPE")))
-        snprintf(h->telescope, sizeof h->telescope, "%s", text);
-    if ((text = psr_header_keys_text(&k, "SOURCE")))
-        snprintf(h->source, sizeof h->source, "%s", text);
-    if ((text = psr_header_keys_text(&k, "INSTRUMENT")))
-        snprintf(h->instrument, sizeof h->instrument, "%s", text);
+    psr_header_keys_copy(&k, "TELESCOPE", h->telescope);
+    psr_header_keys_copy(&k, "SOURCE", h->source);
+    psr_header_keys_copy(&k, "INSTRUMENT", h->instrument);
     h->has_position = psr_header_keys_position(&k, "RA", "DEC", &h->ra_deg, &h->dec_deg);
     b->sample_bytes = (double)s->unit_bytes / (double)s->unit_nsamp;
     psr_header_keys_clear(&k);

@@ -3,7 +3,6 @@
 #include "baseband_reader.h"
 #include "formats/spectra/header_keys.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,17 +48,15 @@ static bool is_guppi(const uint8_t *bytes, size_t n)
 static psr_status read_block(const struct psr_header_keys *k, struct block *h, psr_err *err)
 {
     int64_t direct = 0;
-    psr_status st = psr_header_keys_int(k, "BLOCSIZE", true, 1, BLOCK_BYTES_MAX, &h->bytes, err);
-    if (!st)
-        st = psr_header_keys_int(k, "OVERLAP", false, 0, BLOCK_BYTES_MAX, &h->overlap, err);
-    if (!st)
-        st = psr_header_keys_int(k, "PKTIDX", false, 0, INT64_C(1) << 50, &h->packet, err);
-    if (!st)
-        st = psr_header_keys_int(k, "PKTSIZE", false, 1, BLOCK_BYTES_MAX, &h->packet_bytes, err);
-    if (!st)
-        st = psr_header_keys_int(k, "PIPERBLK", false, 0, BLOCK_BYTES_MAX, &h->per_block, err);
-    if (!st)
-        st = psr_header_keys_int(k, "DIRECTIO", false, 0, 1, &direct, err);
+    const struct psr_header_number numbers[] = {
+        {"BLOCSIZE", true, 1, BLOCK_BYTES_MAX, &h->bytes, NULL},
+        {"OVERLAP", false, 0, BLOCK_BYTES_MAX, &h->overlap, NULL},
+        {"PKTIDX", false, 0, 1LL << 50, &h->packet, NULL},
+        {"PKTSIZE", false, 1, BLOCK_BYTES_MAX, &h->packet_bytes, NULL},
+        {"PIPERBLK", false, 0, BLOCK_BYTES_MAX, &h->per_block, NULL},
+        {"DIRECTIO", false, 0, 1, &direct, NULL},
+    };
+    psr_status st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
     if (direct)
         h->header_bytes = (h->header_bytes + DIRECT_BYTES - 1) / DIRECT_BYTES * DIRECT_BYTES;
     return st;
@@ -103,37 +100,28 @@ static psr_status peek_header(psr_baseband *b, struct psr_header_keys *k, struct
     return st ? st : read_block(k, h, err);
 }
 
-/* OBSNCHAN counts the channels of all antennas. */
-static psr_status check_antennas(const struct psr_header_keys *k, psr_err *err)
-{
-    int64_t nant = 1;
-    psr_status st = psr_header_keys_int(k, "NANTS", false, 0, 1 << 20, &nant, err);
-    if (st || nant <= 1)
-        return st;
-    return psr_fail_field(err, PSR_EUNSUPPORTED, "NANTS",
-                          "%s: NANTS is %lld, must be 1: take one antenna out first", k->name,
-                          (long long)nant);
-}
-
 static psr_status read_numbers(const struct psr_header_keys *k, struct psr_baseband_header *h,
                                psr_err *err)
 {
     const char *format = psr_header_keys_text(k, "PKTFMT");
-    int64_t nchan = 0, npol = 0, nbit = 0;
+    int64_t nant = 1, nchan = 0, npol = 0, nbit = 0;
     double tbin_s = 1;
-    psr_status st = check_antennas(k, err);
+    const struct psr_header_number antennas = {"NANTS", false, 0, 1 << 20, &nant, NULL};
+    const struct psr_header_number numbers[] = {
+        {"OBSNCHAN", true, 1, 1 << 20, &nchan, NULL},
+        {"NPOL", true, 1, 4, &npol, NULL},
+        {"NBITS", true, 2, 16, &nbit, NULL},
+        {"OBSFREQ", true, 1e-3, 1e9, NULL, &h->freq_mhz},
+        {"OBSBW", true, -1e9, 1e9, NULL, &h->bw_mhz},
+        {"TBIN", true, 1e-12, 1e3, NULL, &tbin_s},
+    };
+    psr_status st = psr_header_keys_numbers(k, &antennas, 1, err);
+    if (!st && nant > 1) /* OBSNCHAN counts the channels of all of them */
+        st = psr_fail_field(err, PSR_EUNSUPPORTED, "NANTS",
+                            "%s: NANTS is %lld, must be 1: take one antenna out first", k->name,
+                            (long long)nant);
     if (!st)
-        st = psr_header_keys_int(k, "OBSNCHAN", true, 1, 1 << 20, &nchan, err);
-    if (!st)
-        st = psr_header_keys_int(k, "NPOL", true, 1, 4, &npol, err);
-    if (!st)
-        st = psr_header_keys_int(k, "NBITS", true, 2, 16, &nbit, err);
-    if (!st)
-        st = psr_header_keys_double(k, "OBSFREQ", true, 1e-3, 1e9, &h->freq_mhz, err);
-    if (!st)
-        st = psr_header_keys_double(k, "OBSBW", true, -1e9, 1e9, &h->bw_mhz, err);
-    if (!st)
-        st = psr_header_keys_double(k, "TBIN", true, 1e-12, 1e3, &tbin_s, err);
+        st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
     if (!st && (nbit & (nbit - 1)))
         st = psr_fail_field(err, PSR_EUNSUPPORTED, "NBITS",
                             "%s: NBITS is %lld, must be 2, 4, 8 or 16", k->name, (long long)nbit);
@@ -195,11 +183,12 @@ static psr_status read_start(const struct psr_header_keys *k, const struct state
 {
     int64_t day = 0, second = 0;
     double fraction = 0;
-    psr_status st = psr_header_keys_int(k, "STT_IMJD", false, 0, 1000000, &day, err);
-    if (!st)
-        st = psr_header_keys_int(k, "STT_SMJD", false, 0, 86400, &second, err);
-    if (!st)
-        st = psr_header_keys_double(k, "STT_OFFS", false, -1e6, 1e6, &fraction, err);
+    const struct psr_header_number numbers[] = {
+        {"STT_IMJD", false, 0, 1000000, &day, NULL},
+        {"STT_SMJD", false, 0, 86400, &second, NULL},
+        {"STT_OFFS", false, -1e6, 1e6, NULL, &fraction},
+    };
+    psr_status st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
     const double seconds = (double)s->first.packet * s->packet_nsamp / rate_hz;
     if (!st && !(seconds < 1e9))
         st = psr_fail_field(err, PSR_EFORMAT, "PKTIDX",
@@ -211,34 +200,21 @@ static psr_status read_start(const struct psr_header_keys *k, const struct state
     return st;
 }
 
-static void copy_texts(const struct psr_header_keys *k, struct psr_baseband_header *h)
-{
-    const struct {
-        const char *key;
-        char *to;
-    } texts[] = {{"TELESCOP", h->telescope}, {"SRC_NAME", h->source}, {"BACKEND", h->instrument}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *text = psr_header_keys_text(k, texts[i].key);
-        if (text)
-            snprintf(texts[i].to, PSR_TEXT_MAX, "%s", text);
-    }
-    h->has_position = psr_header_keys_position(k, "RA_STR", "DEC_STR", &h->ra_deg, &h->dec_deg);
-}
-
 static psr_status open_guppi(psr_baseband *b, struct psr_mjd *start, psr_err *err)
 {
     struct psr_header_keys k = {.name = b->input->name};
     const char *format;
+    struct psr_baseband_header *h = &b->header;
     bool more;
     struct state *s = b->state = calloc(1, sizeof *s);
     if (!s)
         return psr_fail_nomem(err, "a reader", sizeof *s);
     psr_status st = peek_header(b, &k, &s->first, &more, err);
     if (!st)
-        st = read_numbers(&k, &b->header, err);
+        st = read_numbers(&k, h, err);
     format = psr_header_keys_text(&k, "PKTFMT");
-    b->coding = (struct baseband_coding){.nbit = b->header.nbit};
-    if (b->header.nbit == 2 || (format && !strcmp(format, "VDIF")))
+    b->coding = (struct baseband_coding){.nbit = h->nbit};
+    if (h->nbit == 2 || (format && !strcmp(format, "VDIF")))
         b->coding.code = BASEBAND_OFFSET;
     b->coding.high_first = true;
     if (!st)
@@ -246,12 +222,16 @@ static psr_status open_guppi(psr_baseband *b, struct psr_mjd *start, psr_err *er
     if (!st)
         st = lay_out(&k, b, s, err);
     if (!st) {
-        find_packets(s, &b->header);
-        st = read_start(&k, s, b->header.rate_hz, start, err);
+        find_packets(s, h);
+        st = read_start(&k, s, h->rate_hz, start, err);
     }
     if (!st) {
-        copy_texts(&k, &b->header);
-        s->header = b->header;
+        psr_header_keys_copy(&k, "TELESCOP", h->telescope);
+        psr_header_keys_copy(&k, "SRC_NAME", h->source);
+        psr_header_keys_copy(&k, "BACKEND", h->instrument);
+        h->has_position =
+            psr_header_keys_position(&k, "RA_STR", "DEC_STR", &h->ra_deg, &h->dec_deg);
+        s->header = *h;
         b->sample_bytes =
             (double)((int64_t)s->first.header_bytes + s->first.bytes) / (double)s->nsamp;
     }
