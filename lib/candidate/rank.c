@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Above this, probabilities are not told apart: the order of the sift, by sigma, stays. */
+static const double SURE = 0.99;
+
 struct item {
     bool later;
     double probability; /* below 0: not folded */
@@ -41,7 +44,7 @@ psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
         if (s && cand[i].marks & PSR_SIFT_DM_UNKNOWN && !isnan(s->probability))
             leave_beta_out(s);
         item[i] = (struct item){psr_sift_comes_later(&cand[i]),
-                                s && !isnan(s->probability) ? s->probability : -1, i};
+                                s && !isnan(s->probability) ? fmin(s->probability, SURE) : -1, i};
     }
     if (!st)
         qsort(item, n, sizeof *item, compare);

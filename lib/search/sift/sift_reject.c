@@ -152,8 +152,9 @@ void psr_sift_limit_noise(struct psr_sift *s)
     }
 }
 
-/* Share of the power of lines that noise and their own sidelobes add to the others. */
-static const double OTHERS_SHARE = 0.05;
+/* Shares of the power of lines: what noise and their own sidelobes add to the others, and what the best of many places,
+ * where these are below MOST_SIGMA. */
+static const double OTHERS_SHARE = 0.05, MOST_SHARE = 0.25, MOST_SIGMA = 4;
 
 /* Bit q, from 2 to n: the harmonics that are not multiples of q are noise, or next to nothing beside the others. */
 static uint32_t find_lines(const struct psr_sift *s, const double *power, int n)
@@ -166,7 +167,9 @@ static uint32_t find_lines(const struct psr_sift *s, const double *power, int n)
         double rest = 0;
         for (int h = 1; h <= n; h++)
             rest += h % q ? power[h - 1] : 0;
-        if (rest < s->noise_limit[n - n / q] || rest < OTHERS_SHARE * sum)
+        if (rest < s->noise_limit[n - n / q] || rest < OTHERS_SHARE * sum ||
+            (rest < MOST_SHARE * sum &&
+             psr_gauss_sigma(psr_chi2_logp(2 * rest, 2.0 * (n - n / q))) < MOST_SIGMA))
             found |= UINT32_C(1) << q;
     }
     return found;

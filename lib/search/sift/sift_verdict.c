@@ -105,18 +105,33 @@ int64_t psr_sift_expect_dms(const struct psr_sift *s, const struct psr_sift_entr
     return n;
 }
 
+/* What is so many times as strong in the other's list explains what is there, whichever DM that fits by chance. */
+static const double FAR_STRONGER = 10;
+
 /* Whether the DM of b, in whose list a is not stronger than b or it would stand there, fits a far worse than a's own. */
 static bool rejects_dm_of(const struct psr_sift *s, const struct psr_sift_entry *a,
                           const struct psr_sift_entry *b)
 {
-    double power = psr_sift_power_of(b->sigma, a->nharm);
+    const double least = psr_sift_power_of(b->sigma, a->nharm);
+    double power = least;
     for (const struct psr_sift_entry *h = a;; h = &s->all.entry[h->next]) {
         if (s->list[h->list].dm_key == s->list[b->list].dm_key)
             power = fmax(power, psr_sift_power_as(h, a->nharm));
         if (h->next == PSR_SIFT_NONE)
             break;
     }
-    return 2 * (a->power - power) > limit_of(a->power);
+    return power < FAR_STRONGER * least && 2 * (a->power - power) > limit_of(a->power);
+}
+
+/* Whether b is seen at the DM of a and fits it as well as its own. */
+static bool fits_dm_of(const struct psr_sift *s, const struct psr_sift_entry *b,
+                       const struct psr_sift_entry *a)
+{
+    const struct psr_sift_entry *h = b;
+    while (s->list[h->list].dm_key != s->list[a->list].dm_key && h->next != PSR_SIFT_NONE)
+        h = &s->all.entry[h->next];
+    return s->list[h->list].dm_key == s->list[a->list].dm_key &&
+           2 * (b->power - psr_sift_power_as(h, b->nharm)) <= limit_of(b->power);
 }
 
 /* Lines of interference have power at other DMs each, and ratios of small numbers; others agree by chance, too. */
@@ -130,5 +145,5 @@ bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry 
     if (a->verdict == PSR_SIFT_UNDISPERSED && psr_sift_is_off_dm0(b))
         return false;
     return numer + denom <= SIMPLE_RATIO || a->verdict != PSR_SIFT_DISPERSED ||
-           b->verdict != PSR_SIFT_DISPERSED || !rejects_dm_of(s, a, b);
+           b->verdict != PSR_SIFT_DISPERSED || !rejects_dm_of(s, a, b) || fits_dm_of(s, b, a);
 }

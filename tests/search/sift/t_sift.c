@@ -207,6 +207,47 @@ static void test_rank(void)
        "an open DM counts nowhere as a mark");
 }
 
+/* What searches list at 12/5 and 19/2 of a bright pulsar: lines, and the best of many places beside them. */
+static void test_fractions(void)
+{
+    static const double fifths[] = {4.7, 0.1, 1.4, 3.3, 201, 0,   3.7,  0.3,
+                                    0.6, 1.1, 1.1, 1.2, 1.5, 0.3, 22.6, 3.7},
+                        halves[] = {1.6, 18.9, 6.3, 12.1}, four[] = {20, 20, 20, 20};
+    const struct {
+        double r;
+        int n;
+        const double *power;
+        bool seen_at_both;
+        size_t left;
+        const char *what;
+    } with[] = {{12 * 300.0 / 5, 16, fifths, true, 1, "12/5"},
+                {19 * 300.0 / 2, 4, halves, false, 1, "19/2, at another DM than the pulsar's"},
+                {12 * 300.0 / 5 + 0.5, 16, fifths, true, 2, "near to 12/5"},
+                {19 * 300.0 / 2, 4, four, false, 2, "19/2 with all harmonics"}};
+    for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
+        static struct made m[3];
+        static const double share[3] = {0.8, 0.97, 1}, faint[] = {2};
+        struct psr_sift_desc d;
+        struct psr_sift_result result;
+        psr_sift_defaults(&d);
+        for (int i = 0; i < 3; i++) {
+            double power[16];
+            begin_list(&m[i], 20 * i, 100);
+            set_band(&m[i], 1200, 1500);
+            for (int h = 0; h < 16; h++)
+                power[h] = (320 - 15 * h) * share[i];
+            add_row(&m[i], 300, 0, 16, power);
+            if (i == 1 || (i == 2 && with[k].seen_at_both))
+                add_row(&m[i], with[k].r, 0, with[k].n, with[k].power);
+            add_row(&m[i], 5000, 0, 1, faint);
+        }
+        psr_sift *s = sift(m, NULL, 3, &d, &result);
+        ok(result.ncand == with[k].left && result.cand[0].r == 300, "%s: %zu candidates",
+           with[k].what, result.ncand);
+        psr_sift_destroy(s);
+    }
+}
+
 /* Two candidates of three lists, the second at a multiple of the first's frequency. */
 static psr_sift *sift_two(const double *first, const double *second, double ratio,
                           const double share[3], const struct psr_sift_desc *d,
@@ -466,6 +507,7 @@ int main(void)
     test_lines();
     test_rank();
     test_families();
+    test_fractions();
     test_dms();
     test_few();
     test_files();

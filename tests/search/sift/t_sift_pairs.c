@@ -162,7 +162,8 @@ static bool is_of_lines(const struct psr_sift_desc *d, const struct naive *a, co
             rest += h % q ? b->row->harm_power[h - 1] : 0;
             n += h % q != 0;
         }
-        if (!(psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * n)) < 2) && !(rest < 0.05 * sum))
+        const double sigma = psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * n));
+        if (!(sigma < 2) && !(rest < 0.05 * sum) && !(sigma < 4 && rest < 0.25 * sum))
             continue;
         for (int p = 1; p < 16 * q; p++)
             if (p + q <= most && divisor(p, q) == 1 && 16 * p > q &&
@@ -249,18 +250,33 @@ static void judge_naively(struct naive *c, const struct psr_sift_desc *d, const 
     c->at_dm0 = fits && both && 2 * (low - high) > limit;
 }
 
-/* Whether a is a harmonic's fundamental by ratios of small numbers only: both are dispersed, and a is so much weaker
- * than at its own DM where b is best that it is not listed there, or listed as such. */
-static bool only_simple(const struct naive *a, const struct naive *b, const struct searched *s)
+/* Power of a candidate, and what it has at a DM. */
+static double own_power(const struct naive *c)
 {
     double sum = 0;
-    bool seen;
-    for (int h = 0; h < a->row->nharm; h++)
-        sum += a->row->harm_power[h];
+    for (int h = 0; h < c->row->nharm; h++)
+        sum += c->row->harm_power[h];
+    return sum;
+}
+
+static double power_at(const struct naive *c, double dm, const struct searched *s, bool *seen)
+{
+    return dm == c->list->dm ? (*seen = true, own_power(c))
+                             : best_power(c, dm - 1e-10, dm, s->faintest, seen);
+}
+
+/* Whether a is a harmonic's fundamental by ratios of small numbers only: both are dispersed, a is so much weaker
+ * than at its own DM where b is best that it is not listed there, or listed as such, and not ten times as strong as b;
+ * and b is so much weaker where a is best. */
+static bool only_simple(const struct naive *a, const struct naive *b, const struct searched *s)
+{
+    bool seen, seen_b;
     const double there = best_power(a, b->list->dm - 1e-10, b->list->dm, s->faintest, &seen),
-                 of_b = psr_chi2_threshold(psr_gauss_logp(b->sigma), 2.0 * a->row->nharm) / 2;
-    return a->dispersed && b->dispersed &&
-           2 * (sum - fmax(of_b, seen ? there : 0)) > 16 + 0.04 * sum;
+                 of_b = psr_chi2_threshold(psr_gauss_logp(b->sigma), 2.0 * a->row->nharm) / 2,
+                 best = fmax(of_b, seen ? there : 0), of_a = power_at(b, a->list->dm, s, &seen_b);
+    return a->dispersed && b->dispersed && best < 10 * of_b &&
+           2 * (own_power(a) - best) > 16 + 0.04 * own_power(a) &&
+           !(seen_b && 2 * (own_power(b) - of_a) <= 16 + 0.04 * own_power(b));
 }
 
 /* Whether harmonics that are no multiples of n have what noise has not. */
