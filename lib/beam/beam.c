@@ -142,21 +142,21 @@ static psr_status copy_array(struct psr_beam_work *w, const struct psr_array *a,
     w->m = a->m;
     w->n = a->n;
     w->ndish = a->ndish;
-    w->cell = calloc(a->ndish, sizeof *w->cell);
-    if (!w->cell)
-        return psr_fail_nomem(err, "dishes", (double)a->ndish * sizeof *w->cell);
-    memcpy(w->cell, a->cell, a->ndish * sizeof *w->cell);
-    return PSR_OK;
+    w->cell = psr_own(&w->own, a->ndish, sizeof *w->cell);
+    if (w->cell)
+        memcpy(w->cell, a->cell, a->ndish * sizeof *w->cell);
+    return psr_own_check(&w->own, "dishes", err);
 }
 
 static psr_status copy_sums(struct psr_beam_work *w, const struct psr_beam_desc *d, psr_err *err)
 {
     w->nfreq = d->nfreq;
-    w->tds = calloc(d->nfreq, sizeof *w->tds);
-    w->offset = calloc(d->nfreq, sizeof *w->offset);
-    w->scale = calloc(d->nfreq, sizeof *w->scale);
-    if (!w->tds || !w->offset || !w->scale)
-        return psr_fail_nomem(err, "channels", (double)d->nfreq * 16);
+    w->tds = psr_own(&w->own, d->nfreq, sizeof *w->tds);
+    w->offset = psr_own(&w->own, d->nfreq, sizeof *w->offset);
+    w->scale = psr_own(&w->own, d->nfreq, sizeof *w->scale);
+    psr_status st = psr_own_check(&w->own, "channels", err);
+    if (st)
+        return st;
     w->tds_min = w->tds_max = d->tds[0];
     for (size_t f = 0; f < d->nfreq; f++) {
         w->tds[f] = d->tds[f];
@@ -172,9 +172,10 @@ static psr_status copy_weights(struct psr_beam_work *w, const struct psr_beam_de
     w->weight_max = d->weight ? 0 : 1;
     if (!d->weight)
         return PSR_OK;
-    w->weight = calloc(n, 2 * sizeof *w->weight);
-    if (!w->weight)
-        return psr_fail_nomem(err, "weights", (double)n * 2 * sizeof *w->weight);
+    w->weight = psr_own(&w->own, n, 2 * sizeof *w->weight);
+    psr_status st = psr_own_check(&w->own, "weights", err);
+    if (st)
+        return st;
     memcpy(w->weight, d->weight, n * 2 * sizeof *w->weight);
     for (size_t i = 0; i < n; i++) {
         float modulus = hypotf(w->weight[2 * i], w->weight[2 * i + 1]);
@@ -195,12 +196,10 @@ static psr_status copy_pattern(struct psr_beam_work *w, const struct psr_beam_de
     w->n_ns = points ? d->nbeam : d->n_ns;
     w->n_ew = points ? d->nbeam : d->n_ew;
     w->nbeam = points ? d->nbeam : d->n_ns * d->n_ew;
-    w->theta_ns = calloc(w->nfreq * w->n_ns, sizeof *w->theta_ns);
-    w->theta_ew = calloc(w->nfreq * w->n_ew, sizeof *w->theta_ew);
-    if (!w->theta_ns || !w->theta_ew)
-        return psr_fail_nomem(err, "directions",
-                              (double)w->nfreq * (double)(w->n_ns + w->n_ew) * 8);
-    return set_directions(w, d->theta_ns, d->theta_ew, err);
+    w->theta_ns = psr_own(&w->own, w->nfreq * w->n_ns, sizeof *w->theta_ns);
+    w->theta_ew = psr_own(&w->own, w->nfreq * w->n_ew, sizeof *w->theta_ew);
+    psr_status st = psr_own_check(&w->own, "directions", err);
+    return st ? st : set_directions(w, d->theta_ns, d->theta_ew, err);
 }
 
 static void copy_rest(struct psr_beam_work *w, const struct psr_beam_desc *d)
@@ -432,12 +431,6 @@ void psr_beam_destroy(psr_beam *p)
         return;
     if (p->state)
         p->ops->destroy(p->state);
-    free(p->work.cell);
-    free(p->work.tds);
-    free(p->work.weight);
-    free(p->work.theta_ns);
-    free(p->work.theta_ew);
-    free(p->work.offset);
-    free(p->work.scale);
+    psr_own_free(&p->work.own);
     free(p);
 }

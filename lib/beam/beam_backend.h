@@ -5,6 +5,7 @@
 #ifndef PSR_BEAM_BEAM_BACKEND_H
 #define PSR_BEAM_BEAM_BACKEND_H
 
+#include "base/own.h"
 #include <psrkit/experimental/beam.h>
 
 /* A validated description.  Input [t][f][p][d], d < ndish; dish d is at grid position cell[d]. */
@@ -32,6 +33,7 @@ struct psr_beam_work {
     int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */
     int device;
+    struct psr_own own;
 };
 
 /* Where rows go: [nbeam][stride] of nfreq nbit / 8 bytes. */

@@ -1,5 +1,6 @@
 /* Makes synthetic 4-bit voltages of an array: noise and sources in the sky. */
 #include "base/copy_desc.h"
+#include "base/own.h"
 #include "base/threads/threads.h"
 #include "beam/array_internal.h"
 #include "fake_internal.h"
@@ -24,6 +25,7 @@ struct psr_fakevolt {
     double *delay_s;   /* [nsource][nchan] against the highest channel */
     float *phasor;     /* [nsource][nchan][nant][2] */
     int nthread;
+    struct psr_own own;
 };
 
 static psr_status check_desc(const struct psr_fakevolt_desc *d, psr_err *err)
@@ -103,14 +105,15 @@ static void fill_source(psr_fakevolt *p, size_t i)
 static psr_status copy_desc(psr_fakevolt *p, psr_err *err)
 {
     const struct psr_array *a = p->d.array;
-    const size_t ns = p->d.nsource, phasors = ns * p->nchan * p->nant;
-    p->cell = calloc(a->ndish, sizeof *p->cell);
-    p->source = calloc(ns + 1, sizeof *p->source);
-    p->amplitude = calloc(ns + 1, sizeof *p->amplitude);
-    p->delay_s = calloc(ns * p->nchan + 1, sizeof *p->delay_s);
-    p->phasor = calloc(phasors + 1, 2 * sizeof *p->phasor);
-    if (!p->cell || !p->source || !p->amplitude || !p->delay_s || !p->phasor)
-        return psr_fail_nomem(err, "sources of voltages", (double)phasors * 8);
+    const size_t ns = p->d.nsource;
+    p->cell = psr_own(&p->own, a->ndish, sizeof *p->cell);
+    p->source = psr_own(&p->own, ns, sizeof *p->source);
+    p->amplitude = psr_own(&p->own, ns, sizeof *p->amplitude);
+    p->delay_s = psr_own(&p->own, ns * p->nchan, sizeof *p->delay_s);
+    p->phasor = psr_own(&p->own, ns * p->nchan * p->nant, 2 * sizeof *p->phasor);
+    psr_status st = psr_own_check(&p->own, "sources of voltages", err);
+    if (st)
+        return st;
     memcpy(p->cell, a->cell, a->ndish * sizeof *p->cell);
     if (ns)
         memcpy(p->source, p->d.source, ns * sizeof *p->source);
@@ -237,10 +240,6 @@ void psr_fakevolt_destroy(psr_fakevolt *p)
     if (!p)
         return;
     free((void *)(uintptr_t)p->d.header);
-    free(p->cell);
-    free(p->source);
-    free(p->amplitude);
-    free(p->delay_s);
-    free(p->phasor);
+    psr_own_free(&p->own);
     free(p);
 }

@@ -82,9 +82,10 @@ static psr_status set_sub_bands(psr_folder *f, const struct psr_obs_band *band, 
 {
     struct psr_fold_frame *frame = &f->frame;
     const size_t nchan = f->in.obs.nchan;
-    frame->sub_mhz = calloc(frame->nsub, sizeof *frame->sub_mhz);
-    if (!frame->sub_mhz)
-        return psr_fail_nomem(err, "sub-bands of a fold", (double)frame->nsub * 8);
+    frame->sub_mhz = psr_own(&f->own, frame->nsub, sizeof *frame->sub_mhz);
+    psr_status st = psr_own_check(&f->own, "sub-bands of a fold", err);
+    if (st)
+        return st;
     for (size_t c = 0; c < nchan; c++) {
         const size_t k = band->rising ? c : nchan - 1 - c;
         double *top = &frame->sub_mhz[k / (nchan / frame->nsub)];
@@ -320,16 +321,16 @@ static psr_status choose_candidates(psr_folder *f, psr_err *err)
 static psr_status set_candidates(psr_folder *f, psr_err *err)
 {
     const size_t n = f->d.ncand;
-    f->index = calloc(n, sizeof *f->index);
-    f->given = calloc(n, sizeof *f->given);
-    f->cand = calloc(n, sizeof *f->cand);
-    f->digest = calloc(n, sizeof *f->digest);
-    f->fold = calloc(n, sizeof *f->fold);
-    f->orbit = calloc(n, sizeof *f->orbit);
-    f->delays = calloc(n, sizeof *f->delays);
-    if (!f->index || !f->digest || !f->given || !f->cand || !f->fold || !f->orbit || !f->delays)
-        return psr_fail_nomem(err, "candidates", (double)n * 400);
-    psr_status st = psr_fold_digest_run(&f->run_digest, &f->changed, &f->d, f->in.nsamp, err);
+    f->index = psr_own(&f->own, n, sizeof *f->index);
+    f->given = psr_own(&f->own, n, sizeof *f->given);
+    f->cand = psr_own(&f->own, n, sizeof *f->cand);
+    f->digest = psr_own(&f->own, n, sizeof *f->digest);
+    f->fold = psr_own(&f->own, n, sizeof *f->fold);
+    f->orbit = psr_own(&f->own, n, sizeof *f->orbit);
+    f->delays = psr_own(&f->own, n, sizeof *f->delays);
+    psr_status st = psr_own_check(&f->own, "candidates", err);
+    if (!st)
+        st = psr_fold_digest_run(&f->run_digest, &f->changed, &f->d, f->in.nsamp, err);
     return st ? st : choose_candidates(f, err);
 }
 
@@ -353,10 +354,9 @@ static psr_status choose_devices(psr_folder *f, psr_err *err)
     psr_status st = psr_device_words(&f->devices, f->d.device, err);
     if (st)
         return st;
-    f->backend = calloc(f->devices.n, sizeof *f->backend);
-    f->device = calloc(f->devices.n, sizeof *f->device);
-    if (!f->backend || !f->device)
-        return psr_fail_nomem(err, "devices", (double)f->devices.n * sizeof *f->backend);
+    f->backend = psr_own(&f->own, f->devices.n, sizeof *f->backend);
+    f->device = psr_own(&f->own, f->devices.n, sizeof *f->device);
+    st = psr_own_check(&f->own, "devices", err);
     for (size_t k = 0; k < f->devices.n && !st; k++)
         st = psr_device_choose(f->devices.name[k], &f->backend[k], &f->device[k], err);
     return st;
@@ -452,19 +452,10 @@ void psr_folder_destroy(psr_folder *f)
         return;
     for (size_t i = 0; f->delays && i < f->d.ncand; i++)
         psr_fold_delays_clear(&f->delays[i]);
-    free(f->index);
-    free(f->given);
-    free(f->digest);
-    free(f->cand);
-    free(f->fold);
-    free(f->orbit);
-    free(f->delays);
-    free(f->frame.sub_mhz);
     psr_fold_search_destroy(f->search);
-    free((void *)f->backend);
-    free(f->device);
     psr_names_clear(&f->devices);
     psr_fold_bary_clear(&f->bary);
     psr_fold_input_close(&f->in);
+    psr_own_free(&f->own);
     free(f);
 }

@@ -2,6 +2,7 @@
 #ifndef PSR_RUN_FOLD_FOLDER_H
 #define PSR_RUN_FOLD_FOLDER_H
 
+#include "base/own.h"
 #include "base/tool.h"
 #include "fold_header.h"
 #include "fold_input.h"
@@ -31,6 +32,7 @@ struct psr_folder {
     size_t npass, nskipped;
     int64_t clipped;
     double read_s, fold_s, result_s; /* as in the report */
+    struct psr_own own;
 };
 
 /* Sets blocks and parts, and with them the first sample, its date and the length.
