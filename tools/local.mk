@@ -312,6 +312,7 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/script.c \
 	tools/psrreport/sift.c \
 	tools/psrreport/steps.c \
+	tools/psrreport/verdicts.c \
 	tools/psrreport/views.c \
 	tools/psrreport/words.c
 

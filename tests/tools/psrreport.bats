@@ -56,6 +56,17 @@ check() {
     cmp d/report.html before.html
     cmp d/candidates.csv before.csv
     [ -z "$(find . -name '*.part*')" ]
+    # Verdicts that the page saved come back, unless the candidate is another one now.
+    printf 'candidate,period_s,dm,verdict\n"obs_DM40.00_ACCEL_0:1",0.0893,40,accepted\n"obs_DM40.00_ACCEL_0:1",0.1893,40,rejected\n' >verdicts.csv
+    psrreport -verdicts verdicts.csv d 2>said
+    check
+    grep -q 'verdicts.csv: 1 verdicts are of candidates that are not in d' said
+    [ "$(count '<tr data-c="obs_DM40.00_ACCEL_0:1" data-verdict="accepted">')" -eq 1 ]
+    [ "$(count '<tr [^>]*data-verdict=')" -eq 1 ]
+    sed 's/rejected/maybe/' verdicts.csv >wrong.csv
+    run -3 psrreport -verdicts wrong.csv d
+    [[ $output == *"wrong.csv: line 3: "* ]]
+    run -1 psrreport -verdicts verdicts.csv -o verdicts.csv d
 }
 
 @test "the period and the sigma after trials are those that gpufold tells" {

@@ -10,6 +10,8 @@
 
 char *report_path(const struct report *r, const char *name)
 {
+    if (name == r->opt->verdicts)
+        return strdup(name);
     const size_t room = strlen(r->folder) + strlen(name) + 2;
     char *path = malloc(room);
     if (path)

@@ -7,8 +7,9 @@
 static psr_status read_all(struct report *r, psr_err *err)
 {
     static psr_status (*const parts[])(struct report *, psr_err *) = {
-        report_read_folder, report_read_steps,  report_read_candidates, report_read_folds,
-        report_join_folds,  report_read_events, report_read_bursts,     report_read_views,
+        report_read_folder, report_read_steps,  report_read_candidates,
+        report_read_folds,  report_join_folds,  report_read_verdicts,
+        report_read_events, report_read_bursts, report_read_views,
     };
     psr_status st = PSR_OK;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !st && !run_stop_signal(); i++)

@@ -20,6 +20,8 @@ static void add_output(struct cli_table *list, struct psrreport_options *o)
          0, 0},
         {"title", CLI_TEXT, &o->title, "TEXT",
          "Title of the page (default: the source and the name of the folder).", 0, 0},
+        {"verdicts", CLI_TEXT, &o->verdicts, "FILE",
+         "Show the verdicts that a page of this search has saved as CSV.", 0, 0},
         {"rows", CLI_INT, &o->rows, "N",
          "Show the N best candidates (default 1000); the page says how many there are.", 1, 1e6},
         {"bursts", CLI_INT, &o->bursts, "N", "Show the N best bursts (default 50), likewise.", 0,
@@ -70,7 +72,8 @@ int psrreport_options_parse(struct psrreport_options *o, struct cli *tool, int a
     if (n < 1 && !o->list)
         cli_usage_error(tool, "no folder given");
     o->overview = o->overview || n > 1 || o->list;
-    if (o->overview && o->csv)
-        cli_usage_error(tool, "-csv is of one folder, not of an overview");
+    if (o->overview && (o->csv || o->verdicts))
+        cli_usage_error(tool, "%s is of one folder, not of an overview",
+                        o->csv ? "-csv" : "-verdicts");
     return n;
 }

@@ -77,7 +77,7 @@ static char *find_base(const struct report *r, const char *output)
 static psr_status check_names(const struct report *r, const char *const *output, psr_err *err)
 {
     struct psr_overwrite_check check = {0};
-    psr_status st = PSR_OK;
+    psr_status st = psr_overwrite_check_input(&check, r->opt->verdicts, err);
     for (size_t i = 0; i < r->files.n && !st; i++) {
         char *path = report_path(r, r->files.name[i]);
         const bool own = path && ((!r->opt->output && !strcmp(path, output[0])) ||

@@ -103,6 +103,10 @@ static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *
     const struct psr_bestprof *best = c->fold ? &c->fold->best : NULL;
     html_raw(h, "<tr data-c=\"");
     put_number(h, c);
+    if (c->verdict) {
+        html_raw(h, "\" data-verdict=\"");
+        html_raw(h, c->verdict);
+    }
     html_raw(h, "\">");
     psr_status st = put_fold(p, c, err);
     const double period_s = c->fold ? report_fold_period(c->fold, NULL) : v[CAND_PERIOD_S];

@@ -12,6 +12,7 @@
 struct psrreport_options {
     const char *output, *csv, *title; /* NULL: their defaults */
     const char *list;                 /* file of folders; NULL: none */
+    const char *verdicts;             /* file of these; NULL: none */
     bool overview;
     int64_t rows, bursts;
     int64_t max_bytes; /* of pictures in a page */
@@ -65,6 +66,7 @@ struct report_cand {
     char found[REPORT_FOUND];  /* by which searches; empty if not known */
     double value[CAND_NVALUE]; /* not a number: unknown */
     size_t rank;               /* in the list, from 1 */
+    const char *verdict;       /* static; NULL: open */
     const struct report_fold *fold; /* NULL: not folded */
 };
 
@@ -126,7 +128,7 @@ struct report {
 int report_problem(struct report *r, const psr_err *why);
 void report_refuse(struct report *r, const psr_err *why);
 
-/* Path of a name in the folder.
+/* Path of a name in the folder, or of the file of verdicts.
  * Returned: malloc'd, caller frees; NULL without memory */
 char *report_path(const struct report *r, const char *name);
 
@@ -164,6 +166,9 @@ bool report_is_search_list(const char *name);
 /* Gives candidates their folds, adds the folds that are left, and sorts.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_join_folds(struct report *r, psr_err *err);
+
+/* Gives candidates the verdicts of a file.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_read_verdicts(struct report *r, psr_err *err);
 
 /* Which table a candidate is in: of the new ones, of known pulsars and their harmonics that chance does not
  * explain, or of those whose marks count and that come after all others. */
