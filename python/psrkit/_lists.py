@@ -237,7 +237,8 @@ class Report:
         self.fold_paths = self._find("*.pfd")
 
     def _find(self, pattern):
-        return sorted(glob.glob(os.path.join(glob.escape(self.folder), pattern)))
+        folder = glob.escape(self.folder)
+        return sorted(glob.glob(os.path.join(folder, pattern)) + glob.glob(os.path.join(folder, "steps", pattern)))
 
     def _objects(self, pattern):
         found = self._find(pattern)

@@ -41,11 +41,16 @@ undated() {
 same_search() {
     local f
     diff -rq -x '*.log' -x report.html -x '*.steps.json' -x '*.psrsearch.json' "$1" "$2" || return 1
-    for f in "$1"/*.steps.json "$1"/*.psrsearch.json; do
-        cmp <(undated "$f") <(undated "$2/${f##*/}") || return 1
+    for f in "$1"/steps/*.steps.json "$1"/*.psrsearch.json; do
+        cmp <(undated "$f") <(undated "$2/${f#"$1"/}") || return 1
     done
     [ -e "$1/report.html" ]
     [ -e "$2/report.html" ]
+}
+
+# top_files DIR: those beside pictures and folds.
+top_files() {
+    find "$1" -maxdepth 1 -type f ! -name '*.png' ! -name '*.pfd' ! -name '*.bestprof' -printf '%P\n' | sort
 }
 
 @test "the pulsar and the burst are found, and the summary says so" {
@@ -69,15 +74,21 @@ same_search() {
     near "$(value probability <(head -n 1 d/x.sift.jsonl))" "$(value probability <(grep -o '"best": {[^}]*}' summary))" 1e-9
     near "$(value probability <(head -n 1 d/x.sift.jsonl))" 0.95 0.05
     grep -o '"marks": "-".*"probability": [0-9.e-]*' d/x.sift.jsonl | sed 's/.*"probability": //' | sort -c -g -r
+    # The page has what is in d/steps.
+    grep -q 'gpurfifind -v .*</code>' d/report.html
+    grep -q '>x_rfifind.png<\|alt="x_rfifind.png"\|-plot ROOT_rfifind.png' d/report.html
     # No series on disk, and a record of every file but messages and records.
     fails ls d/*.dat
-    grep -oE '"name": "[^"]*", "bytes": [0-9]+' d/x.steps.json | sed 's/"//g; s/,//g' |
+    grep -oE '"name": "[^"]*", "bytes": [0-9]+' d/steps/x.steps.json | sed 's/"//g; s/,//g' |
         while read -r _ name _ bytes; do [ "$(stat -c %s "d/$name")" -eq "$bytes" ]; done
-    diff <(grep -oE '"name": "[^"]*", "bytes"' d/x.steps.json | cut -d'"' -f4 | sort) \
-        <(ls d | grep -vE '\.log$|steps\.json$' | sort)
+    diff <(grep -oE '"name": "[^"]*", "bytes"' d/steps/x.steps.json | cut -d'"' -f4 | sort) \
+        <(find d -type f -printf '%P\n' | grep -vE '\.log$|steps\.json$' | sort)
+    # At the top is what people open.
+    [ "$(top_files d | wc -l)" -le 20 ]
+    fails eval "top_files d | grep -E 'rfifind|log$|plan$|steps'"
     for step in mask plan search sift fold score; do
-        grep -q "^{\"step\": \"$step\", \"command\": \[\"" d/x.steps.json
-        [ -s d/x_$step.log ]
+        grep -q "^{\"step\": \"$step\", \"command\": \[\"" d/steps/x.steps.json
+        [ -s d/steps/x_$step.log ]
     done
 }
 
@@ -85,7 +96,7 @@ same_search() {
     mkdir a b
     (cd a && $run ../x.fil 2>../said)
     (cd b && $run -n ../x.fil >commands && sh -e commands 2>messages)
-    rm a/d/*.log a/d/*.json b/commands b/messages
+    rm a/d/steps/*.log a/d/steps/*.json a/d/*.json b/commands b/messages
     rm b/d/*.json
     rm -f [ab]/d/report.html
     diff -r a/d b/d
@@ -99,7 +110,7 @@ same_search() {
     cp x.fil "./$name.fil"
     $run -q -o "-o [d] 'e" -- "$name.fil"
     [ "$(ls "./-o [d] 'e/"*.pfd | wc -l)" -ge 2 ]
-    [ "$(grep -c . "./-o [d] 'e/$name.steps.json")" -ge 5 ]
+    [ "$(grep -c . "./-o [d] 'e/steps/$name.steps.json")" -ge 5 ]
     mkdir b
     (cd b && cp "../$name.fil" . && $run -o "-o [d] 'e" -n -- "$name.fil" | sh -e 2>messages)
     cmp "b/-o [d] 'e/$name.sift" "./-o [d] 'e/$name.sift"
@@ -122,7 +133,7 @@ same_search() {
     for name in files/d/x_DM* files/d/x_*MHz.singlepulse; do
         [ -s "out/${name##*/}" ] || [ ! -s "$name" ] || [ "$(cat "$name")" = '# -search matched' ]
     done
-    for name in x.sift x.sift.csv x.sift.jsonl x.sift.rejects x.fold.json x.cand candidates.csv; do
+    for name in x.sift x.sift.csv x.sift.jsonl steps/x.sift.rejects x.fold.json x.cand candidates.csv; do
         cmp one/d/$name files/d/$name
     done
     same='s/Lists: [0-9]*//; /<code>/d; /<footer/d'
@@ -155,7 +166,7 @@ on_terminal() {
     grep -q '^gpudedisp \[[#.]*\] *[0-9]*%  [0-9.e+]* series/s' lines
     # What it says itself is not in the line of a bar.
     grep -q '^psrsearch: search: [0-9.]* s' <(sed 's/\x1b\[K//g' lines)
-    fails grep -q '\[#' d/*.log
+    fails grep -q '\[#' d/steps/*.log
     rm -r d
     on_terminal "$run -q x.fil"
     fails grep -q '%' terminal
@@ -178,17 +189,17 @@ on_terminal() {
     $run x.fil 2>said
     [[ $(begun) == "fold "* ]]
     same_search before d
-    rm d/x.sift.rejects
+    rm d/steps/x.sift.rejects
     $run x.fil 2>said
     [[ $(begun) == "sift fold score "* ]]
     rm d/x.sift.csv
     $run x.fil 2>said
     [[ $(begun) == "score report"* ]]
     same_search before d
-    echo more >>d/x.plan
+    echo more >>d/steps/x.plan
     $run x.fil 2>said
     [[ $(begun) == "plan search sift fold "* ]]
-    printf '\0' | dd of=d/x_rfifind.stats bs=1 seek=1000 conv=notrunc status=none
+    printf '\0' | dd of=d/steps/x_rfifind.stats bs=1 seek=1000 conv=notrunc status=none
     $run x.fil 2>said
     [[ $(begun) == "mask plan search sift fold "* ]]
     same_search before d
@@ -201,12 +212,26 @@ on_terminal() {
     touch x.fil
     $run x.fil 2>said
     [[ $(begun) == "mask plan search sift fold "* ]]
-    sed -i 's/"version": "/"version": "0/' d/x.steps.json
+    sed -i 's/"version": "/"version": "0/' d/steps/x.steps.json
     $run x.fil 2>said
     [[ $(begun) == "mask plan search sift fold "* ]]
     # Of records that were cut nobody knows whose the files are.
-    head -c 100 d/x.steps.json >cut && cp cut d/x.steps.json
-    refuses 1 'd/x_rfifind[a-z.]*: is there, and no search has recorded it' $run -q x.fil
+    head -c 100 d/steps/x.steps.json >cut && cp cut d/steps/x.steps.json
+    refuses 1 'd/steps/x_rfifind[a-z.]*: is there, and no search has recorded it' $run -q x.fil
+}
+
+@test "the folder of a version that had all its files in DIR is taken over, and searched again" {
+    $run -q x.fil
+    cp -a d ref
+    mv d/steps/* d
+    rmdir d/steps
+    sed -i 's|steps/||g' d/x.steps.json
+    $run x.fil 2>said
+    [[ $(begun) == "mask plan search sift fold "* ]]
+    same_search ref d
+    diff <(top_files ref) <(top_files d)
+    $run x.fil 2>said
+    [ "$(begun)" = "" ]
 }
 
 # Only what the records name, and as they name it, is removed.
@@ -224,7 +249,7 @@ on_terminal() {
     touch x.fil
     $run -q -ncands 0 -numharm 2 x.fil
     (cd d && cksum x_PSR* $others "${fold#d/}") | cmp before -
-    fails grep -q 'x_PSR\|weights\|notes\|ACCEL_4[.]txt"\|_Cand_' d/x.steps.json
+    fails grep -q 'x_PSR\|weights\|notes\|ACCEL_4[.]txt"\|_Cand_' d/steps/x.steps.json
     [ "$(ls d/x_x_* | wc -l)" -eq 1 ]
     # Those with the name of a result end the run, before it writes.
     refuses 1 "$fold: is there, and no search has recorded it" $run -q -ncands 2 -numharm 2 x.fil
@@ -245,7 +270,7 @@ on_terminal() {
     psrsearch -n -plan mine -o d x.fil >commands
     fails grep -q '^ddplan' commands
     grep -q '^gpudedisp .* -plan mine .* -maxwidth 0.5 ' commands
-    psrsearch -n -cdm 70 -hidm 100 -o d x.fil | grep -q '^ddplan -l 0 -d 100 -c 70 -plan d/x.plan'
+    psrsearch -n -cdm 70 -hidm 100 -o d x.fil | grep -q '^ddplan -l 0 -d 100 -c 70 -plan d/steps/x.plan'
     psrsearch -q -budget fast -plan mine -o d x.fil
     cut -f 6 d/x.cand | grep -qx 70
     [ "$(tar tf d/x.lists | grep -c '_DM.*[.]inf$')" -eq 10 ]
@@ -259,7 +284,7 @@ on_terminal() {
         -add "pulsar period=0.0391 dm=40 width=0.002 snr=40" -add "pulsar period=0.0521 dm=0 width=0.004 snr=60" \
         -add "burst dm=70 t=6 width=0.002 snr=20" -add "burst dm=0 t=9 width=0.002 snr=60"
     $run -clean none x.fil -json >summary 2>said
-    grep -q -- '-lines d/x_rfifind.zaplist' said
+    grep -q -- '-lines d/steps/x_rfifind.zaplist' said
     [ "$(grep '"marks": "[a-z]' d/x.sift.jsonl | grep -vc '"marks": "dm?"')" -eq "$(value marked_candidates summary)" ]
     near "$(value period_s summary)" 0.0391 1e-5
     grep -q '"best": {.*"marks": "-", "probability": [0-9.e-]*}, "best_burst": {.*"time_s": [56].*"marks": "-"}' summary
@@ -289,7 +314,7 @@ on_terminal() {
 
 @test "lines at DM 0 are left out with -zap, others with -zaplist" {
     $run -zap -ncands 0 x.fil 2>said
-    grep -q -- "-zaplist .*d/x_rfifind.zaplist" said
+    grep -q -- "-zaplist .*d/steps/x_rfifind.zaplist" said
     printf '25.5754 0.5\n51.15 0.5\n76.73 0.5\n102.3 0.5\n' >"it's.zaplist"
     $run -zaplist "it's.zaplist" -ncands 0 x.fil 2>said
     [[ $(begun) == "search sift "* ]]
@@ -361,8 +386,8 @@ on_terminal() {
 
 @test "-clean mask, -ncands 0 and -par" {
     $run -q -clean mask -ncands 0 x.fil
-    grep -q '"-mask", "d/x_rfifind.mask"' d/x.steps.json
-    fails grep -q '"step": "fold"' d/x.steps.json
+    grep -q '"-mask", "d/steps/x_rfifind.mask"' d/steps/x.steps.json
+    fails grep -q '"step": "fold"' d/steps/x.steps.json
     fails ls d/*.pfd d/x.clean.mask
     printf 'PSRJ J0000+0000\nRAJ 00:00:00\nDECJ 00:00:00\nF0 25.5754475703\nPEPOCH 50000\nDM 40\n' >p.par
     $run -q -par p.par -clean none x.fil
@@ -370,7 +395,7 @@ on_terminal() {
     # What is no longer wanted goes.
     $run -q -clean none x.fil
     fails ls d/x_PSR_0000+0000.pfd
-    fails grep -q '"step": "par"' d/x.steps.json
+    fails grep -q '"step": "par"' d/steps/x.steps.json
     ls d/x_x_DM*.pfd
 }
 
@@ -385,15 +410,15 @@ tools_here() {
     # Bad data are told from other faults by the exit status.
     printf '#!/bin/sh\necho no such luck >&2\nexit 3\n' >bin/accelsift
     run -3 --separate-stderr $run -q x.fil
-    one_line '^psrsearch: step sift failed with exit code 3: no such luck; its messages are in d/x_sift.log$'
-    [[ $(head -n 1 d/x_sift.log) == '# accelsift '* ]]
+    one_line '^psrsearch: step sift failed with exit code 3: no such luck; its messages are in d/steps/x_sift.log$'
+    [[ $(head -n 1 d/steps/x_sift.log) == '# accelsift '* ]]
     printf '#!/bin/sh\nhead -c 100000 /dev/zero >&2; printf "\\na \\033[31mred\\n\\n" >&2; exit 1\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
     one_line '^psrsearch: step sift failed with exit code 1: a .\[31mred; its'
     printf '#!/bin/sh\nexit 1\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
     one_line '^psrsearch: step sift failed with exit code 1; its messages' 
-    [ "$(wc -l <d/x.steps.json)" -eq 3 ]
+    [ "$(wc -l <d/steps/x.steps.json)" -eq 3 ]
     printf '#!/bin/sh\nkill -SEGV $$\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
     one_line 'step sift failed with signal 11'
@@ -426,7 +451,7 @@ tools_here() {
     rm -r d
     $run -q x.fil
     cp x.fil y.fil
-    refuses 1 'd: holds the search of another observation, x.steps.json' $run -q y.fil
+    refuses 1 'd: holds the search of another observation, steps/x.steps.json' $run -q y.fil
     # An input whose name is that of an output.
     mkdir e
     cp x.fil e/x_DM.inf
@@ -440,9 +465,13 @@ tools_here() {
 @test "links, pipes and other files with the names of outputs" {
     mkdir d
     cp x.fil kept.fil
-    for name in x_mask.log x_plan.log x_search.log x_sift.log x_fold.log x_report.log x_rfifind.mask x.plan x.cand x.sift \
-        x.sift.jsonl x.fold.json x.psrsearch.json x.steps.json report.html candidates.csv psrsearch.lock; do
-        ln -s ../x.fil d/$name
+    ln -s .. d/steps
+    refuses 1 "d/steps: is there, and is not a folder" $run -q x.fil
+    rm d/steps
+    mkdir d/steps
+    for name in steps/x_{mask,plan,search,sift,fold,report}.log steps/x_rfifind.mask steps/x.plan x.cand x.sift \
+        x.sift.jsonl x.fold.json x.psrsearch.json steps/x.steps.json report.html candidates.csv psrsearch.lock; do
+        ln -s "$PWD/x.fil" d/$name
         refuses 1 "d/$name" $run -q x.fil
         rm d/$name
         ln -s nowhere d/$name
@@ -456,16 +485,16 @@ tools_here() {
         rm d/$name
         cmp x.fil kept.fil
     done
-    ls d >left
+    find d ! -type d >left
     [ ! -s left ]
     # A log of one's own, with one name or two, is kept; a log of psrsearch with two names keeps the other.
-    echo mine >d/x_mask.log
-    refuses 1 'd/x_mask.log: is there, and is no log of psrsearch' $run -q x.fil
-    echo '# gpurfifind' >d/x_mask.log
-    ln d/x_mask.log other
+    echo mine >d/steps/x_mask.log
+    refuses 1 'd/steps/x_mask.log: is there, and is no log of psrsearch' $run -q x.fil
+    echo '# gpurfifind' >d/steps/x_mask.log
+    ln d/steps/x_mask.log other
     $run -q x.fil
     [ "$(cat other)" = '# gpurfifind' ]
-    [ "$(wc -l <d/x_mask.log)" -gt 1 ]
+    [ "$(wc -l <d/steps/x_mask.log)" -gt 1 ]
 }
 
 @test "a picture that cannot be written ends no search" {
@@ -474,12 +503,12 @@ tools_here() {
     mv d want
     mkdir -p d/x_rfifind.png/kept
     run -0 --separate-stderr $run x.fil
-    grep -q '^psrsearch: mask: d/x_rfifind.png is left out; d/x_mask.log has the reason$' <<<"$stderr"
-    grep -q '^gpurfifind: d/x_rfifind.png: ' d/x_mask.log
+    grep -q '^psrsearch: mask: d/x_rfifind.png is left out; d/steps/x_mask.log has the reason$' <<<"$stderr"
+    grep -q '^gpurfifind: d/x_rfifind.png: ' d/steps/x_mask.log
     [ -d d/x_rfifind.png/kept ]
     cmp want/x.sift d/x.sift
     [ -s d/report.html ]
-    fails grep -q '"x_rfifind.png"' d/x.steps.json
+    fails grep -q '"x_rfifind.png"' d/steps/x.steps.json
     # A search that is repeated has nothing to do.
     $run x.fil 2>said
     [ "$(begun)" = "" ]
@@ -579,7 +608,7 @@ waits_for() {
     grep -q '^psrsearch: step report failed' <<<"$stderr"
     grep -q '^psrsearch: best candidate: x_DM' <<<"$stderr"
     cmp <(printf '%s\n' "$output") d/x.psrsearch.json
-    fails grep -q '"step": "report"' d/x.steps.json
+    fails grep -q '"step": "report"' d/steps/x.steps.json
     $run x.fil 2>said
     [ "$(begun)" = "report " ]
     [ -s d/report.html ]

@@ -65,9 +65,9 @@ static psr_status list_members(struct report *r, const char *name, psr_err *err)
 static psr_status list_names(struct report *r, psr_err *err)
 {
     struct psr_names all = {.n = 0};
-    psr_status st = folder_list(&all, r->folder, err);
+    psr_status st = folder_list_search(&all, r->folder, err);
     for (size_t i = 0; i < all.n && !st; i++)
-        if (all.name[i][0] != '.' && is_regular(r, all.name[i]))
+        if (*folder_basename(all.name[i]) != '.' && is_regular(r, all.name[i]))
             st = psr_names_add(&r->files, all.name[i], err);
     for (size_t i = r->files.n; i-- > 0 && !st;)
         if (psr_is_lists(r->files.name[i]))

@@ -86,6 +86,7 @@ static int step_of(const struct psrsearch_plan *p, const char *name)
     for (size_t i = 0; i < NREPORT; i++)
         if (!strcmp(name, report_files[i]))
             return PSRSEARCH_REPORT;
+    name = folder_basename(name);
     for (size_t i = 0; i < NPATTERN && !strncmp(name, p->root, n); i++)
         if (fnmatch(patterns[i].after_root, name + n, 0) == 0)
             return (int)patterns[i].step;
@@ -96,7 +97,7 @@ psr_status psrsearch_files_of(struct psr_names *files, const struct psrsearch_pl
                               enum psrsearch_kind step, psr_err *err)
 {
     struct psr_names all = {.n = 0};
-    psr_status st = folder_list(&all, p->dir, err);
+    psr_status st = folder_list_search(&all, p->dir, err);
     for (size_t i = 0; i < all.n && !st; i++)
         if (step_of(p, all.name[i]) == (int)step)
             st = psr_names_add(files, all.name[i], err);
@@ -126,7 +127,7 @@ static psr_status remove_leftover(const struct psrsearch_plan *p, const char *na
 psr_status psrsearch_parts_remove(const struct psrsearch_plan *p, psr_err *err)
 {
     struct psr_names all = {.n = 0};
-    psr_status st = folder_list(&all, p->dir, err);
+    psr_status st = folder_list_search(&all, p->dir, err);
     for (size_t i = 0; i < all.n && !st; i++) {
         char *whole = psrsearch_join(all.name[i], NULL);
         if (!whole)
@@ -142,7 +143,8 @@ psr_status psrsearch_parts_remove(const struct psrsearch_plan *p, psr_err *err)
 static psr_status check_record(const struct psrsearch_plan *p, const char *name, psr_err *err)
 {
     const size_t n = strlen(p->root);
-    if (!is_record(name) || (!strncmp(name, p->root, n) && !strcmp(name + n, steps_suffix)))
+    const char *base = folder_basename(name);
+    if (!is_record(name) || (!strncmp(base, p->root, n) && !strcmp(base + n, steps_suffix)))
         return PSR_OK;
     return psr_fail(err, PSR_EIO,
                     "%s: holds the search of another observation, %s: a folder has one", p->dir,
@@ -153,6 +155,7 @@ static psr_status check_record(const struct psrsearch_plan *p, const char *name,
 static bool is_log(const struct psrsearch_plan *p, const char *name)
 {
     const size_t n = strlen(p->root);
+    name = folder_basename(name);
     if (strncmp(name, p->root, n) != 0 || name[n] != '_')
         return false;
     const char *step = name + n + 1;
@@ -201,7 +204,7 @@ psr_status psrsearch_files_check(const struct psrsearch_plan *p, const struct ps
     struct psr_names all = {.n = 0};
     struct psr_overwrite_check c = {0};
     const char *const more[] = {o->catalogue, o->par, o->ignorechan, o->zaplist, o->plan};
-    psr_status st = folder_list(&all, p->dir, err);
+    psr_status st = folder_list_search(&all, p->dir, err);
     for (size_t i = 0; i < o->ninput && !st; i++)
         st = psr_overwrite_check_input(&c, o->input[i], err);
     for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
@@ -211,6 +214,23 @@ psr_status psrsearch_files_check(const struct psrsearch_plan *p, const struct ps
     for (size_t i = 0; i < all.n && !st; i++)
         st = check_file(&c, p, all.name[i], err);
     psr_overwrite_check_clear(&c);
+    psr_names_clear(&all);
+    return st;
+}
+
+psr_status psrsearch_old_remove(const struct psrsearch_plan *p, psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    psr_status st = folder_list(&all, p->dir, err);
+    for (size_t i = 0; i < all.n && !st; i++) {
+        char *path = psrsearch_join(p->dir, "/", all.name[i], NULL);
+        if (!path)
+            st = psr_fail_nomem(err, all.name[i], 256);
+        else if ((is_record(all.name[i]) || (is_log(p, all.name[i]) && psrsearch_is_log(path))) &&
+                 unlink(path) != 0 && errno != ENOENT)
+            st = psr_fail_errno(err, "%s", path);
+        free(path);
+    }
     psr_names_clear(&all);
     return st;
 }

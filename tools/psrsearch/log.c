@@ -20,7 +20,7 @@ static FILE *open_regular(const char *path)
 
 void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step, FILE *to)
 {
-    char *name = psrsearch_join(p->base, "_", p->step[step].name, ".log", NULL);
+    char *name = psrsearch_join(p->aside, "_", p->step[step].name, ".log", NULL);
     FILE *from = name ? open_regular(name) : NULL;
     char bytes[4096];
     size_t n;

@@ -1,6 +1,7 @@
 /* psrsearch: searches an observation with the tools of psrkit, step by step. */
 #include "psrsearch.h"
 
+#include "tools/common/folder.h"
 #include "tools/common/quote.h"
 #include "tools/common/run.h"
 
@@ -30,9 +31,11 @@ static enum psrsearch_kind kind_of(int k)
 
 static psr_status print_commands(struct run *r)
 {
-    char *argv[] = {(char *)"mkdir", (char *)"-p", r->plan.dir};
-    char *line = quote_command("mkdir", 3, argv);
+    char *steps = psrsearch_join(r->plan.dir, "/" FOLDER_STEPS, NULL);
+    char *argv[] = {(char *)"mkdir", (char *)"-p", steps};
+    char *line = steps ? quote_command("mkdir", 3, argv) : NULL;
     psr_status st = PSR_OK;
+    free(steps);
     if (line)
         puts(line);
     free(line);
@@ -96,7 +99,9 @@ static psr_status find_start(struct run *r, int *first)
         free(r->records.line[k]);
         r->records.line[k] = NULL;
     }
-    return st ? st : psrsearch_records_write(&r->records, &r->err);
+    if (!st)
+        st = psrsearch_records_write(&r->records, &r->err);
+    return st || !r->records.old ? st : psrsearch_old_remove(&r->plan, &r->err);
 }
 
 static void tell_step(const struct run *r, const struct psrsearch_step *step)
@@ -126,7 +131,7 @@ static psr_status run_tool(struct run *r, int k, struct psr_names *made)
         st = r->err.code;
     if (st == PSR_EIO && !run_stop_signal() && psrsearch_lacks_picture_only(made, kind_of(k))) {
         fprintf(stderr, "psrsearch: mask: %s_rfifind.png is left out; %s_mask.log has the reason\n",
-                r->plan.base, r->plan.base);
+                r->plan.base, r->plan.aside);
         st = PSR_OK;
     }
     if (st && made->n) {
@@ -204,18 +209,23 @@ static psr_status report(struct run *r)
 
 /* --- the folder ------------------------------------------------------------------------------- */
 
-/* One search at a time. */
+/* DIR, one search at a time; what is in DIR/steps is not written through a link. */
 static psr_status claim(struct run *r)
 {
     struct psr_output_group_desc desc = {.size = sizeof desc, .kind = "search", .common = true};
+    struct stat is;
     if (mkdir(r->plan.dir, 0777) != 0 && errno != EEXIST)
         return psr_fail_errno(&r->err, "%s", r->plan.dir);
     char *root = psrsearch_join(r->plan.dir, "/psrsearch", NULL);
+    char *steps = psrsearch_join(r->plan.dir, "/steps", NULL);
     desc.root = root;
     desc.notes = (struct psr_notes){cli_note, &r->tool};
-    psr_status st = root ? psr_output_group_create(&r->claim, &desc, &r->err)
-                         : psr_fail_nomem(&r->err, r->plan.dir, 64);
+    psr_status st = root && steps ? psr_output_group_create(&r->claim, &desc, &r->err)
+                                  : psr_fail_nomem(&r->err, r->plan.dir, 64);
+    if (!st && mkdir(steps, 0777) != 0 && (lstat(steps, &is) != 0 || !S_ISDIR(is.st_mode)))
+        st = psr_fail(&r->err, PSR_EIO, "%s: is there, and is not a folder", steps);
     free(root);
+    free(steps);
     return st;
 }
 

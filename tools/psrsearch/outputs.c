@@ -1,6 +1,7 @@
 /* The files that steps have made, by the records: removing them, and telling them from others. */
 #include "psrsearch.h"
 
+#include "tools/common/folder.h"
 #include "tools/common/json_read.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static psr_status each_output(const char *line, take_output *take, void *ctx, ps
     const struct json_value *one = list && list->type == JSON_ARRAY ? list->first : NULL;
     for (; one && !st; one = one->next) {
         const char *name = json_text(one, "name");
-        if (*name && !strchr(name, '/')) /* a file of the folder */
+        if (*name && !strchr(folder_basename(name), '/')) /* a file of the folder */
             st = take(ctx, name, (int64_t)json_number(one, "bytes"), json_text(one, "xxh"), err);
     }
     json_clear(value);

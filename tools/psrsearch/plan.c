@@ -1,6 +1,8 @@
 /* The plan of a search: its names, the clock of its times, the tools' files. */
 #include "psrsearch.h"
 
+#include "tools/common/folder.h"
+
 #include <math.h>
 #include <psrkit/experimental/source.h>
 #include <stdlib.h>
@@ -27,7 +29,8 @@ static psr_status make_names(struct psrsearch_plan *p, const struct psrsearch_op
     p->dir = dir ? psrsearch_join(dir[0] == '-' ? "./" : "", dir, NULL) : NULL;
     free(dir);
     p->base = p->dir ? psrsearch_join(p->dir, "/", p->root, NULL) : NULL;
-    return p->base ? PSR_OK : psr_fail_nomem(err, path, (double)strlen(path));
+    p->aside = p->dir ? psrsearch_join(p->dir, "/" FOLDER_STEPS, p->root, NULL) : NULL;
+    return p->base && p->aside ? PSR_OK : psr_fail_nomem(err, path, (double)strlen(path));
 }
 
 /* --- the clock -------------------------------------------------------------------------------- */
@@ -198,6 +201,7 @@ void psrsearch_plan_clear(struct psrsearch_plan *p)
     }
     free(p->root);
     free(p->base);
+    free(p->aside);
     free(p->dir);
     *p = (struct psrsearch_plan){.root = NULL};
 }

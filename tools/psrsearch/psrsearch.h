@@ -73,8 +73,9 @@ struct psrsearch_step {
 
 /* A search: its steps and names. */
 struct psrsearch_plan {
-    char *root; /* ROOT: of the first input, without folder and suffix */
-    char *base; /* DIR/ROOT */
+    char *root;  /* ROOT: of the first input, without folder and suffix */
+    char *base;  /* DIR/ROOT */
+    char *aside; /* DIR/steps/ROOT, of what nobody opens */
     char *dir;
     bool topo;     /* times are those at the telescope */
     double hidm;   /* as given, or as far as the observation is long enough */
@@ -105,11 +106,14 @@ char *psrsearch_command_line(const struct psrsearch_plan *p, const struct psrsea
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* The files of DIR that a step has made, by their names, in their order.
+/* The files of DIR that a step has made, by their names, in their order; those in DIR/steps begin with steps/.
  * Status: PSR_EIO, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psrsearch_files_of(struct psr_names *files,
                                              const struct psrsearch_plan *p,
                                              enum psrsearch_kind step, psr_err *err);
+
+/* Removes records and logs of a version that had them in DIR. */
+PSR_MUST_CHECK psr_status psrsearch_old_remove(const struct psrsearch_plan *p, psr_err *err);
 
 /* Removes what was being written when a run was killed. */
 PSR_MUST_CHECK psr_status psrsearch_parts_remove(const struct psrsearch_plan *p, psr_err *err);
@@ -167,10 +171,11 @@ PSR_MUST_CHECK psr_status psrsearch_read_lines(const char *path, bool *exists,
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* ROOT.steps.json: a line for each complete step, for the summary, and for a step that has begun. */
+/* steps/ROOT.steps.json: a line for each complete step, for the summary, and for a step that has begun. */
 struct psrsearch_records {
     char *path;
     bool exists;
+    bool old;                    /* they are those of a version that had all its files in DIR */
     char *line[PSRSEARCH_NSTEP]; /* with its line end; NULL: no such step */
     char *summary;               /* NULL: none */
     char *begun;                 /* NULL: none; with what the step has left, if it was not killed */
@@ -219,7 +224,7 @@ double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind 
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Runs a step with its messages in ROOT_STEP.log; signals are passed on.
+/* Runs a step with its messages in steps/ROOT_STEP.log; signals are passed on.
  * Given:  bars   on a terminal, show the tool's progress
  * Status: PSR_EIO naming step, exit code, log and command; PSR_ESTOPPED */
 PSR_MUST_CHECK psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind step,

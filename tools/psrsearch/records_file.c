@@ -50,9 +50,15 @@ psr_status psrsearch_records_read(struct psrsearch_records *r, const struct psrs
                                   psr_err *err)
 {
     struct reading reading = {r, p};
-    *r = (struct psrsearch_records){.path = psrsearch_join(p->base, ".steps.json", NULL)};
-    return r->path ? psrsearch_read_lines(r->path, &r->exists, keep_line, &reading, err)
-                   : psr_fail_nomem(err, p->base, 64);
+    *r = (struct psrsearch_records){.path = psrsearch_join(p->aside, ".steps.json", NULL)};
+    char *old = psrsearch_join(p->base, ".steps.json", NULL);
+    psr_status st = r->path && old
+                        ? psrsearch_read_lines(r->path, &r->exists, keep_line, &reading, err)
+                        : psr_fail_nomem(err, p->base, 64);
+    if (!st && !r->exists)
+        st = psrsearch_read_lines(old, &r->old, keep_line, &reading, err);
+    free(old);
+    return st;
 }
 
 static psr_status put_line(psr_outfile *f, const char *line, psr_err *err)

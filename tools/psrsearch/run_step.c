@@ -151,7 +151,7 @@ psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind kin
                          psr_err *err)
 {
     const struct psrsearch_step *step = &p->step[kind];
-    char *log_name = psrsearch_join(p->base, "_", step->name, ".log", NULL);
+    char *log_name = psrsearch_join(p->aside, "_", step->name, ".log", NULL);
     char *output_name = step->output ? psrsearch_join(p->base, step->output, NULL) : NULL;
     char **argv = make_argv(&step->command);
     int log = -1, output = -1, status = 0;

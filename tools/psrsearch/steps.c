@@ -46,9 +46,9 @@ static void make_mask(struct words *w, const struct psrsearch_plan *p,
     add_reading(w, o);
     add_limits(w, o, true);
 #ifdef PSRSEARCH_PICTURES
-    words_add_name(w, "-plot", p, "_rfifind.png");
+    words_add_name(w, "-plot", p->base, "_rfifind.png");
 #endif
-    words_add_text(w, "-o", p->base);
+    words_add_text(w, "-o", p->aside);
     words_add_inputs(w, o);
 }
 
@@ -62,14 +62,14 @@ static void make_plan(struct words *w, const struct psrsearch_plan *p,
         words_add_double(w, "-r", o->res_ms);
     if (o->cohdm > 0)
         words_add_double(w, "-c", o->cohdm);
-    words_add_name(w, "-plan", p, ".plan");
+    words_add_name(w, "-plan", p->aside, ".plan");
     words_add_inputs(w, o);
 }
 
 /* The list of frequencies to leave out, in quotes; NULL also where none is wanted. */
 static char *name_zaplist(const struct psrsearch_plan *p, const struct psrsearch_options *o)
 {
-    char *own = o->zap ? psrsearch_join(p->base, "_rfifind.zaplist", NULL) : NULL;
+    char *own = o->zap ? psrsearch_join(p->aside, "_rfifind.zaplist", NULL) : NULL;
     const char *name = o->zaplist ? o->zaplist : own;
     char *quoted = name ? words_quoted(name) : NULL;
     free(own);
@@ -125,9 +125,9 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
     if (o->plan)
         words_add_text(w, "-plan", o->plan);
     else
-        words_add_name(w, "-plan", p, ".plan");
+        words_add_name(w, "-plan", p->aside, ".plan");
     if (!strcmp(o->clean, "mask"))
-        words_add_name(w, "-mask", p, "_rfifind.mask");
+        words_add_name(w, "-mask", p->aside, "_rfifind.mask");
     else
         words_add_text(w, "-clean", o->clean);
     words_add_text(w, "-weights", o->weights);
@@ -190,7 +190,7 @@ static void add_sift(struct words *w, const struct psrsearch_plan *p,
         free(slow);
     }
     words_add_text(w, "-catalogue", o->catalogue);
-    words_add_name(w, "-lines", p, "_rfifind.zaplist");
+    words_add_name(w, "-lines", p->aside, "_rfifind.zaplist");
     add_limits(w, o, false);
 }
 
@@ -198,8 +198,8 @@ static void make_sift(struct words *w, const struct psrsearch_plan *p,
                       const struct psrsearch_options *o)
 {
     add_sift(w, p, o);
-    words_add_name(w, "-o", p, ".sift");
-    words_add_name(w, "-rejects", p, ".sift.rejects");
+    words_add_name(w, "-o", p->base, ".sift");
+    words_add_name(w, "-rejects", p->aside, ".sift.rejects");
 }
 
 /* The same list by the scores of folds. */
@@ -208,9 +208,9 @@ static void make_score(struct words *w, const struct psrsearch_plan *p,
 {
     add_sift(w, p, o);
     if (o->ncands > 0)
-        words_add_name(w, "-folds", p, ".fold.json");
-    words_add_name(w, "-o", p, ".sift.csv");
-    words_add_name(w, "-o", p, ".sift.jsonl");
+        words_add_name(w, "-folds", p->base, ".fold.json");
+    words_add_name(w, "-o", p->base, ".sift.csv");
+    words_add_name(w, "-o", p->base, ".sift.jsonl");
 }
 
 /* The first of several devices: two take longer to fold than one (kernels/NOTES.md). */
@@ -244,7 +244,7 @@ static void make_fold(struct words *w, const struct psrsearch_plan *p,
 {
     add_fold(w, p, o);
     if (!strcmp(o->clean, "mask"))
-        words_add_name(w, "-mask", p, "_rfifind.mask");
+        words_add_name(w, "-mask", p->aside, "_rfifind.mask");
     else
         words_add_text(w, "-clean", o->clean);
     /* In a fold of a slow pulsar interference at DM 0 is within reach, and stronger: so the DM is only
@@ -257,7 +257,7 @@ static void make_fold(struct words *w, const struct psrsearch_plan *p,
     words_add_flag(w, "-harmonics", o->budget_ratios);
     words_add_flag(w, "-topo", p->topo);
     add_place(w, o);
-    words_add_name(w, "-cands", p, ".sift");
+    words_add_name(w, "-cands", p->base, ".sift");
     words_add_int(w, "-ncands", o->ncands);
     words_add_inputs(w, o);
 }
@@ -267,7 +267,8 @@ static void make_par(struct words *w, const struct psrsearch_plan *p,
 {
     add_fold(w, p, o);
     if (strcmp(o->clean, "none") != 0)
-        words_add_name(w, "-mask", p, strcmp(o->clean, "mask") ? ".clean.mask" : "_rfifind.mask");
+        words_add_name(w, "-mask", strcmp(o->clean, "mask") ? p->base : p->aside,
+                       strcmp(o->clean, "mask") ? ".clean.mask" : "_rfifind.mask");
     words_add_text(w, "-par", o->par);
     words_add_inputs(w, o);
 }

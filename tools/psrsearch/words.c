@@ -39,11 +39,9 @@ void words_add_double(struct words *w, const char *option, double value)
     words_add_text(w, option, digits);
 }
 
-/* A name that begins with DIR/ROOT. */
-void words_add_name(struct words *w, const char *option, const struct psrsearch_plan *p,
-                    const char *end)
+void words_add_name(struct words *w, const char *option, const char *base, const char *end)
 {
-    char *name = psrsearch_join(p->base, end, NULL);
+    char *name = psrsearch_join(base, end, NULL);
     words_add(w, option);
     words_add(w, name);
     free(name);

@@ -17,9 +17,8 @@ void words_add_text(struct words *w, const char *option, const char *value); /* 
 void words_add_int(struct words *w, const char *option, int64_t value);
 void words_add_double(struct words *w, const char *option, double value);
 
-/* A name that begins with DIR/ROOT. */
-void words_add_name(struct words *w, const char *option, const struct psrsearch_plan *p,
-                    const char *end);
+/* A name that begins with base. */
+void words_add_name(struct words *w, const char *option, const char *base, const char *end);
 void words_add_inputs(struct words *w, const struct psrsearch_options *o);
 
 /* What glob(7) would take for a pattern stands for itself.
