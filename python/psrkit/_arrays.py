@@ -22,6 +22,8 @@ def dtype_of(nbit, kind):
 
 def from_dlpack(x):
     """Arrays of other packages (torch, CuPy on the host, ..) by DLPack, without a copy."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        fail("x", "an array with %d masked elements" % np.ma.count_masked(x), "without any: fill them, or use keep, or mask= of a search")
     if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
         return x
     try:

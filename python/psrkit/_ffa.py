@@ -3,7 +3,7 @@ import numpy as np
 
 from ._arrays import address, as_doubles, as_series, struct_dtype, copy_struct_array
 from ._declarations import ffi
-from ._library import Watch, check, fail, lib, new_error
+from ._library import FormatError, Watch, check, fail, lib, new_error
 from ._table import make_table
 
 UNITS = {"period_s": "s", "freq_hz": "Hz", "width_s": "s", "lo_hz": "Hz", "hi_hz": "Hz", "dm": "pc cm-3"}
@@ -61,6 +61,8 @@ def ffa(series, tsamp_s, dms=0.0, *, ranges=None, sigma=0.0, rmed_s=0.0, backend
         for i in range(len(x)):
             inputs[0] = address(x[i], "float *")
             check(lib.psr_ffa_execute(plan, 1, inputs, result, err), err)
+            if result.bad >= 0:
+                raise FormatError("series %d: sample %d is no finite number" % (i, result.bad), "series", float(x[i][result.bad]), "finite")
             rows.append((i, copy_struct_array(result.peak, result.npeak, kind)))
             watch.guard(watch.progress.update, i + 1)
             if watch.stop:

@@ -62,6 +62,61 @@ def test_nan_and_empty():
         psrkit.search_pulses(np.zeros((0, 100), np.float32), [], 1e-3)
 
 
+def make_hostile(x):
+    """(name, array) of forms of x [n, time]."""
+    bad = x.copy()
+    bad[-1, 100] = np.nan
+    yield "nan", bad
+    yield "inf", np.where(np.isnan(bad), np.float32(np.inf), bad)
+    yield "all nan", np.full_like(x, np.nan)
+    yield "one sample", x[:, :1]
+    yield "no samples", x[:, :0]
+    yield "no rows", x[:0]
+    yield "reversed", x[:, ::-1]
+    yield "huge", x * np.float32(1e37)
+    yield "constant", np.full_like(x, 3)
+    yield "texts", np.array([["a"]])
+    yield "cube", x[None]
+    yield "masked", np.ma.masked_greater(x, 2)
+    for kind in (np.float16, np.longdouble, object, complex):
+        yield np.dtype(kind).name, x.astype(kind)
+
+
+CALLS = {
+    "pulses": lambda x: psrkit.search_pulses(x, np.arange(len(x)), 1e-3, nthread=1),
+    "periods": lambda x: psrkit.search_periods(x, 1e-3, np.arange(len(x)), nthread=1),
+    "ffa": lambda x: psrkit.ffa(x, 1e-2, np.arange(len(x)), ranges=[(0.5, 0.6, 100, 110)], nthread=1),
+    "dedisperse": lambda x: psrkit.dedisperse(x.T, [0.0, 5.0], nthread=1, **BAND),
+    "clean": lambda x: psrkit.clean(psrkit.from_array(x.T, **BAND), auto=True, nthread=1),
+    "interference": lambda x: psrkit.find_interference(psrkit.from_array(x.T, **BAND)),
+    "fold": lambda x: psrkit.fold(x.T, dict(period_s=0.01, dm=0), search=False, nthread=1, **BAND),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_hostile_arrays_give_results_or_our_errors(what, rng):
+    refused = set()
+    for name, x in make_hostile(rng.normal(size=(3, 4096)).astype(np.float32)):
+        try:
+            CALLS[what](x)
+        except psrkit.Error as error:
+            assert str(error) and "\n" not in str(error)
+            refused.add(name)
+    assert {"texts", "cube", "object", "masked"} <= refused
+    if what in ("periods", "ffa"):
+        assert {"nan", "inf", "all nan", "one sample", "no samples"} <= refused
+
+
+@pytest.mark.skipif(not os.environ.get("PSRKIT_LONG"), reason="takes long")
+def test_more_than_2_31_elements():
+    x = np.zeros((2**25 + 3, 64), np.uint8)
+    x[-1] = 1
+    got = psrkit.dedisperse(x, [0.0], **BAND)
+    assert got.shape == (1, len(x)) and got[0, -1] == 64 and not got[0, :-1].any()
+    obs = psrkit.from_array(x, **BAND)
+    assert obs[-1].sum() == 64 and np.shares_memory(obs[2**25:], x)
+
+
 def test_contiguous_arrays_are_not_copied():
     x = np.zeros((1 << 20, 64), np.uint8)
     assert np.shares_memory(psrkit._arrays.as_samples(x), x)
