@@ -378,8 +378,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/voltages/byte_cursor.h \
 	lib/formats/voltages/vdif_write.c \
 	lib/formats/voltages/voltages.c \
-	lib/formats/voltages/voltages.h \
-	lib/formats/voltages/voltages_read.c \
 	lib/plan/ddplan.c \
 	lib/plan/ddplan_internal.h \
 	lib/plan/planfile.c \

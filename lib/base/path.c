@@ -33,6 +33,17 @@ const char *psr_path_called(const char *path)
     return strcmp(path, "-") ? path : "standard input";
 }
 
+char **psr_path_copies(const char *const *path, size_t n)
+{
+    size_t bytes = n * sizeof *path;
+    for (size_t i = 0; i < n; i++)
+        bytes += strlen(path[i]) + 1;
+    char **copy = malloc(bytes), *to = (char *)(copy + n);
+    for (size_t i = 0; i < n && copy; i++, to += strlen(to) + 1)
+        copy[i] = strcpy(to, path[i]);
+    return copy;
+}
+
 static bool begins_with_one(const char *path, const char *const *start, size_t n)
 {
     for (size_t i = 0; i < n; i++)

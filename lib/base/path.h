@@ -10,6 +10,9 @@ const char *psr_path_file(const char *path);
 /* Name of an input in messages: its path, or "standard input" for "-". */
 const char *psr_path_called(const char *path);
 
+/* Copies of n names, in one piece of memory that the caller frees; NULL without memory. */
+char **psr_path_copies(const char *const *path, size_t n);
+
 /* Whether an input is no file by its name alone: standard input, the network, a ring. */
 bool psr_path_is_stream(const char *path);
 

@@ -152,7 +152,7 @@ static psr_status help_until_stopped(void *ctx, psr_err *err)
     (void)err;
     psr_monitor_enter(m);
     while (!x->stop) {
-        const bool work = psr_worker_pool_has_work(x->pool);
+        const bool work = x->pool->next < x->pool->end;
         if (!work)
             psr_monitor_wait_briefly(m);
         psr_monitor_leave(m);
@@ -190,16 +190,16 @@ static void test_pool(int nthread, bool helped, uint64_t *seed)
         const size_t n = (size_t)tap_between(seed, 0, MOST_ITEMS);
         const struct psr_work work = {mark, &x, n};
         memset(x.done, 0, sizeof x.done);
-        psr_worker_pool_start(&pool, &work, helped);
+        psr_worker_pool_start(&pool, &work);
         fine = fine && psr_worker_pool_wait(&pool, &err) == PSR_OK && each_once(&x, n);
     }
     ok(fine, "%d threads%s: every item once", nthread, helped ? ", helped" : "");
     x.bad = 77;
     const struct psr_work work = {mark, &x, 200};
-    psr_worker_pool_start(&pool, &work, helped);
+    psr_worker_pool_start(&pool, &work);
     ok(psr_worker_pool_wait(&pool, &err) == PSR_EFORMAT && !strcmp(err.msg, "item 77"),
        "a step that fails is told");
-    psr_worker_pool_start(&pool, &work, helped);
+    psr_worker_pool_start(&pool, &work);
     psr_worker_pool_end(&pool);
     ok(pool.left == 0, "what nobody has begun is taken back");
     psr_monitor_enter(&monitor);

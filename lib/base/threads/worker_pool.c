@@ -48,15 +48,14 @@ static psr_status work_as_team(void *ctx, psr_err *err)
     return PSR_OK;
 }
 
-void psr_worker_pool_start(struct psr_worker_pool *w, const struct psr_work *work, bool helped)
+void psr_worker_pool_start(struct psr_worker_pool *w, const struct psr_work *work)
 {
     psr_monitor_enter(w->monitor);
     w->work = *work;
     w->next = 0;
     w->end = w->left = work->n;
     psr_monitor_leave_changed(w->monitor);
-    if (!helped)
-        psr_async_task_start(&w->team, work_as_team, w);
+    psr_async_task_start(&w->team, work_as_team, w);
 }
 
 psr_status psr_worker_pool_wait(struct psr_worker_pool *w, psr_err *err)

@@ -1,8 +1,4 @@
-/* worker_pool.h: distributes work on many items over threads with spare time (private).
- *
- * Threads with another task, such as reading ahead, check from time to time for work; separate
- * threads beside them would exceed the number of cores and wait for each other.  If no thread
- * checks, a thread of the pool and its team do the work. */
+/* worker_pool.h: distributes work on many items over a team of threads and those that wait (private). */
 #ifndef PSR_BASE_THREADS_WORKER_POOL_H
 #define PSR_BASE_THREADS_WORKER_POOL_H
 
@@ -32,20 +28,12 @@ void psr_worker_pool_init(struct psr_worker_pool *w, struct psr_monitor *monitor
  */
 int psr_worker_pool_threads(const struct psr_worker_pool *w, size_t n);
 
-/* Starts work; only one at a time: wait for it first.
- * Given: helped   other threads check for work, so no team is needed; the waiting thread does the
- *                 rest */
-void psr_worker_pool_start(struct psr_worker_pool *w, const struct psr_work *work, bool helped);
+/* Starts work; only one at a time: wait for it first. */
+void psr_worker_pool_start(struct psr_worker_pool *w, const struct psr_work *work);
 
-/* Does part of the work.
+/* Does part of the work, in any thread.
  * Returned: true if there was any */
 bool psr_worker_pool_help(struct psr_worker_pool *w);
-
-/* The same check with the monitor held, without doing work. */
-static inline bool psr_worker_pool_has_work(const struct psr_worker_pool *w)
-{
-    return w->next < w->end;
-}
 
 /* Helps until all is done.
  * Returned: the status of a failed step, with its *err */

@@ -66,8 +66,8 @@ int64_t psr_voltages_nsamp(const psr_voltages *v);
 PSR_MUST_CHECK psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread,
                                             psr_err *err);
 
-/* Reads the rest of the input in blocks of nt samples (the last may be shorter).  With regular
- * files, threads start a block while others still read the preceding ones.
+/* Reads the rest of the input in blocks of nt samples (the last may be shorter).  Threads share the
+ * pieces of a file.
  * Status: as psr_voltages_read */
 PSR_MUST_CHECK psr_status psr_voltages_pump(psr_voltages *v, size_t nt,
                                             const struct psr_voltages_sink *sink, psr_err *err);

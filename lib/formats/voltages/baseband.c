@@ -152,23 +152,6 @@ static psr_status place_parts(psr_baseband *b, psr_err *err)
     return open_part(b, 0, err);
 }
 
-static psr_status copy_paths(psr_baseband *b, psr_err *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < b->npart; i++)
-        n += strlen(b->d.path[i]) + 1;
-    char *to = b->names = malloc(n);
-    if (!to)
-        return psr_fail_nomem(err, "names of files", (double)n);
-    for (size_t i = 0; i < b->npart; i++) {
-        const size_t length = strlen(b->d.path[i]) + 1;
-        memcpy(to, b->d.path[i], length);
-        b->part[i].path = to;
-        to += length;
-    }
-    return PSR_OK;
-}
-
 /* The same for the same layout and coding. */
 static uint64_t mark_layout(const psr_baseband *b)
 {
@@ -195,9 +178,12 @@ static psr_status prepare(psr_baseband *b, psr_err *err)
         return psr_fail_nomem(err, "a list of files", (double)b->d.npath * sizeof *b->part);
     b->npart = b->d.npath;
     b->nthread = psr_count_threads(b->d.nthread);
-    st = copy_paths(b, err);
-    if (!st)
-        st = place_parts(b, err);
+    b->names = psr_path_copies(b->d.path, b->npart);
+    if (!b->names)
+        return psr_fail_nomem(err, "names of files", (double)b->npart);
+    for (size_t i = 0; i < b->npart; i++)
+        b->part[i].path = b->names[i];
+    st = place_parts(b, err);
     if (st)
         return st;
     b->like = mark_layout(b);

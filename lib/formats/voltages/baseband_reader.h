@@ -101,7 +101,7 @@ struct psr_baseband {
     size_t nmark, mark_room;
     int64_t hold; /* samples of the largest chunk, and of what it waits for */
     size_t nlost, lost_room;
-    char *names; /* copies of the paths */
+    char **names; /* copies of the paths */
     int nthread;
 };
 

@@ -1,78 +1,80 @@
-/* Opens DADA files of voltages, checks that they match, and orders them by time. */
-#include "voltages.h"
-
+/* Reads DADA files of voltages of many dishes: checks that they match, orders them by time, and reads blocks. */
 #include "base/copy_desc.h"
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
 #include "base/path.h"
 #include "base/threads/threads.h"
+#include "baseband_input.h"
 #include "formats/dada/dada_internal.h"
-#include <psrkit/obs.h>
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+struct voltages_part {
+    const char *path;
+    struct psr_dada h;
+    int64_t gap;   /* missing bytes before it */
+    int64_t bytes; /* bytes of whole samples, at least one; 0 for a stream */
+};
+
+struct psr_voltages {
+    struct voltages_part *part; /* [npart] in the order of time */
+    size_t npart;
+    int nthread;
+    size_t sample_bytes;
+    size_t now;                       /* open part */
+    struct psr_baseband_input *input; /* of it; NULL where none is */
+    int64_t owed;                     /* bytes of the gap before it still to be returned */
+    int64_t done;                     /* bytes of data taken from it */
+    bool stream;                      /* the only part, which cannot seek */
+    char **name;                      /* copies of the paths */
+    struct psr_notes notes;
+};
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Reads n bytes or what there are: *got of them. */
-static psr_status fill(int fd, char *to, size_t n, size_t *got, const char *name, psr_err *err)
+/* Reads the header of the open part, and goes to its end. */
+static psr_status read_header(struct psr_baseband_input *in, struct psr_dada *h, psr_err *err)
 {
-    while (*got < n) {
-        ssize_t more = psr_read_some(fd, to + *got, n - *got);
-        if (more < 0)
-            return psr_fail_errno(err, "%s", name);
-        if (more == 0)
-            break;
-        *got += (size_t)more;
-    }
-    return PSR_OK;
-}
-
-/* Reads the header of an open file; of a stream no byte more than it has. */
-static psr_status read_header(int fd, struct psr_dada *h, const char *name, psr_err *err)
-{
-    size_t n = PSR_DADA_HEADER, got = 0, need = 0;
-    char *text = malloc(PSR_DADA_HEADER_MAX);
-    if (!text)
-        return psr_fail_nomem(err, "a DADA header", PSR_DADA_HEADER_MAX);
-    psr_status st = fill(fd, text, n, &got, name, err);
+    const uint8_t *bytes;
+    size_t got, need = 0;
+    psr_status st = psr_baseband_input_peek(in, PSR_DADA_HEADER, &bytes, &got, err);
     if (!st && got == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: is empty", name);
-    if (!st) {
-        st = psr_dada_parse(h, text, got, name, &need, err);
-        if (st && need > got && need <= PSR_DADA_HEADER_MAX) {
-            st = fill(fd, text, need, &got, name, err);
-            if (!st)
-                st = psr_dada_parse(h, text, got, name, &need, err);
-        }
+        st = psr_fail(err, PSR_EFORMAT, "%s: is empty", in->name);
+    if (st)
+        return st;
+    st = psr_dada_parse(h, bytes, got, in->name, &need, err);
+    if (st && need > got && need <= PSR_DADA_HEADER_MAX) {
+        st = psr_baseband_input_peek(in, need, &bytes, &got, err);
+        if (!st)
+            st = psr_dada_parse(h, bytes, got, in->name, &need, err);
     }
     if (!st && h->header_bytes > (int64_t)got) {
         psr_dada_clear(h);
-        st = psr_fail(err, PSR_EFORMAT, "%s: ends within its header", name);
+        st = psr_fail(err, PSR_EFORMAT, "%s: ends within its header", in->name);
     }
-    free(text);
     return st;
 }
 
-void psr_voltages_note_cut(const struct psr_voltages *v, const char *name, int64_t bytes,
-                           int64_t sample)
+/* Notes bytes that do not form a whole sample. */
+static void note_cut(const struct psr_voltages *v, int64_t bytes, int64_t sample)
 {
     if (bytes % sample)
         psr_note(&v->notes,
                  "%s: is cut: after %lld samples the last %lld bytes are no whole one of %lld and "
                  "are left out",
-                 name, (long long)(bytes / sample), (long long)(bytes % sample), (long long)sample);
+                 v->input->name, (long long)(bytes / sample), (long long)(bytes % sample),
+                 (long long)sample);
 }
 
 /* Takes the length of a file that is open. */
-static psr_status measure_part(const struct psr_voltages *v, struct voltages_part *p, int64_t size,
-                               psr_err *err)
+static psr_status measure_part(const struct psr_voltages *v, struct voltages_part *p, psr_err *err)
 {
     const int64_t sample = (int64_t)psr_dada_sample_bytes(&p->h);
-    const int64_t bytes = size - p->h.header_bytes, whole = bytes - bytes % sample;
+    const int64_t bytes = v->input->size - p->h.header_bytes, whole = bytes - bytes % sample;
     if (v->stream || (p->bytes > 0 && p->bytes == whole))
         return PSR_OK;
     if (p->bytes > 0)
@@ -82,45 +84,36 @@ static psr_status measure_part(const struct psr_voltages *v, struct voltages_par
         return psr_fail(err, PSR_EFORMAT,
                         "%s: no samples: %lld bytes follow the header, one takes %lld", p->path,
                         (long long)bytes, (long long)sample);
-    psr_voltages_note_cut(v, p->path, bytes, sample);
+    note_cut(v, bytes, sample);
     p->bytes = whole;
     return PSR_OK;
 }
 
-void psr_voltages_drop(struct voltages_file *f)
-{
-    if (!f || --f->users > 0)
-        return;
-    if (f->fd >= 0)
-        close(f->fd);
-    free(f);
-}
-
-static void close_part(struct psr_voltages *v)
-{
-    psr_voltages_drop(v->file);
-    v->file = NULL;
-}
-
-psr_status psr_voltages_open_part(struct psr_voltages *v, size_t i, psr_err *err)
+/* Opens part i, at the start of its data. */
+static psr_status open_part(struct psr_voltages *v, size_t i, psr_err *err)
 {
     struct voltages_part *p = v->part + i;
-    int64_t size = 0;
-    close_part(v);
-    v->file = calloc(1, sizeof *v->file);
-    if (!v->file)
-        return psr_fail_nomem(err, p->path, sizeof *v->file);
-    *v->file = (struct voltages_file){.fd = -1, .users = 1};
-    psr_status st = psr_open_input(&v->file->fd, &v->stream, &size, p->path, err);
-    if (!st && v->stream && v->npart > 1)
-        st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input",
-                      psr_path_called(p->path));
-    if (!st && !p->h.nchan)
-        st = read_header(v->file->fd, &p->h, psr_path_called(p->path), err);
+    psr_baseband_input_close(v->input);
+    psr_status st = psr_baseband_input_open(&v->input, p->path, &v->notes, err);
+    if (st)
+        return st;
+    v->stream = v->input->stream;
+    if (v->input->network)
+        st = psr_fail(err, PSR_EUNSUPPORTED, "%s: no voltages of dishes come over the network",
+                      p->path);
+    else if (v->stream && v->npart > 1)
+        st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input", v->input->name);
+    else if (!p->h.nchan)
+        st = read_header(v->input, &p->h, err);
+    if (!st)
+        st = measure_part(v, p, err);
+    if (!st)
+        st = psr_baseband_input_skip(v->input, p->h.header_bytes, err);
+    v->input->nthread = v->nthread;
     v->now = i;
     v->owed = p->gap;
     v->done = 0;
-    return st ? st : measure_part(v, p, size, err);
+    return st;
 }
 
 /* --- files that follow each other ------------------------------------------------------------- */
@@ -204,9 +197,12 @@ static psr_status order_parts(struct psr_voltages *v, psr_err *err)
 static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_desc *d, psr_err *err)
 {
     psr_status st = PSR_OK;
+    v->name = psr_path_copies(d->path, d->npath);
+    if (!v->name)
+        return psr_fail_nomem(err, "names of files", (double)d->npath);
     for (size_t i = 0; i < v->npart && !st; i++) {
-        v->part[i].path = d->path[i];
-        st = psr_voltages_open_part(v, i, err);
+        v->part[i].path = v->name[i];
+        st = open_part(v, i, err);
         if (!st)
             st = check_like(v->part, v->part + i, err);
     }
@@ -216,24 +212,7 @@ static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_des
     if (v->npart == 1)
         return PSR_OK;
     st = order_parts(v, err);
-    return st ? st : psr_voltages_open_part(v, 0, err);
-}
-
-static psr_status copy_paths(struct psr_voltages *v, psr_err *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < v->npart; i++)
-        n += strlen(v->part[i].path) + 1;
-    char *to = v->name = malloc(n);
-    if (!to)
-        return psr_fail_nomem(err, "names of files", (double)n);
-    for (size_t i = 0; i < v->npart; i++) {
-        size_t length = strlen(v->part[i].path) + 1;
-        memcpy(to, v->part[i].path, length);
-        v->part[i].path = to;
-        to += length;
-    }
-    return PSR_OK;
+    return st ? st : open_part(v, 0, err);
 }
 
 static psr_status create(psr_voltages **out, const struct psr_voltages_desc *desc, psr_err *err)
@@ -252,8 +231,6 @@ static psr_status create(psr_voltages **out, const struct psr_voltages_desc *des
                         .nthread = psr_count_threads(desc->nthread),
                         .notes = desc->notes};
     psr_status st = open_all(v, desc, err);
-    if (!st)
-        st = copy_paths(v, err);
     if (st) {
         psr_voltages_close(v);
         return st;
@@ -292,10 +269,154 @@ void psr_voltages_close(psr_voltages *v)
 {
     if (!v)
         return;
-    close_part(v);
+    psr_baseband_input_close(v->input);
     for (size_t i = 0; i < v->npart; i++)
         psr_dada_clear(&v->part[i].h);
     free(v->part);
     free(v->name);
     free(v);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Lets the sink do other work, and wait for room.  Returned: false to end the reading */
+static bool should_continue(const struct psr_voltages_sink *sink, bool idle, size_t i)
+{
+    return sink->between ? sink->between(sink->ctx, idle, i) : !idle;
+}
+
+/* Where voltages are missing, by all threads: a gap may be as long as many blocks. */
+static void fill_gap(const struct psr_voltages *v, char *to, size_t n)
+{
+    enum { SLICE_BYTES = 1 << 20 };
+    const int zero = v->part[0].h.nibbles.offset_binary ? 0x88 : 0;
+#pragma omp parallel for num_threads(v->nthread)
+    for (size_t at = 0; at < n; at += SLICE_BYTES)
+        memset(to + at, zero, n - at < SLICE_BYTES ? n - at : SLICE_BYTES);
+}
+
+/* Takes up to n bytes of whatever comes next: *got, 0 only at the end of the input. */
+static psr_status take_some(struct psr_voltages *v, char *to, size_t n, size_t *got, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (v->owed == 0 && v->done == v->part[v->now].bytes && v->now + 1 < v->npart)
+        st = open_part(v, v->now + 1, err);
+    const bool gap = v->owed > 0;
+    const int64_t left = gap ? v->owed : v->part[v->now].bytes - v->done;
+    const size_t want = left < (int64_t)n ? (size_t)left : n;
+    *got = want;
+    if (!st && gap)
+        fill_gap(v, to, want);
+    else if (!st)
+        st = psr_baseband_input_take(v->input, to, want, got, err);
+    if (!st && *got < want)
+        st = psr_fail(err, PSR_EIO, "%s: became shorter while it was read", v->input->name);
+    *(gap ? &v->owed : &v->done) += gap ? -(int64_t)want : (int64_t)want;
+    return st;
+}
+
+/* Returned: *got of the n bytes of block i, fewer where the input ends; *on, false to end the
+ *           reading */
+static psr_status fill_from_files(struct psr_voltages *v, const struct psr_voltages_sink *sink,
+                                  size_t i, char *to, size_t n, size_t *got, bool *on, psr_err *err)
+{
+    enum { PIECE_BYTES = 1 << 26 }; /* between two looks at whether to go on */
+    psr_status st = PSR_OK;
+    size_t more = 1;
+    while (!st && *got < n && more > 0 && (*on = should_continue(sink, false, i))) {
+        st = take_some(v, to + *got, n - *got < PIECE_BYTES ? n - *got : PIECE_BYTES, &more, err);
+        *got += more;
+    }
+    return st;
+}
+
+/* Waits for what a pipe may never bring.  Returned: false to end the reading */
+static bool await_input(int fd, const struct psr_voltages_sink *sink, size_t i)
+{
+    enum { WAIT_MS = 100 };
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (sink->between && poll(&ready, 1, WAIT_MS) <= 0)
+        if (!should_continue(sink, false, i))
+            return false;
+    return true;
+}
+
+/* The same of a pipe. */
+static psr_status fill_from_pipe(struct psr_voltages *v, const struct psr_voltages_sink *sink,
+                                 size_t i, char *to, size_t n, size_t *got, bool *on, psr_err *err)
+{
+    struct psr_baseband_input *in = v->input;
+    const size_t held = in->end - in->begin;
+    psr_status st = psr_baseband_input_take(in, to, held < n ? held : n, got, err);
+    while (!st && *got < n && (*on = await_input(in->fd, sink, i))) {
+        ssize_t more = psr_read_some(in->fd, to + *got, n - *got);
+        if (more < 0 && errno == EINTR && sink->between)
+            continue;
+        if (more < 0)
+            st = psr_fail_errno(err, "%s", in->name);
+        if (more <= 0)
+            break;
+        *got += (size_t)more;
+    }
+    v->done += (int64_t)*got;
+    if (!st && *on && *got < n)
+        note_cut(v, v->done, (int64_t)v->sample_bytes);
+    return st;
+}
+
+psr_status psr_voltages_pump(psr_voltages *v, size_t nt, const struct psr_voltages_sink *sink,
+                             psr_err *err)
+{
+    const size_t want = nt * v->sample_bytes;
+    size_t got = want;
+    bool on = true;
+    for (size_t i = 0; got == want && want > 0; i++) {
+        char *to = NULL;
+        bool idle = false;
+        while (should_continue(sink, idle, i) && !(to = sink->room(sink->ctx, i)))
+            idle = true;
+        if (!to)
+            break;
+        got = 0;
+        psr_status st =
+            (v->stream ? fill_from_pipe : fill_from_files)(v, sink, i, to, want, &got, &on, err);
+        if (st)
+            sink->full(sink->ctx, i, 0);
+        if (st || !on)
+            return st;
+        if (got / v->sample_bytes > 0)
+            sink->full(sink->ctx, i, got / v->sample_bytes);
+    }
+    return PSR_OK;
+}
+
+/* --- one block -------------------------------------------------------------------------------- */
+
+struct one_block {
+    void *to;
+    size_t *nread;
+};
+
+static void *emit_once(void *ctx, size_t i)
+{
+    const struct one_block *b = ctx;
+    return i == 0 ? b->to : NULL;
+}
+
+static void take_count(void *ctx, size_t i, size_t nt)
+{
+    const struct one_block *b = ctx;
+    (void)i;
+    *b->nread = nt;
+}
+
+psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread, psr_err *err)
+{
+    struct one_block one = {.to = block, .nread = nread};
+    const struct psr_voltages_sink sink = {&one, emit_once, take_count, NULL};
+    *nread = 0;
+    psr_status st = psr_voltages_pump(v, nt, &sink, err);
+    if (st)
+        *nread = 0;
+    return st;
 }

@@ -67,12 +67,12 @@ struct psr_voltages_desc {
 
 enum { PSR_VOLTAGES_GAP_S = 60 }; /* longest allowed gap between files, seconds */
 
-/* Callbacks that receive blocks.  room returns memory for block i, or NULL if there is none now;
- * calls are serialised.  full reports that block i is complete with nt samples, or with nt = 0 that
- * reading failed; blocks may complete out of order.  Every thread calls between before it reads on,
- * so that the caller can do other work first, and from time to time while a pipe has no data; idle
- * is set if there was no room for block i, and between may then wait for room.  If between returns
- * false, reading ends.  If between is NULL, reading ends when there is no room. */
+/* Callbacks that receive blocks, in the order of blocks and in one thread.  room returns memory for
+ * block i, or NULL if there is none now.  full reports that block i is complete with nt samples, or
+ * with nt = 0 that reading failed.  between is called before more is read, and from time to time
+ * while a pipe has no data; idle is set if there was no room for block i, and between may then wait
+ * for room.  If between returns false, reading ends.  If between is NULL, reading ends when there is
+ * no room. */
 struct psr_voltages_sink {
     void *ctx;
     void *(*room)(void *ctx, size_t i);

@@ -2,12 +2,6 @@
 #include "beam_reader.h"
 #include "formats/dada/dada_internal.h"
 
-/* Many threads read files, one reads a pipe. */
-static bool reads_in_parallel(const struct psr_beam_reader *r)
-{
-    return r->d.in->nsamp >= 0;
-}
-
 static void *find_room(void *ctx, size_t i)
 {
     struct psr_beam_reader *r = ctx;
@@ -26,17 +20,12 @@ static void take_block(void *ctx, size_t i, size_t nt)
         psr_read_ring_fill(&r->ring, r->first + i, nt);
 }
 
-/* Beams' rows go first: what is read waits for them. */
-static bool work_or_wait(void *ctx, bool idle, size_t i)
+static bool wait_for_room(void *ctx, bool idle, size_t i)
 {
     struct psr_beam_reader *r = ctx;
-    const bool team = reads_in_parallel(r);
-    while (team && psr_worker_pool_help(r->d.pool))
-        ;
     psr_monitor_enter(r->d.monitor);
     while (idle && r->task.threaded && !r->ring.stopped &&
-           !psr_read_ring_has_room(&r->ring, r->first + i) &&
-           !(team && psr_worker_pool_has_work(r->d.pool)))
+           !psr_read_ring_has_room(&r->ring, r->first + i))
         psr_monitor_wait(r->d.monitor);
     const bool room = psr_read_ring_has_room(&r->ring, r->first + i);
     const bool on = !r->ring.stopped && (r->task.threaded || room);
@@ -47,7 +36,7 @@ static bool work_or_wait(void *ctx, bool idle, size_t i)
 static psr_status read_blocks(void *ctx, psr_err *err)
 {
     struct psr_beam_reader *r = ctx;
-    const struct psr_voltages_sink sink = {r, find_room, take_block, work_or_wait};
+    const struct psr_voltages_sink sink = {r, find_room, take_block, wait_for_room};
     psr_status st = psr_voltages_pump(r->d.in->voltages, r->d.block, &sink, err);
     psr_read_ring_end(&r->ring);
     return st;
@@ -96,11 +85,6 @@ psr_status psr_beam_reader_next(struct psr_beam_reader *r, const uint8_t **in, s
 void psr_beam_reader_release(struct psr_beam_reader *r)
 {
     psr_read_ring_free(&r->ring, r->ring.next - 1);
-}
-
-bool psr_beam_reader_helps(struct psr_beam_reader *r)
-{
-    return reads_in_parallel(r) && !psr_read_ring_has_ended(&r->ring);
 }
 
 void psr_beam_reader_stop(struct psr_beam_reader *r)

@@ -2,7 +2,7 @@
 #ifndef PSR_RUN_BEAMFORM_BEAM_READER_H
 #define PSR_RUN_BEAMFORM_BEAM_READER_H
 
-#include "base/threads/worker_pool.h"
+#include "base/threads/threads.h"
 #include "base/tool.h"
 #include "beam_input.h"
 
@@ -11,8 +11,7 @@ enum { PSR_BEAM_READER_SLOTS = 4 };
 struct psr_beam_reader_desc {
     const struct psr_beam_input *in; /* borrowed, as are the next two */
     struct psr_monitor *monitor;
-    struct psr_worker_pool *pool; /* the reading threads also work for it */
-    size_t block;                 /* samples */
+    size_t block; /* samples */
     bool (*should_stop)(void *ctx);
     void *ctx;
 };
@@ -37,9 +36,6 @@ PSR_MUST_CHECK psr_status psr_beam_reader_next(struct psr_beam_reader *r, const 
 
 /* Releases all blocks except the last one. */
 void psr_beam_reader_release(struct psr_beam_reader *r);
-
-/* True if threads of the reader also work for the pool. */
-bool psr_beam_reader_helps(struct psr_beam_reader *r);
 
 /* Stop reading, and wait until it has stopped.  An all-zero object is allowed. */
 void psr_beam_reader_stop(struct psr_beam_reader *r);

@@ -45,7 +45,7 @@ static psr_status write_kept_beam(void *ctx, size_t b, psr_err *err)
 static void start(struct psr_beam_rows *r, psr_status (*step)(void *ctx, size_t b, psr_err *err))
 {
     const struct psr_work work = {.step = step, .ctx = r, .n = r->d.nbeam};
-    psr_worker_pool_start(r->d.pool, &work, psr_beam_reader_helps(r->d.reader));
+    psr_worker_pool_start(r->d.pool, &work);
 }
 
 psr_status psr_beam_rows_wait(struct psr_beam_rows *r, psr_err *err)

@@ -9,7 +9,6 @@
 #include "base/threads/worker_pool.h"
 #include "beam/beam_internal.h"
 #include "beam_outputs.h"
-#include "beam_reader.h"
 #include "beam_scales.h"
 
 enum { PSR_BEAM_ROWS_BUFFERS = 3 };
@@ -21,7 +20,6 @@ struct psr_beam_rows_desc {
     struct psr_beam_scales *scales;
     struct psr_beam_outputs *outputs;
     struct psr_worker_pool *pool;
-    struct psr_beam_reader *reader;
     void *buffer[PSR_BEAM_ROWS_BUFFERS];
     size_t nbeam;
     bool gathers;         /* else each block's rows go on by themselves */

@@ -221,7 +221,6 @@ psr_status psr_beamformer_loop(struct psr_beamformer *p, psr_err *err)
     const struct psr_beam_reader_desc reader = {
         .in = &p->input,
         .monitor = &p->monitor,
-        .pool = &p->pool,
         .block = p->block,
         .should_stop = should_stop,
         .ctx = p,

@@ -200,7 +200,6 @@ static void describe_rows(struct psr_beamformer *p)
         .scales = &p->scales,
         .outputs = &p->outputs,
         .pool = &p->pool,
-        .reader = &p->reader,
         .nbeam = p->directions.nbeam,
         .gathers = gathers(p),
     };
