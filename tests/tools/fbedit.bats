@@ -320,6 +320,17 @@ series() {
     [ ! -e /dev/full ] || refuses 1 'No space left' fbedit -q -o /dev/full "$g8"
 }
 
+@test "PSRFITS files have any name" {
+    fbedit -q -o x.sf "$g8"
+    fbedit -q -o x.fil x.sf
+    for name in ' b l.sf' '~x.sf' 'k=[1].sf' 'z .sf' '*.sf' '!x.sf' 'a(b).sf' '@l.sf'; do
+        cp x.sf "./$name"
+        fbedit -q -o y.fil "$name"
+        [ "$(tail -c 1000 x.fil | md5sum)" = "$(tail -c 1000 y.fil | md5sum)" ]
+        rm "./$name" y.fil
+    done
+}
+
 @test "a run that is stopped or killed leaves no file" {
     (cat "$g8"; sleep 20) | fbedit -q -o x.fil - &
     pid=$!

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,6 +60,7 @@ static psr_status check_kind(const struct psr_fits *f, psr_err *err)
 
 psr_status psr_fits_open(struct psr_fits *f, const char *path, psr_err *err)
 {
+    char name[FLEN_FILENAME + 2];
     int status = 0;
     psr_status code = check_file(path, err);
     f->fd = -1;
@@ -69,8 +71,10 @@ psr_status psr_fits_open(struct psr_fits *f, const char *path, psr_err *err)
     f->path = strdup(path);
     if (!f->path)
         return psr_fail_nomem(err, "a file name", (double)strlen(path));
+    /* It would leave blanks before a name out, and take ~ for a home. */
+    snprintf(name, sizeof name, "%s%s", *path == ' ' || *path == '~' ? "./" : "", path);
     errno = 0;
-    if (!f->lib.open_diskfile(&f->fptr, path, READONLY, &status))
+    if (!f->lib.open_diskfile(&f->fptr, name, READONLY, &status))
         return check_kind(f, err);
     /* Where no call failed, the file ends within its header. */
     const bool ended = status == READ_ERROR && errno != EIO;
