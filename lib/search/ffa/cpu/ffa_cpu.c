@@ -54,8 +54,8 @@ static struct sizes find_sizes(const struct psr_ffa_search *s)
     for (size_t i = 0; i < s->nfold; i++) {
         const struct psr_ffa_step *k = &s->step[s->fold[i].step];
         const size_t nrow = s->fold[i].nrow, nbin = (size_t)s->fold[i].nbin;
-        const size_t stride = psr_ffa_stride(nbin, psr_ffa_wrap(nbin, nrow - nrow / 2));
-        const size_t rows = nrow * stride * (k->floats ? sizeof(float) : sizeof(int16_t));
+        const size_t rows =
+            nrow * psr_ffa_stride(nbin) * (k->floats ? sizeof(float) : sizeof(int16_t));
         z.rows = rows > z.rows ? rows : z.rows;
     }
     for (size_t r = 0; r < s->nrange; r++)
@@ -66,18 +66,21 @@ static struct sizes find_sizes(const struct psr_ffa_search *s)
 static bool take_side(struct state *st, struct psr_ffa_side *side, const struct sizes *z)
 {
     side->q = take(st, z->n + PSR_FFA_PAD, sizeof(float));
-    side->rows[0] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
-    side->rows[1] = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
+    side->rows = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
+    side->spare = take(st, z->rows + PSR_FFA_PAD * sizeof(float), 1);
+    side->part =
+        take(st, (PSR_FFA_LEAVES - 2) * PSR_FFA_PART * (z->row + PSR_FFA_PAD), sizeof(float));
     side->chunk = take(st, PSR_FFA_CHUNK * 2 * (z->row + PSR_FFA_PAD), sizeof(float));
     side->total = take(st, 3 * (z->row + PSR_FFA_PAD), sizeof *side->total);
-    return side->q && side->rows[0] && side->rows[1] && side->chunk && side->total;
+    return side->q && side->rows && side->spare && side->part && side->chunk && side->total;
 }
 
 static void free_side(struct psr_ffa_side *side)
 {
     free(side->q);
-    free(side->rows[0]);
-    free(side->rows[1]);
+    free(side->rows);
+    free(side->spare);
+    free(side->part);
     free(side->chunk);
     free(side->total);
 }

@@ -5,8 +5,8 @@
 #include "ffa_cpu_kernel.h"
 #include "search/ffa/ffa_backend.h"
 
-/* Profiles that are made at a time. */
-enum { PSR_FFA_CHUNK = 16 };
+/* Profiles that are made at a time; most rows that they need of half a sum; most parts whose sums are made whole. */
+enum { PSR_FFA_CHUNK = 32, PSR_FFA_PART = PSR_FFA_CHUNK / 2 + 2, PSR_FFA_LEAVES = 8 };
 
 /* Most steps whose samples are summed in one reading of a series. */
 enum { PSR_FFA_GROUP = 256 };
@@ -23,7 +23,9 @@ struct psr_ffa_series {
 /* A step's samples, or their numbers outside gaps, and what is made of them. */
 struct psr_ffa_side {
     void *q;       /* [n] elements of a step */
-    void *rows[2]; /* sums of rows */
+    void *rows;    /* sums of parts of the rows */
+    void *spare;   /* of half of the largest part */
+    void *part;    /* [PSR_FFA_LEAVES - 2][PSR_FFA_PART] rows of sums of several parts */
     void *chunk;   /* [PSR_FFA_CHUNK] profiles */
     double *total; /* prefix sums of a profile, int32 or double; sums of its boxes */
 };
@@ -34,17 +36,10 @@ struct psr_ffa_room {
     struct psr_ffa_side data, count; /* count: if there are gaps */
 };
 
-/* Bins that are repeated behind a row of the sum of nrow rows: the largest shift of a tail of as
- * many. */
-static inline size_t psr_ffa_wrap(size_t nbin, size_t nrow)
+/* Elements from one row of sums to the next: the widest vector's repeated, in whole vectors. */
+static inline size_t psr_ffa_stride(size_t nbin)
 {
-    return nrow < nbin ? nrow : nbin;
-}
-
-/* Elements from one row of sums to the next. */
-static inline size_t psr_ffa_stride(size_t nbin, size_t wrap)
-{
-    return (nbin + wrap + 15) / 16 * 16;
+    return (nbin + 63) / 32 * 32;
 }
 
 /* Fills series->rms and bad, and centre and scale if it can be searched. */

@@ -10,8 +10,9 @@ struct rows {
 };
 
 struct transform {
-    size_t nbin, element; /* bins; bytes of an element */
+    size_t nbin, stride, element; /* bins; elements from row to row of sums; bytes of an element */
     void (*merge)(const struct psr_ffa_merge *merge);
+    void (*sum)(const void *rows, size_t nrow, size_t nbin, void *sums, size_t stride);
 };
 
 /* A fold and what its rows are rated with. */
@@ -25,8 +26,14 @@ struct rating {
     float unit;             /* 1 / units */
 };
 
-static void merge_rows(const struct transform *t, const struct rows half[2], size_t nrow,
-                       size_t first, size_t end, size_t wrap, struct rows out)
+static char *skip_rows(const struct transform *t, struct rows r, size_t n)
+{
+    return r.data + n * r.stride * t->element;
+}
+
+/* Rows first .. end - 1 of the sum of nrow rows. */
+static void merge_rows(const struct transform *t, const struct rows half[2], bool from_first,
+                       size_t nrow, size_t first, size_t end, struct rows out)
 {
     const struct psr_ffa_merge merge = {
         .head = half[0].data,
@@ -36,46 +43,85 @@ static void merge_rows(const struct transform *t, const struct rows half[2], siz
         .tail_stride = half[1].stride,
         .out_stride = out.stride,
         .nbin = t->nbin,
-        .wrap = wrap,
         .nrow = nrow,
         .first = first,
         .end = end,
-        .apart = nrow == 2,
+        .from_first = from_first,
     };
     t->merge(&merge);
 }
 
-static char *skip_rows(const struct transform *t, struct rows r, size_t n)
-{
-    return r.data + n * r.stride * t->element;
-}
-
-static struct rows transform(const struct transform *t, struct rows in, size_t nrow, char *out,
-                             char *spare);
-
-/* Sums of both halves of nrow rows, in out or, if there is nothing to sum, in itself. */
-static void transform_halves(const struct transform *t, struct rows in, size_t nrow, char *out,
-                             char *spare, struct rows half[2])
-{
-    const size_t nh = nrow / 2;
-    const size_t stride = psr_ffa_stride(t->nbin, psr_ffa_wrap(t->nbin, nrow - nh));
-    const size_t first = nh * stride * t->element;
-    const struct rows second = {skip_rows(t, in, nh), in.stride};
-    half[0] = transform(t, in, nh, out, spare);
-    half[1] = transform(t, second, nrow - nh, out + first, spare + first);
-}
-
+/* The sum of nrow rows, in out or, if there is nothing to sum, in itself. */
 static struct rows transform(const struct transform *t, struct rows in, size_t nrow, char *out,
                              char *spare)
 {
-    const size_t wrap = psr_ffa_wrap(t->nbin, nrow);
-    const struct rows sums = {out, psr_ffa_stride(t->nbin, wrap)};
-    struct rows half[2];
+    const size_t nh = nrow / 2;
+    const struct rows sums = {out, t->stride}, work = {spare, t->stride};
     if (nrow == 1)
         return in;
-    transform_halves(t, in, nrow, spare, out, half);
-    merge_rows(t, half, nrow, 0, nrow, wrap, sums);
+    if (nrow <= 3) {
+        t->sum(in.data, nrow, t->nbin, out, t->stride);
+        return sums;
+    }
+    const struct rows second = {skip_rows(t, in, nh), in.stride};
+    const struct rows half[2] = {
+        transform(t, in, nh, spare, out),
+        transform(t, second, nrow - nh, skip_rows(t, work, nh), skip_rows(t, sums, nh))};
+    merge_rows(t, half, false, nrow, 0, nrow, sums);
     return sums;
+}
+
+/* The sum of all rows of one side, of which only chunks are made: a tree with the sum at 1 and the halves of node i at
+ * 2 i and 2 i + 1.  Sums of leaves, which are sums of rows that fit into the second cache, are made once; those of nodes
+ * between, in parts as chunks need them, so that they stay in the first. */
+struct tree {
+    size_t nleaf;
+    size_t nrow[2 * PSR_FFA_LEAVES];
+    struct rows sums[2 * PSR_FFA_LEAVES];
+};
+
+/* Leaves that fit into half of a second cache of 512 KiB, with what they are made of. */
+static size_t count_leaves(const struct transform *t, size_t nrow)
+{
+    const size_t row = t->stride * t->element;
+    size_t n = 2;
+    while (n < PSR_FFA_LEAVES && nrow / n * row > 160 * 1024 && nrow / n >= 16)
+        n *= 2;
+    return n;
+}
+
+static void make_tree(struct tree *tree, const struct transform *t, size_t nrow,
+                      const struct psr_ffa_side *side)
+{
+    struct rows in = {side->q, t->nbin}, out = {side->rows, t->stride};
+    struct rows part = {side->part, t->stride};
+    tree->nleaf = count_leaves(t, nrow);
+    tree->nrow[1] = nrow;
+    tree->sums[1] = (struct rows){side->chunk, psr_ffa_stride(2 * t->nbin)};
+    for (size_t i = 2; i < 2 * tree->nleaf; i++) {
+        const size_t above = tree->nrow[i / 2];
+        const size_t n = tree->nrow[i] = i % 2 ? above - above / 2 : above / 2;
+        if (i < tree->nleaf) {
+            tree->sums[i] = part;
+            part.data = skip_rows(t, part, PSR_FFA_PART);
+            continue;
+        }
+        tree->sums[i] = transform(t, in, n, out.data, side->spare);
+        in.data = skip_rows(t, in, n);
+        out.data = skip_rows(t, out, n);
+    }
+}
+
+/* Rows first .. end - 1 of the sum of node i. */
+static void make_part(const struct tree *tree, const struct transform *t, size_t i, size_t first,
+                      size_t end)
+{
+    const size_t m = tree->nrow[i];
+    const bool inner = 2 * i < tree->nleaf;
+    for (size_t side = 2 * i; inner && side < 2 * i + 2; side++)
+        make_part(tree, t, side, psr_ffa_row(first, tree->nrow[side], m),
+                  psr_ffa_row(end - 1, tree->nrow[side], m) + 1);
+    merge_rows(t, &tree->sums[2 * i], inner, m, first, end, tree->sums[i]);
 }
 
 /* --- S/N -------------------------------------------------------------------------------------- */
@@ -182,20 +228,6 @@ static void find_bounds(struct psr_ffa_bounds *b, const struct psr_ffa_widths *w
 
 /* --- folds ------------------------------------------------------------------------------------ */
 
-/* Both halves of the sum of all rows of one side. */
-struct folded {
-    struct rows half[2], chunk;
-};
-
-static struct folded fold_side(const struct transform *t, size_t nrow,
-                               const struct psr_ffa_side *side)
-{
-    struct folded f = {.chunk = {side->chunk, psr_ffa_stride(t->nbin, t->nbin)}};
-    transform_halves(t, (struct rows){side->q, t->nbin}, nrow, side->rows[0], side->rows[1],
-                     f.half);
-    return f;
-}
-
 /* Scores of shifts first .. end - 1, whose profiles are in chunks. */
 static void rate_chunk(const struct transform *t, const struct rating *r, const struct rows *data,
                        const struct rows *count, size_t n, struct psr_ffa_score *score, bool *used)
@@ -216,8 +248,11 @@ void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops
                       void (*use)(void *ctx, size_t i, struct psr_ffa_score score), void *ctx)
 {
     const struct psr_ffa_step *k = &s->step[fold->step];
-    const struct transform t = {(size_t)fold->nbin, k->floats ? sizeof(float) : sizeof(int16_t),
-                                k->floats ? loops->merge_floats : loops->merge_words};
+    const struct transform t = {.nbin = (size_t)fold->nbin,
+                                .stride = psr_ffa_stride((size_t)fold->nbin),
+                                .element = k->floats ? sizeof(float) : sizeof(int16_t),
+                                .merge = k->floats ? loops->merge_floats : loops->merge_words,
+                                .sum = k->floats ? loops->sum_floats : loops->sum_words};
     struct rating r = {.loops = loops,
                        .widths = &s->widths[k->range],
                        .floats = k->floats,
@@ -229,16 +264,17 @@ void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops
     bool used[PSR_FFA_CHUNK];
     psr_ffa_gains(k, fold, r.widths, r.bounds.gain, r.bounds.loss);
     find_bounds(&r.bounds, r.widths, floor);
-    const struct folded data = fold_side(&t, fold->nrow, &room->data);
-    struct folded count = {0};
+    struct tree data, count;
+    make_tree(&data, &t, fold->nrow, &room->data);
     if (s->ngap)
-        count = fold_side(&t, fold->nrow, &room->count);
+        make_tree(&count, &t, fold->nrow, &room->count);
     for (size_t first = fold->s_lo; first < fold->s_hi; first += PSR_FFA_CHUNK) {
         const size_t end = first + PSR_FFA_CHUNK < fold->s_hi ? first + PSR_FFA_CHUNK : fold->s_hi;
-        merge_rows(&t, data.half, fold->nrow, first, end, 0, data.chunk);
+        make_part(&data, &t, 1, first, end);
         if (s->ngap)
-            merge_rows(&t, count.half, fold->nrow, first, end, 0, count.chunk);
-        rate_chunk(&t, &r, &data.chunk, s->ngap ? &count.chunk : NULL, end - first, score, used);
+            make_part(&count, &t, 1, first, end);
+        rate_chunk(&t, &r, &data.sums[1], s->ngap ? &count.sums[1] : NULL, end - first, score,
+                   used);
         for (size_t i = first; i < end; i++)
             if (used[i - first])
                 use(ctx, i - fold->s_lo, score[i - first]);

@@ -19,6 +19,12 @@ enum { BYTES_base = 16, BYTES_avx2 = 32, BYTES_avx512 = 64 };
         CHOOSE(a_, b_, mask_);                                                                     \
     })
 
+static inline __attribute__((always_inline)) int16_t add_word(int a, int b)
+{
+    const int c = a + b;
+    return (int16_t)(c > 32767 ? 32767 : c < -32768 ? -32768 : c);
+}
+
 /* Saturating sums and larger elements of words, larger elements of integers, products of words with 1
  * in pairs. */
 #if defined __x86_64__
@@ -71,11 +77,6 @@ static inline int most_of_8(const int16_t *v)
         const words_base v_ = (v);                                                                 \
         most_of_8((const int16_t *)&v_);                                                           \
     })
-static inline int16_t add_word(int a, int b)
-{
-    const int c = a + b;
-    return (int16_t)(c > 32767 ? 32767 : c < -32768 ? -32768 : c);
-}
 #define ADD_WORDS_base(a, b)                                                                       \
     __extension__({                                                                                \
         const words_base a_ = (a), b_ = (b);                                                       \
@@ -115,8 +116,9 @@ static inline void step_walk(struct walk *w)
 
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
-        merge_words_##s, merge_floats_##s, may_exceed_##s, largest_##s, rate_counted_##s,          \
-            round_samples_##s, sum_block_##s, all_finite_##s, round_sums_##s, count_below_##s      \
+        merge_words_##s, merge_floats_##s, sum_words_##s, sum_floats_##s, total_##s,               \
+            may_exceed_##s, largest_##s, rate_counted_##s, round_samples_##s, sum_block_##s,       \
+            all_finite_##s, round_sums_##s, count_below_##s                                        \
     }
 
 #define PSR_LANES "search/ffa/cpu/ffa_cpu_lanes.h"

@@ -11,14 +11,14 @@
 /* Elements behind each buffer. */
 enum { PSR_FFA_PAD = 64, PSR_FFA_LEVELS = 6, PSR_FFA_BOUNDED = 32, PSR_FFA_BOXES = 16 };
 
-/* Rows first .. end - 1 of the sum of nrow rows, of which head has the first half.  Strides in
- * elements.  Behind each row of tail its first bins are repeated, as many as the largest shift, unless
- * "apart", which is for shifts of at most one bin; wrap bins are repeated behind each row of out. */
+/* Rows first .. end - 1 of the sum of nrow rows, of which head has the first half, or, with from_first, those rows
+ * of it that they take.  Strides in elements.  Behind each row are its first bins again, a vector and up to
+ * another that is not whole. */
 struct psr_ffa_merge {
     const void *head, *tail;
     void *out;
-    size_t head_stride, tail_stride, out_stride, nbin, wrap, nrow, first, end;
-    bool apart;
+    size_t head_stride, tail_stride, out_stride, nbin, nrow, first, end;
+    bool from_first;
 };
 
 /* A test that saves most boxcars.  Sums of 3^l bins of largest value m_l bound those of w bins, w =
@@ -30,15 +30,25 @@ struct psr_ffa_bounds {
     float floor; /* the test is passed if some bound of z is above it */
 };
 
-/* Baseline of samples, and what it is scaled with. */
+/* Baseline of samples, and what they are scaled with: a sample is of one of two lengths, and the longer one where low +
+ * advance, the fractions of boundaries, exceeds 2^32. */
 struct psr_ffa_line {
-    float base, slope, w, v, scale;
+    float base, slope, w, scale;
+    float share[2]; /* of the baseline, of lengths */
+    uint32_t low, advance;
     int first;
 };
 
 struct psr_ffa_loops {
     void (*merge_words)(const struct psr_ffa_merge *merge);
     void (*merge_floats)(const struct psr_ffa_merge *merge);
+
+    /* Sums of 2 or 3 rows of a series, the next one behind each. */
+    void (*sum_words)(const void *rows, size_t nrow, size_t nbin, void *sums, size_t stride);
+    void (*sum_floats)(const void *rows, size_t nrow, size_t nbin, void *sums, size_t stride);
+
+    /* Sum of n integers, exact below 2^53. */
+    double (*total)(const int32_t *d, size_t n);
 
     /* Whether the row of nbin bins may have z above bounds->floor.  x has room for another nbin, which
      * change; scratch for PSR_FFA_LEVELS rows of 2 nbin + PSR_FFA_PAD. */
@@ -60,10 +70,8 @@ struct psr_ffa_loops {
 
     bool (*all_finite)(const float *x, size_t n);
 
-    /* round(min(max((d - (line[0] + line[1] ((first + 2 i) w)) (length v)) scale, -32767), 32767)) for
-     * i < n. */
-    void (*round_sums)(const int32_t *d, const int32_t *length, size_t n,
-                       const struct psr_ffa_line *line, int16_t *out);
+    /* round(min(max((d - (base + slope ((first + 2 i) w)) share) scale, -32767), 32767)) for i < n. */
+    void (*round_sums)(const int32_t *d, size_t n, const struct psr_ffa_line *line, int16_t *out);
 
     /* Number of n sorted values below x; n + 16 may be read. */
     size_t (*count_below)(const float *sorted, size_t n, float x);

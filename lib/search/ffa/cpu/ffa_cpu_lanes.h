@@ -23,13 +23,26 @@ enum { NAME(NWORD) = NAME(BYTES) / 2, NAME(NINT) = NAME(BYTES) / 4 };
 
 /* --- sums of rows ----------------------------------------------------------------------------- */
 
-#define SUM_WORDS(i)          PUT_WORDS(out + (i), NAME(ADD_WORDS)(WORDS_AT(a + (i)), WORDS_AT(c + (i))))
-#define SUM_FLOATS(i)         PUT_FLOATS(out + (i), FLOATS_AT(a + (i)) + FLOATS_AT(c + (i)))
+#define SUM_WORDS(i)  PUT_WORDS(out + (i), NAME(ADD_WORDS)(WORDS_AT(a + (i)), WORDS_AT(c + (i))))
+#define SUM_FLOATS(i) PUT_FLOATS(out + (i), FLOATS_AT(a + (i)) + FLOATS_AT(c + (i)))
+
+#define ADD_FLOATS(x, y)      ((x) + (y))
 #define COPY_WORDS(to, from)  PUT_WORDS(to, WORDS_AT(from))
 #define COPY_FLOATS(to, from) PUT_FLOATS(to, FLOATS_AT(from))
 
-/* Rows as merges want them: sums of a and of c from its shift on, and their first bins again. */
-#define DEFINE_MERGE(type, name, N, sum, copy)                                                     \
+/* Rows with their first bins repeated behind them, N and more, up to a whole number of vectors: sums of a and of
+ * c from its shift on.  Sums of such rows are such rows; of rows of the series they are made so. */
+#define DEFINE_MERGE(type, name, N, sum, copy, put, at, add, one)                                  \
+    ISA static void NAME(repeat_##name)(type * out, size_t nbin, size_t length)                    \
+    {                                                                                              \
+        if (nbin >= 2 * NAME(N)) {                                                                 \
+            copy(out + nbin, out);                                                                 \
+            copy(out + length - NAME(N), out + length - NAME(N) - nbin);                           \
+        } else                                                                                     \
+            for (size_t i = nbin; i < length; i++)                                                 \
+                out[i] = out[i - nbin];                                                            \
+    }                                                                                              \
+                                                                                                   \
     ISA static inline __attribute__((always_inline)) void NAME(add_##name)(                        \
         type * out, const type *a, const type *c, size_t n)                                        \
     {                                                                                              \
@@ -44,21 +57,53 @@ enum { NAME(NWORD) = NAME(BYTES) / 2, NAME(NINT) = NAME(BYTES) / 4 };
             sum(i);                                                                                \
     }                                                                                              \
                                                                                                    \
+    /* Sums of three rows by the shifts of b and c. */                                             \
+    ISA static inline __attribute__((always_inline)) void NAME(add_three_##name)(                  \
+        type * out, const type *a, const type *b, size_t b_shift, const type *c, size_t c_shift,   \
+        size_t nbin)                                                                               \
+    {                                                                                              \
+        const size_t length = (nbin + 2 * NAME(N) - 1) / NAME(N) * NAME(N);                        \
+        for (size_t i = 0; i < nbin; i += NAME(N))                                                 \
+            put(out + i, add(at(a + i), add(at(b + i + b_shift), at(c + i + c_shift))));           \
+        for (size_t i = nbin - c_shift; i < nbin; i++)                                             \
+            out[i] = one(a[i], one(b[(i + b_shift) % nbin], c[(i + c_shift) % nbin]));             \
+        NAME(repeat_##name)(out, nbin, length);                                                    \
+    }                                                                                              \
+                                                                                                   \
+    ISA static void NAME(sum_##name)(const void *rows, size_t nrow, size_t nbin, void *sums,       \
+                                     size_t stride)                                                \
+    {                                                                                              \
+        const type *a = rows, *b = a + nbin, *c = b + nbin;                                        \
+        type *out = sums;                                                                          \
+        if (nrow == 3) {                                                                           \
+            NAME(add_three_##name)(out, a, b, 0, c, 0, nbin);                                      \
+            NAME(add_three_##name)(out + stride, a, b, 0, c, 1, nbin);                             \
+            NAME(add_three_##name)(out + 2 * stride, a, b, 1, c, 2, nbin);                         \
+            return;                                                                                \
+        }                                                                                          \
+        const size_t length = (nbin + 2 * NAME(N) - 1) / NAME(N) * NAME(N);                        \
+        NAME(add_##name)(out, a, b, nbin);                                                         \
+        NAME(repeat_##name)(out, nbin, length);                                                    \
+        NAME(add_##name)(out + stride, a, b + 1, nbin);                                            \
+        out[stride + nbin - 1] = one(a[nbin - 1], b[0]);                                           \
+        NAME(repeat_##name)(out + stride, nbin, length);                                           \
+    }                                                                                              \
+                                                                                                   \
     ISA static void NAME(merge_##name)(const struct psr_ffa_merge *g)                              \
     {                                                                                              \
-        const size_t nh = g->nrow / 2, nbin = g->nbin, wrap = g->wrap;                             \
+        const size_t nh = g->nrow / 2, nbin = g->nbin;                                             \
+        const size_t length = (nbin + 2 * NAME(N) - 1) / NAME(N) * NAME(N);                        \
         struct walk h = begin_walk(g->first, nh, g->nrow);                                         \
         struct walk t = begin_walk(g->first, g->nrow - nh, g->nrow);                               \
         size_t shift = (g->first - t.row) % nbin, before = t.row;                                  \
+        const size_t head0 = h.row * g->from_first, tail0 = t.row * g->from_first;                 \
         type *out = g->out;                                                                        \
         for (size_t s = g->first; s < g->end; s++, out += g->out_stride) {                         \
-            const type *a = (const type *)g->head + h.row * g->head_stride;                        \
-            const type *c = (const type *)g->tail + t.row * g->tail_stride;                        \
-            NAME(add_##name)(out, a, c + shift, nbin);                                             \
-            if (g->apart && shift)                                                                 \
-                NAME(add_##name)(out + nbin - 1, a + nbin - 1, c, 1);                              \
-            for (size_t i = 0; i < wrap; i += NAME(N))                                             \
-                copy(out + nbin + i, out + i);                                                     \
+            const type *a = (const type *)g->head + (h.row - head0) * g->head_stride;              \
+            const type *c = (const type *)g->tail + (t.row - tail0) * g->tail_stride;              \
+            const size_t split = (nbin - shift + NAME(N) - 1) / NAME(N) * NAME(N);                 \
+            NAME(add_##name)(out, a, c + shift, split);                                            \
+            NAME(add_##name)(out + split, a + split, c + (split + shift - nbin), length - split);  \
             step_walk(&h);                                                                         \
             step_walk(&t);                                                                         \
             shift += t.row == before;                                                              \
@@ -66,51 +111,70 @@ enum { NAME(NWORD) = NAME(BYTES) / 2, NAME(NINT) = NAME(BYTES) / 4 };
             shift = shift < nbin ? shift : 0;                                                      \
         }                                                                                          \
     }
-DEFINE_MERGE(int16_t, words, NWORD, SUM_WORDS, COPY_WORDS)
-DEFINE_MERGE(float, floats, NINT, SUM_FLOATS, COPY_FLOATS)
+DEFINE_MERGE(int16_t, words, NWORD, SUM_WORDS, COPY_WORDS, PUT_WORDS, WORDS_AT, NAME(ADD_WORDS),
+             add_word)
+DEFINE_MERGE(float, floats, NINT, SUM_FLOATS, COPY_FLOATS, PUT_FLOATS, FLOATS_AT, ADD_FLOATS,
+             ADD_FLOATS)
 #undef DEFINE_MERGE
 #undef SUM_WORDS
 #undef SUM_FLOATS
 #undef COPY_WORDS
 #undef COPY_FLOATS
+#undef ADD_FLOATS
 
 /* --- boxcars ---------------------------------------------------------------------------------- */
 
-/* Sum and largest value of the row. */
+/* Repeats n bins, and up to a vector more, behind the nbin of a row; nbin is at least a vector. */
+ISA static inline __attribute__((always_inline)) void NAME(repeat_bins)(int16_t *x, size_t nbin,
+                                                                        size_t n)
+{
+    for (size_t i = 0; i < n; i += NAME(NWORD))
+        PUT_WORDS(x + nbin + i, WORDS_AT(x + i));
+}
+
+/* Sum and largest value of the row, behind which a vector is repeated. */
 ISA static inline __attribute__((always_inline)) int NAME(sum_row)(const int16_t *x, size_t n,
                                                                    int *most)
 {
+    NAME(words) at;
     NAME(ints) total = {0};
-    NAME(words) more = WORDS_AT(x + n - NAME(NWORD));
+    NAME(words) more = WORDS_AT(x);
     int sum = 0;
     size_t i = 0;
     for (; i + NAME(NWORD) <= n; i += NAME(NWORD)) {
         total += NAME(PAIRS)(WORDS_AT(x + i));
         more = NAME(MORE_WORDS)(more, WORDS_AT(x + i));
     }
+    for (int k = 0; k < NAME(NWORD); k++)
+        at[k] = (int16_t)k;
+    total += NAME(PAIRS)(WORDS_AT(x + i) & (NAME(words))(at < (int16_t)(n - i)));
+    more = NAME(MORE_WORDS)(more, WORDS_AT(x + i));
     for (int k = 0; k < NAME(NINT); k++)
         sum += total[k];
-    for (; i < n; i++)
-        sum += x[i];
     *most = NAME(MOST)(more);
     return sum;
 }
 
-/* Sums of three boxes of x side by side, each "apart" bins from the next: the largest of n. */
+/* Sums of three boxes of x side by side, each "apart" bins from the next, of n phases and those repeated behind them,
+ * in pairs of vectors: the largest. */
 ISA static inline __attribute__((always_inline)) int NAME(sum_three)(const int16_t *x, size_t apart,
                                                                      size_t n, int16_t *out)
 {
-    NAME(words) most = {0};
+    NAME(words) most = {0}, more;
     most -= 32767;
-    for (size_t i = 0; i < n; i += NAME(NWORD)) {
-        const size_t at = i + NAME(NWORD) <= n ? i : n - NAME(NWORD);
-        const int16_t *p = x + at;
-        const NAME(words) two = NAME(ADD_WORDS)(WORDS_AT(p), WORDS_AT(p + apart));
-        const NAME(words) three = NAME(ADD_WORDS)(two, WORDS_AT(p + 2 * apart));
-        PUT_WORDS(out + at, three);
+    more = most;
+    for (size_t i = 0; i < n; i += 2 * NAME(NWORD)) {
+        const int16_t *p = x + i, *q = p + NAME(NWORD);
+        const NAME(words) three = NAME(ADD_WORDS)(NAME(ADD_WORDS)(WORDS_AT(p), WORDS_AT(p + apart)),
+                                                  WORDS_AT(p + 2 * apart));
+        const NAME(words) next = NAME(ADD_WORDS)(NAME(ADD_WORDS)(WORDS_AT(q), WORDS_AT(q + apart)),
+                                                 WORDS_AT(q + 2 * apart));
+        PUT_WORDS(out + i, three);
+        PUT_WORDS(out + i + NAME(NWORD), next);
         most = NAME(MORE_WORDS)(most, three);
+        more = NAME(MORE_WORDS)(more, next);
     }
-    return NAME(MOST)(most);
+    return NAME(MOST)(NAME(MORE_WORDS)(most, more));
 }
 
 /* The largest sum of as many boxes of each level as digits say, side by side. */
@@ -165,14 +229,15 @@ ISA static bool NAME(may_exceed)(int16_t *x, size_t nbin, const struct psr_ffa_b
     int16_t *level[PSR_FFA_LEVELS] = {x};
     int most[PSR_FFA_LEVELS];
     float bound[PSR_FFA_BOUNDED];
-    if (nbin < (size_t)NAME(NWORD))
-        return true;
+    if (nbin < 3 * (size_t)NAME(NWORD))
+        return true; /* rows have no room for what is repeated */
+    NAME(repeat_bins)(x, nbin, NAME(NWORD));
     const int sum = NAME(sum_row)(x, nbin, &most[0]);
     for (size_t l = 1, apart = 1; l < b->nlevel; l++, apart *= 3) {
         level[l] = scratch + (l - 1) * (2 * nbin + PSR_FFA_PAD);
         if (2 * most[l - 1] >= INT16_MAX)
             return true; /* a sum of two boxes may saturate unseen */
-        memcpy(level[l - 1] + nbin, level[l - 1], 2 * apart * sizeof *x);
+        NAME(repeat_bins)(level[l - 1], nbin, 2 * apart + 2 * NAME(NWORD));
         most[l] = NAME(sum_three)(level[l - 1], apart, nbin, level[l]);
     }
     if (most[b->nlevel - 1] == INT16_MAX)
@@ -287,20 +352,43 @@ ISA static inline __attribute__((always_inline)) void NAME(put_narrow)(int16_t *
     *(half *)out = (half) __builtin_convertvector(v, half);
 }
 
-ISA static void NAME(round_sums)(const int32_t *d, const int32_t *length, size_t n,
-                                 const struct psr_ffa_line *line, int16_t *out)
+ISA static void NAME(round_sums)(const int32_t *d, size_t n, const struct psr_ffa_line *line,
+                                 int16_t *out)
 {
+    typedef uint32_t counts __attribute__((vector_size(NAME(BYTES))));
+    const NAME(floats) few = (NAME(floats)){0} + line->share[0];
+    const NAME(floats) more = (NAME(floats)){0} + line->share[1];
     NAME(ints) at;
-    for (int k = 0; k < NAME(NINT); k++)
+    counts low;
+    for (int k = 0; k < NAME(NINT); k++) {
         at[k] = line->first + 2 * k;
+        low[k] = line->low + (uint32_t)(k + 1) * line->advance;
+    }
     for (size_t i = 0; i < n; i += NAME(NINT), at += 2 * NAME(NINT)) {
         const NAME(floats) t = __builtin_convertvector(at, NAME(floats)) * line->w;
-        const NAME(floats) share =
-            __builtin_convertvector(INTS_AT(length + i), NAME(floats)) * line->v;
+        const NAME(ints) carry = (NAME(ints))(low < line->advance);
+        const NAME(floats) share = (NAME(floats))CHOOSE((NAME(ints))more, (NAME(ints))few, carry);
         const NAME(floats) base = (line->base + line->slope * t) * share;
         const NAME(floats) y = __builtin_convertvector(INTS_AT(d + i), NAME(floats)) - base;
         NAME(put_narrow)(out + i, NAME(round_within)(y * line->scale));
+        low += (uint32_t)NAME(NINT) * line->advance;
     }
+}
+
+/* Sums of integers that doubles hold. */
+ISA static double NAME(total)(const int32_t *d, size_t n)
+{
+    typedef int32_t half __attribute__((vector_size(NAME(BYTES) / 2), aligned(4), may_alias));
+    NAME(doubles) sum = {0};
+    double total = 0;
+    size_t i = 0;
+    for (; i + NAME(NINT) / 2 <= n; i += NAME(NINT) / 2)
+        sum += __builtin_convertvector(*(const half *)(d + i), NAME(doubles));
+    for (int k = 0; k < NAME(NINT) / 2; k++)
+        total += sum[k];
+    for (; i < n; i++)
+        total += d[i];
+    return total;
 }
 
 ISA static size_t NAME(count_below)(const float *sorted, size_t n, float x)

@@ -10,10 +10,12 @@ static bool is_there(const struct psr_ffa_step *k, const void *count, size_t j)
 }
 
 /* Means of the samples of parts outside gaps; NaN where these are less than half. */
-static void average_parts(const struct psr_ffa_step *k, const int32_t *sums, const void *count,
-                          float *mu)
+static void average_parts(const struct psr_ffa_step *k, const struct psr_ffa_loops *loops,
+                          const int32_t *sums, const void *count, float *mu)
 {
-    for (size_t r = 0; r < k->nparts; r++) {
+    for (size_t r = 0; r < k->nparts && !count; r++)
+        mu[r] = (float)(loops->total(sums + r * k->part, k->part) / (double)k->part);
+    for (size_t r = 0; r < k->nparts && count; r++) {
         int64_t total = 0;
         size_t n = 0;
         for (size_t j = r * k->part; j < (r + 1) * k->part; j++)
@@ -73,22 +75,16 @@ struct span {
     const int32_t *sums;
     void *q;
     size_t done; /* samples that are made */
+    struct psr_ffa_line line;
 };
 
-/* Lengths of n samples from sample j on. */
-static void find_lengths(const struct psr_ffa_step *k, size_t j, size_t n, int32_t *length)
+static void put_floats(const int32_t *sums, size_t n, const struct psr_ffa_line *line, float *out)
 {
-    uint64_t at = j * k->advance + (UINT64_C(1) << 31);
-    for (size_t i = 0; i < n; i++, at += k->advance)
-        length[i] = (int32_t)(((at + k->advance) >> 32) - (at >> 32)) * (int32_t)k->granule;
-}
-
-static void put_floats(const int32_t *sums, const int32_t *length, size_t n,
-                       const struct psr_ffa_line *line, float *out)
-{
+    uint32_t low = line->low;
     for (size_t i = 0; i < n; i++) {
         const float t = (float)(line->first + 2 * (int)i) * line->w;
-        const float base = (line->base + line->slope * t) * ((float)length[i] * line->v);
+        low += line->advance;
+        const float base = (line->base + line->slope * t) * line->share[low < line->advance];
         out[i] = ((float)sums[i] - base) * line->scale;
     }
 }
@@ -96,25 +92,18 @@ static void put_floats(const int32_t *sums, const int32_t *length, size_t n,
 /* Samples up to end - 1 above a line. */
 static void put_span(struct span *s, size_t end, float base, float slope, int first)
 {
-    enum { CHUNK = 256 };
     const struct psr_ffa_step *k = s->k;
-    int32_t length[CHUNK + PSR_FFA_PAD] = {0};
-    struct psr_ffa_line line = {
-        .base = base,
-        .slope = slope,
-        .w = k->part ? (float)(1.0 / (2.0 * (double)k->part)) : 0,
-        .v = (float)(1 / k->f),
-        .scale = (float)(k->units / (PSR_FFA_FINE * sqrt(k->f))),
-        .first = first,
-    };
-    for (size_t n; s->done < end; s->done += n, line.first += 2 * (int)n) {
-        n = end - s->done < CHUNK ? end - s->done : CHUNK;
-        find_lengths(k, s->done, n, length);
-        if (k->floats)
-            put_floats(s->sums + s->done, length, n, &line, (float *)s->q + s->done);
-        else
-            s->loops->round_sums(s->sums + s->done, length, n, &line, (int16_t *)s->q + s->done);
-    }
+    const size_t n = end - s->done;
+    struct psr_ffa_line *line = &s->line;
+    line->base = base;
+    line->slope = slope;
+    line->first = first;
+    line->low = (uint32_t)(s->done * k->advance + (UINT64_C(1) << 31));
+    if (k->floats)
+        put_floats(s->sums + s->done, n, line, (float *)s->q + s->done);
+    else
+        s->loops->round_sums(s->sums + s->done, n, line, (int16_t *)s->q + s->done);
+    s->done = end;
 }
 
 /* Samples above lines between medians: line r begins at the first j with 2 j - (part - 1) >= 2 part r. */
@@ -133,11 +122,21 @@ void psr_ffa_cpu_sample(const struct psr_ffa_search *s, const struct psr_ffa_ste
 {
     float *mu = room->part, *median = mu + k->nparts, *sorted = median + k->nparts;
     void *q = room->data.q, *count = s->ngap ? room->count.q : NULL;
-    struct span span = {k, loops, sums, q, 0};
+    const float v = (float)(1 / k->f), most = (float)((k->advance >> 32) + 1) * (float)k->granule;
+    struct span span = {
+        .k = k,
+        .loops = loops,
+        .sums = sums,
+        .q = q,
+        .line = {.w = k->part ? (float)(1.0 / (2.0 * (double)k->part)) : 0,
+                 .scale = (float)(k->units / (PSR_FFA_FINE * sqrt(k->f))),
+                 .share = {(most - (float)k->granule) * v, most * v},
+                 .advance = (uint32_t)k->advance},
+    };
     if (count)
         psr_ffa_cpu_count(s, k, sums, count);
     if (k->part) {
-        average_parts(k, sums, count, mu);
+        average_parts(k, loops, sums, count, mu);
         find_medians(k, loops, mu, median, sorted);
         put_all(&span, median);
     } else
