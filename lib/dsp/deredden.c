@@ -100,27 +100,6 @@ static psr_status check_redden(const struct psr_redden *how, psr_err *err)
     return PSR_OK;
 }
 
-/* Between the middles of two blocks the level is a line.  Before the first middle it is constant,
- * and beyond the last it goes on as it went before. */
-static void scale_blocks(float *x, int64_t nbin, const struct psr_redden *how, float *power)
-{
-    struct block old = {.first = 1, .n = psr_redden_length(how, 1, nbin)};
-    double slope = 0;
-    measure_block(&old, x, power, how->presto);
-    int64_t middle = old.first + old.n / 2;
-    scale_bins(x, old.first, middle, (struct line){old.level, 0, how->presto});
-    for (int64_t k = old.first + old.n; k < nbin; k += old.n) {
-        struct block next = {.first = k, .n = psr_redden_length(how, k, nbin)};
-        measure_block(&next, x, power, how->presto);
-        slope = round_level(next.level - old.level, how->presto) / (0.5 * (double)(old.n + next.n));
-        scale_bins(x, middle, next.first + next.n / 2,
-                   (struct line){old.level, slope, how->presto});
-        middle = next.first + next.n / 2;
-        old = next;
-    }
-    scale_bins(x, middle, nbin, (struct line){old.level, slope, how->presto});
-}
-
 psr_status psr_spectrum_deredden(float *x, int64_t nbin, const struct psr_redden *how, psr_err *err)
 {
     psr_status st = check_redden(how, err);
@@ -130,8 +109,26 @@ psr_status psr_spectrum_deredden(float *x, int64_t nbin, const struct psr_redden
     float *power = malloc(longest * sizeof *power);
     if (!power)
         return psr_fail_nomem(err, "de-reddening", (double)longest * sizeof *power);
-    if (nbin > 1)
-        scale_blocks(x, nbin, how, power);
+    if (nbin > 1) {
+        /* Between the middles of two blocks the level is a line.  Before the first middle it is
+         * constant, and beyond the last it goes on as it went before. */
+        struct block old = {.first = 1, .n = psr_redden_length(how, 1, nbin)};
+        double slope = 0;
+        measure_block(&old, x, power, how->presto);
+        int64_t middle = old.first + old.n / 2;
+        scale_bins(x, old.first, middle, (struct line){old.level, 0, how->presto});
+        for (int64_t k = old.first + old.n; k < nbin; k += old.n) {
+            struct block next = {.first = k, .n = psr_redden_length(how, k, nbin)};
+            measure_block(&next, x, power, how->presto);
+            slope =
+                round_level(next.level - old.level, how->presto) / (0.5 * (double)(old.n + next.n));
+            scale_bins(x, middle, next.first + next.n / 2,
+                       (struct line){old.level, slope, how->presto});
+            middle = next.first + next.n / 2;
+            old = next;
+        }
+        scale_bins(x, middle, nbin, (struct line){old.level, slope, how->presto});
+    }
     if (nbin > 0) {
         x[0] = 1;
         x[1] = 0;

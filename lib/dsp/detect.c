@@ -24,32 +24,26 @@ static void add_power(const float *p, size_t nchan, size_t fsum, float *x)
             x[c] += p[2 * k] * p[2 * k] + p[2 * k + 1] * p[2 * k + 1];
 }
 
-/* All four products of a channel, in the order in which they are stored. */
-static void add_products(enum psr_detect what, const float *p, const float *q, size_t nchan,
-                         size_t fsum, float *x)
-{
-    const size_t second = what == PSR_DETECT_STOKES_CIRCULAR ? 3 : 1;
-    const size_t third = what == PSR_DETECT_STOKES_CIRCULAR ? 1 : 2;
-    const bool stokes = what != PSR_DETECT_COHERENCE;
-    const float twice = stokes ? 2 : 1;
-    for (size_t c = 0; c < nchan; c++)
-        for (size_t k = c * fsum; k < (c + 1) * fsum; k++) {
-            const float *a = p + 2 * k, *b = q + 2 * k;
-            const float pp = a[0] * a[0] + a[1] * a[1], qq = b[0] * b[0] + b[1] * b[1];
-            x[c] += stokes ? pp + qq : pp;
-            x[second * nchan + c] += stokes ? pp - qq : qq;
-            x[third * nchan + c] += twice * (a[0] * b[0] + a[1] * b[1]);
-            x[(third + 1) * nchan + c] += twice * (a[0] * b[1] - a[1] * b[0]);
-        }
-}
-
 static void add_spectrum(enum psr_detect what, const float *v, size_t npol, size_t nchan,
                          size_t fsum, float *x)
 {
     const size_t n = nchan / fsum;
     const float *q = v + 2 * nchan;
     if (npol == 2 && what != PSR_DETECT_EACH) {
-        add_products(what, v, q, n, fsum, x);
+        /* All four products of a channel, in the order in which they are stored. */
+        const size_t second = what == PSR_DETECT_STOKES_CIRCULAR ? 3 : 1;
+        const size_t third = what == PSR_DETECT_STOKES_CIRCULAR ? 1 : 2;
+        const bool stokes = what != PSR_DETECT_COHERENCE;
+        const float twice = stokes ? 2 : 1;
+        for (size_t c = 0; c < n; c++)
+            for (size_t k = c * fsum; k < (c + 1) * fsum; k++) {
+                const float *a = v + 2 * k, *b = q + 2 * k;
+                const float pp = a[0] * a[0] + a[1] * a[1], qq = b[0] * b[0] + b[1] * b[1];
+                x[c] += stokes ? pp + qq : pp;
+                x[second * n + c] += stokes ? pp - qq : qq;
+                x[third * n + c] += twice * (a[0] * b[0] + a[1] * b[1]);
+                x[(third + 1) * n + c] += twice * (a[0] * b[1] - a[1] * b[0]);
+            }
         return;
     }
     add_power(v, n, fsum, x);

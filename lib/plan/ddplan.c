@@ -266,24 +266,6 @@ static void count_trials(const struct psr_ddplan_desc *d, struct psr_ddplan_line
     l->hidm = l->lodm + (double)l->ndm * l->dmstep;
 }
 
-/* One line from lodm on.  The last factor has no line after it, so that one goes to the end.
- * Returned: l->ndm is 0 or less where lodm lies beyond what this factor is for. */
-static void make_line(const struct psr_ddplan_desc *d, struct psr_ddplan_line *l, double lodm,
-                      double dmstep, int64_t downsamp, bool last)
-{
-    *l = (struct psr_ddplan_line){
-        .lodm = lodm, .hidm = lodm, .dmstep = dmstep, .dsubdm = dmstep, .downsamp = downsamp};
-    l->bw_ms = smear_bw(d, dmstep);
-    if (d->nsub)
-        divide_into_calls(d, l);
-    struct psr_ddplan_line whole = *l;
-    count_trials(d, l, fmin(crossing_dm(d, l), d->hidm));
-    if (last && !(l->hidm >= d->hidm)) {
-        *l = whole;
-        count_trials(d, l, d->hidm);
-    }
-}
-
 static void share_work(struct psr_ddplan *p)
 {
     double sum = 0;
@@ -313,7 +295,22 @@ static psr_status make(struct psr_ddplan *p, const struct psr_ddplan_desc *d, ps
             return psr_fail_field(err, PSR_EINVAL, "hidm", "the plan has more than %d lines",
                                   PSR_DDPLAN_MAX_LINES);
         struct psr_ddplan_line *l = &p->line[p->nline];
-        make_line(d, l, lodm, allowed_step[step], factor[i], i + 1 == nfactor);
+        /* One line from lodm on.  The last factor has no line after it, so that one goes to the
+         * end. */
+        double dmstep = allowed_step[step];
+        int64_t downsamp = factor[i];
+        bool last = i + 1 == nfactor;
+        *l = (struct psr_ddplan_line){
+            .lodm = lodm, .hidm = lodm, .dmstep = dmstep, .dsubdm = dmstep, .downsamp = downsamp};
+        l->bw_ms = smear_bw(d, dmstep);
+        if (d->nsub)
+            divide_into_calls(d, l);
+        struct psr_ddplan_line whole = *l;
+        count_trials(d, l, fmin(crossing_dm(d, l), d->hidm));
+        if (last && !(l->hidm >= d->hidm)) {
+            *l = whole;
+            count_trials(d, l, d->hidm);
+        }
         if (l->ndm > 0) {
             lodm = l->hidm;
             p->nline++;

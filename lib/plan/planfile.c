@@ -55,25 +55,6 @@ static psr_status parse_column(const struct parser *p, const struct column *c, c
     return PSR_OK;
 }
 
-static psr_status add_line(struct psr_planfile *plan, const struct parser *p,
-                           const double value[NCOLUMN], psr_err *err)
-{
-    if (plan->nline == PSR_PLANFILE_MAX_LINES)
-        return psr_fail(err, PSR_EFORMAT, "%s: line %d: more than %d lines of trials", p->name,
-                        p->number, PSR_PLANFILE_MAX_LINES);
-    size_t bytes = (plan->nline + 1) * sizeof *plan->line;
-    struct psr_plan_line *grown = realloc(plan->line, bytes);
-    if (!grown)
-        return psr_fail_nomem(err, "a plan", (double)bytes);
-    plan->line = grown;
-    plan->line[plan->nline++] = (struct psr_plan_line){.lodm = value[0],
-                                                       .dmstep = value[1],
-                                                       .ndm = (int64_t)value[2],
-                                                       .downsamp = (int64_t)value[3],
-                                                       .nsub = (int64_t)value[4]};
-    return PSR_OK;
-}
-
 static int split_words(char *text, char *word[MAX_WORDS])
 {
     int n = 0;
@@ -109,7 +90,20 @@ static psr_status parse_row(struct psr_planfile *plan, const struct parser *p, c
                                   p->number, c->name);
         }
     }
-    return add_line(plan, p, value, err);
+    if (plan->nline == PSR_PLANFILE_MAX_LINES)
+        return psr_fail(err, PSR_EFORMAT, "%s: line %d: more than %d lines of trials", p->name,
+                        p->number, PSR_PLANFILE_MAX_LINES);
+    size_t bytes = (plan->nline + 1) * sizeof *plan->line;
+    struct psr_plan_line *grown = realloc(plan->line, bytes);
+    if (!grown)
+        return psr_fail_nomem(err, "a plan", (double)bytes);
+    plan->line = grown;
+    plan->line[plan->nline++] = (struct psr_plan_line){.lodm = value[0],
+                                                       .dmstep = value[1],
+                                                       .ndm = (int64_t)value[2],
+                                                       .downsamp = (int64_t)value[3],
+                                                       .nsub = (int64_t)value[4]};
+    return PSR_OK;
 }
 
 /* "# band KEY=VALUE ..." */

@@ -45,18 +45,6 @@ static int sweep(double *a, double *vector, size_t n)
     return moved;
 }
 
-static void swap_rows(double *value, double *vector, size_t n, size_t i, size_t j)
-{
-    double x = value[i];
-    value[i] = value[j];
-    value[j] = x;
-    for (size_t k = 0; k < n; k++) {
-        x = vector[i * n + k];
-        vector[i * n + k] = vector[j * n + k];
-        vector[j * n + k] = x;
-    }
-}
-
 void psr_eigen_symmetric(double *a, size_t n, double *value, double *vector)
 {
     for (size_t i = 0; i < n * n; i++)
@@ -67,6 +55,14 @@ void psr_eigen_symmetric(double *a, size_t n, double *value, double *vector)
         value[i] = a[i * n + i];
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
-            if (value[j] > value[i])
-                swap_rows(value, vector, n, i, j);
+            if (value[j] > value[i]) {
+                double x = value[i];
+                value[i] = value[j];
+                value[j] = x;
+                for (size_t k = 0; k < n; k++) {
+                    x = vector[i * n + k];
+                    vector[i * n + k] = vector[j * n + k];
+                    vector[j * n + k] = x;
+                }
+            }
 }

@@ -101,20 +101,6 @@ static float from_key(int64_t key)
     return key < 0 ? -f : f;
 }
 
-/* Two values between which the result probably lies, from a small sample. */
-static void split_by_sample(struct bracket *b, const float *x, size_t n, size_t k)
-{
-    float s[SAMPLE];
-    for (size_t i = 0; i < SAMPLE; i++)
-        s[i] = x[(2 * i + 1) * n / (2 * SAMPLE)];
-    sort_few(s, SAMPLE);
-    size_t at = k * SAMPLE / n, away = SAMPLE / 8;
-    if (at >= away)
-        split(b, x, n, k, s[at - away]);
-    if (at + away < SAMPLE)
-        split(b, x, n, k, s[at + away]);
-}
-
 /* Two values that enclose the result if the numbers are uniform over the bracket. */
 static void split_evenly(struct bracket *b, const float *x, size_t n, size_t k)
 {
@@ -128,8 +114,18 @@ static void split_evenly(struct bracket *b, const float *x, size_t n, size_t k)
 float psr_quantile_select(const float *x, size_t n, size_t k)
 {
     struct bracket b = {-FLT_MAX, FLT_MAX, 0, n};
-    if (n > FEW)
-        split_by_sample(&b, x, n, k);
+    if (n > FEW) {
+        /* Two values between which the result probably lies, from a small sample. */
+        float s[SAMPLE];
+        for (size_t i = 0; i < SAMPLE; i++)
+            s[i] = x[(2 * i + 1) * n / (2 * SAMPLE)];
+        sort_few(s, SAMPLE);
+        size_t at = k * SAMPLE / n, away = SAMPLE / 8;
+        if (at >= away)
+            split(&b, x, n, k, s[at - away]);
+        if (at + away < SAMPLE)
+            split(&b, x, n, k, s[at + away]);
+    }
     for (int round = 0; b.nhi - b.nlo > FEW && b.lo < b.hi; round++) {
         if (round < 4)
             split_evenly(&b, x, n, k);

@@ -45,25 +45,6 @@ static psr_status scale_back(const struct accel_file *file, float *x, int expone
     return PSR_OK;
 }
 
-static psr_status write_spectrum(const struct accel_job *j, const struct accel_file *file, float *x,
-                                 int exponent, psr_err *err)
-{
-    const bool red = j->opt.fourier.search.rednoise;
-    char *root = accel_output_root(j, file->path), *name = NULL;
-    psr_status st = PSR_OK;
-    if (!root || asprintf(&name, "%s%s", root, red ? "_red" : "") < 0)
-        st = psr_fail_nomem(err, file->path, (double)strlen(file->path));
-    if (st == PSR_OK && exponent && !red)
-        st = scale_back(file, x, exponent, err);
-    if (st == PSR_OK)
-        st = write_named(name, file, x, err);
-    if (exponent && !red)
-        psr_spectrum_rescale(x, 2 * file->about.nbin, false);
-    free(root);
-    free(name);
-    return st;
-}
-
 psr_status accel_load(const struct accel_job *j, const struct accel_file *file,
                       struct psr_fourier_input *in, psr_err *err)
 {
@@ -71,7 +52,20 @@ psr_status accel_load(const struct accel_job *j, const struct accel_file *file,
     psr_status st = psr_spectrum_read(&file->about, file->path, in->x, err);
     if (!st)
         st = psr_fourier_prepare(j->device->search, in, &exponent, err);
-    if (!st && j->opt.fourier.search.keep_spectra && file->about.series)
-        st = write_spectrum(j, file, in->x, exponent, err);
+    if (!st && j->opt.fourier.search.keep_spectra && file->about.series) {
+        float *x = in->x;
+        const bool red = j->opt.fourier.search.rednoise;
+        char *root = accel_output_root(j, file->path), *name = NULL;
+        if (!root || asprintf(&name, "%s%s", root, red ? "_red" : "") < 0)
+            st = psr_fail_nomem(err, file->path, (double)strlen(file->path));
+        if (st == PSR_OK && exponent && !red)
+            st = scale_back(file, x, exponent, err);
+        if (st == PSR_OK)
+            st = write_named(name, file, x, err);
+        if (exponent && !red)
+            psr_spectrum_rescale(x, 2 * file->about.nbin, false);
+        free(root);
+        free(name);
+    }
     return st ? st : psr_fourier_whiten(j->device->search, in, err);
 }

@@ -5,33 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The group is gone, whatever the status. */
-static psr_status write_lists(struct accel_job *j, const struct accel_file *file,
-                              psr_output_group *group, const struct psr_fourier_result *result)
-{
-    char *root = accel_output_root(j, file->path), *inf = psr_path_beside(file->path, ".inf");
-    /* That of an odd length counts one sample more. */
-    const bool own = !file->about.odd && accel_has_inf(file->path);
-    const struct psr_fourier_origin origin = {&file->about.inf, own ? inf : NULL};
-    psr_status st = root && inf ? PSR_OK : psr_fail_nomem(&j->err, file->path, 0);
-    if (!st)
-        st = psr_fourier_write(&j->opt.fourier.search, group, root, &origin, result, &j->err);
-    if (!st)
-        st = psr_output_group_commit(group, &j->err);
-    else
-        psr_output_group_abort(group);
-    free(root);
-    free(inf);
-    return st;
-}
-
 static psr_status write_output(struct accel_job *j, struct accel_file *file,
                                const struct psr_fourier_result *result)
 {
     psr_output_group *group = file->group;
     file->group = NULL;
-    if (!j->table)
-        return write_lists(j, file, group, result);
+    if (!j->table) {
+        /* The group is gone, whatever the status. */
+        char *root = accel_output_root(j, file->path), *inf = psr_path_beside(file->path, ".inf");
+        /* That of an odd length counts one sample more. */
+        const bool own = !file->about.odd && accel_has_inf(file->path);
+        const struct psr_fourier_origin origin = {&file->about.inf, own ? inf : NULL};
+        psr_status st = root && inf ? PSR_OK : psr_fail_nomem(&j->err, file->path, 0);
+        if (!st)
+            st = psr_fourier_write(&j->opt.fourier.search, group, root, &origin, result, &j->err);
+        if (!st)
+            st = psr_output_group_commit(group, &j->err);
+        else
+            psr_output_group_abort(group);
+        free(root);
+        free(inf);
+        return st;
+    }
     psr_output_group_abort(group);
     if (j->opt.json)
         return psr_accel_write_json(j->table, &result->list, file->path, &j->err);

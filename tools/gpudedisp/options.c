@@ -174,25 +174,6 @@ static void check_beams(const struct gpudedisp_options *o, const struct cli *too
             cli_usage_error(tool, "-beams names beams after their files: not standard input");
 }
 
-/* A plan says what these say. */
-static void check_plan(const struct gpudedisp_options *o, const struct cli *tool, int noperands,
-                       char **operand)
-{
-    const struct psr_pipeline_desc *d = &o->run;
-    const struct given conflicting[] = {
-        {"-lodm", d->lodm >= 0},  {"-dmstep", d->dmstep >= 0},    {"-numdms", d->ndm > 0},
-        {"-dms", d->dms != NULL}, {"-downsamp", d->downsamp > 0}, {"-nsub", d->nsub > 0},
-        {"-sub", o->sub},
-    };
-    for (size_t k = 0; d->plan && k < sizeof conflicting / sizeof *conflicting; k++)
-        if (conflicting[k].given)
-            cli_usage_error(tool, "-plan and %s exclude each other", conflicting[k].name);
-    for (int k = 0; d->plan && !strcmp(d->plan, "-") && k < noperands; k++)
-        if (!strcmp(operand[k], "-"))
-            cli_usage_error(tool, "-plan - and input - exclude each other: there is one standard "
-                                  "input");
-}
-
 static void check_algo(const struct gpudedisp_options *o, const struct cli *tool)
 {
     const struct psr_pipeline_desc *d = &o->run;
@@ -417,7 +398,21 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     int n = cli_parse(tool, argc, argv);
     if (o->prepdata)
         fill_prepdata(o, tool);
-    check_plan(o, tool, n, argv + 1);
+    /* A plan says what these say. */
+    char **operand = argv + 1;
+    const struct psr_pipeline_desc *d = &o->run;
+    const struct given conflicting[] = {
+        {"-lodm", d->lodm >= 0},  {"-dmstep", d->dmstep >= 0},    {"-numdms", d->ndm > 0},
+        {"-dms", d->dms != NULL}, {"-downsamp", d->downsamp > 0}, {"-nsub", d->nsub > 0},
+        {"-sub", o->sub},
+    };
+    for (size_t k = 0; d->plan && k < sizeof conflicting / sizeof *conflicting; k++)
+        if (conflicting[k].given)
+            cli_usage_error(tool, "-plan and %s exclude each other", conflicting[k].name);
+    for (int k = 0; d->plan && !strcmp(d->plan, "-") && k < n; k++)
+        if (!strcmp(operand[k], "-"))
+            cli_usage_error(tool, "-plan - and input - exclude each other: there is one standard "
+                                  "input");
     check_beams(o, tool, n, argv + 1);
     fill_trials(o);
     check_combinations(o, tool, n);

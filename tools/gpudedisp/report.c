@@ -39,24 +39,6 @@ void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
             tool->name, r.npart, r.npart_series, r.ndm, 1 + (double)r.npart_series / (double)r.ndm);
 }
 
-static void account_line(const struct cli *tool, const struct psr_pipeline_report *r,
-                         const struct psr_pipeline_line *l, const struct psr_checksums *sums,
-                         int dm_decimals)
-{
-    for (size_t i = l->first; sums && i < l->first + l->ndm; i++)
-        fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", tool->name, dm_decimals,
-                r->dm[i], (long long)sums->count[i], sums->crc[i]);
-    if (l->moved)
-        fprintf(stderr, "%s: barycentring added %lld and removed %lld bins of each series\n",
-                tool->name, (long long)l->added, (long long)l->removed);
-    if (l->nleast == l->nout)
-        fprintf(stderr, "%s: %lld samples out of each of %zu trials\n", tool->name,
-                (long long)l->nout, l->ndm);
-    else
-        fprintf(stderr, "%s: %lld to %lld samples out of each of %zu trials\n", tool->name,
-                (long long)l->nleast, (long long)l->nout, l->ndm);
-}
-
 /* Devices work while the host reads and waits, so their times are part of the run's. */
 static void account_devices(const struct cli *tool, const struct psr_pipeline_line *l,
                             double search_s)
@@ -105,8 +87,21 @@ void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_dec
     struct psr_pipeline_report r;
     struct rusage used;
     psr_pipeline_describe(p, &r);
-    for (size_t k = 0; k < r.nline; k++)
-        account_line(tool, &r, r.line[k], sums, dm_decimals);
+    for (size_t k = 0; k < r.nline; k++) {
+        const struct psr_pipeline_line *l = r.line[k];
+        for (size_t i = l->first; sums && i < l->first + l->ndm; i++)
+            fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", tool->name, dm_decimals,
+                    r.dm[i], (long long)sums->count[i], sums->crc[i]);
+        if (l->moved)
+            fprintf(stderr, "%s: barycentring added %lld and removed %lld bins of each series\n",
+                    tool->name, (long long)l->added, (long long)l->removed);
+        if (l->nleast == l->nout)
+            fprintf(stderr, "%s: %lld samples out of each of %zu trials\n", tool->name,
+                    (long long)l->nout, l->ndm);
+        else
+            fprintf(stderr, "%s: %lld to %lld samples out of each of %zu trials\n", tool->name,
+                    (long long)l->nleast, (long long)l->nout, l->ndm);
+    }
     for (size_t k = 0; k < r.nline; k++)
         account_devices(tool, r.line[k], found ? found->device_s[k] : 0);
     if (r.cleaned)

@@ -57,22 +57,6 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The range of good cells, or of all if none is good. */
-static void find_range(const struct picture *p, enum statistic k, double *low, double *high)
-{
-    const size_t ncell = p->r->stats.nint * p->r->stats.nchan;
-    size_t n = 0;
-    for (int all = 0; all < 2 && !n; all++)
-        for (size_t cell = 0; cell < ncell; cell++)
-            if (all || is_good(p->r, cell))
-                p->sorted[n++] = (float)value_of(p->r, k, cell);
-    qsort(p->sorted, n, sizeof *p->sorted, by_value);
-    *low = (double)p->sorted[(size_t)(DARKEST * (double)(n - 1))];
-    *high = (double)p->sorted[(size_t)(BRIGHTEST * (double)(n - 1))];
-    if (!(*high > *low))
-        *high = *low + fmax(fabs(*low), 1) * 1e-3;
-}
-
 /* The value furthest from the middle of the range is drawn, so that a single bad cell stays visible; cells without data
  * look as in the mask. */
 static void fill_image(struct picture *p, enum statistic k, double middle)
@@ -112,7 +96,18 @@ static void draw_image(struct canvas *c, struct picture *p, enum statistic k, do
                        double *high)
 {
     const struct canvas_panel panel = image_panel(p, (int)k);
-    find_range(p, k, low, high);
+    /* The range of good cells, or of all if none is good. */
+    const size_t ncell = p->r->stats.nint * p->r->stats.nchan;
+    size_t n = 0;
+    for (int all = 0; all < 2 && !n; all++)
+        for (size_t cell = 0; cell < ncell; cell++)
+            if (all || is_good(p->r, cell))
+                p->sorted[n++] = (float)value_of(p->r, k, cell);
+    qsort(p->sorted, n, sizeof *p->sorted, by_value);
+    *low = (double)p->sorted[(size_t)(DARKEST * (double)(n - 1))];
+    *high = (double)p->sorted[(size_t)(BRIGHTEST * (double)(n - 1))];
+    if (!(*high > *low))
+        *high = *low + fmax(fabs(*low), 1) * 1e-3;
     fill_image(p, k, (*low + *high) / 2);
     canvas_image(c, &panel, p->image, p->ncol, p->nrow, *low, *high, true);
     canvas_frame(c, &panel);

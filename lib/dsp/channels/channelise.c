@@ -178,17 +178,6 @@ static size_t count_seam(const psr_channelise *p, size_t nsegment)
     return n < nsegment ? n : nsegment;
 }
 
-static void transform_seam(psr_channelise *p, const float *in, size_t nsamp, size_t nsegment,
-                           const bool *wanted, float *seam, float *out)
-{
-    const size_t n = nsegment > 0 ? (nsegment - 1) * p->shape.step + p->shape.segment : 0;
-    if (n > 0)
-        copy_samples(p, in, nsamp, 0, n, seam);
-    psr_channelise_transform(
-        p, &(struct psr_channelise_samples){
-               .x = seam, .stride = n, .nsegment = nsegment, .wanted = wanted, .out = out});
-}
-
 /* Segments from "first" on, which are where they came. */
 static void transform_rest(psr_channelise *p, const float *in, size_t nsamp, size_t first,
                            size_t nsegment, const bool *wanted, float *out)
@@ -220,7 +209,12 @@ psr_status psr_channelise_execute(psr_channelise *p, const float *in, size_t nsa
         return psr_fail_nomem(err, "voltages",
                               (double)(nboth + left) * (double)sample * sizeof *seam);
     }
-    transform_seam(p, in, nsamp, nseam, wanted, seam, out);
+    const size_t n = nseam > 0 ? (nseam - 1) * p->shape.step + p->shape.segment : 0;
+    if (n > 0)
+        copy_samples(p, in, nsamp, 0, n, seam);
+    psr_channelise_transform(
+        p, &(struct psr_channelise_samples){
+               .x = seam, .stride = n, .nsegment = nseam, .wanted = wanted, .out = out});
     transform_rest(p, in, nsamp, nseam, nsegment, wanted, out);
     copy_samples(p, in, nsamp, done, left, held);
     free(seam);

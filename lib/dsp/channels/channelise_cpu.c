@@ -90,24 +90,6 @@ static size_t find_bin(const psr_channelise *p, size_t b)
     return b < below ? b + p->nbin - below : b - below;
 }
 
-/* Takes the bins of output channel i, counted within the input channel, with the middle one at
- * frequency 0. */
-static void take_bins(const psr_channelise *p, const struct psr_channelise_scratch *s, size_t j,
-                      size_t i)
-{
-    const size_t nfft = p->d.nfft, half = nfft / 2;
-    const float scale = 1 / (float)p->nbin;
-    const float *h = p->response ? p->response + 2 * (j * p->n + i) * nfft : NULL;
-    for (size_t q = 0; q < nfft; q++) {
-        const float *y = s->bins[find_bin(p, i * nfft + q)];
-        const float re = h ? y[0] * h[2 * q] - y[1] * h[2 * q + 1] : y[0];
-        const float im = h ? y[0] * h[2 * q + 1] + y[1] * h[2 * q] : y[1];
-        float *to = s->part[q < half ? q + nfft - half : q - half];
-        to[0] = re * scale;
-        to[1] = im * scale;
-    }
-}
-
 /* Frequencies of the output run up within channels, and channels run down. */
 static void put_channel(const psr_channelise *p, const struct psr_channelise_scratch *s,
                         const struct job *job, size_t i)
@@ -174,7 +156,19 @@ static void transform_segment(const psr_channelise *p, const struct psr_channeli
         return;
     }
     for (size_t i = 0; i < p->n; i++) {
-        take_bins(p, s, job->j, i);
+        /* Takes the bins of output channel i, counted within the input channel, with the middle
+         * one at frequency 0. */
+        const size_t nfft = p->d.nfft, half = nfft / 2;
+        const float scale = 1 / (float)p->nbin;
+        const float *h = p->response ? p->response + 2 * (job->j * p->n + i) * nfft : NULL;
+        for (size_t q = 0; q < nfft; q++) {
+            const float *y = s->bins[find_bin(p, i * nfft + q)];
+            const float re = h ? y[0] * h[2 * q] - y[1] * h[2 * q + 1] : y[0];
+            const float im = h ? y[0] * h[2 * q + 1] + y[1] * h[2 * q] : y[1];
+            float *to = s->part[q < half ? q + nfft - half : q - half];
+            to[0] = re * scale;
+            to[1] = im * scale;
+        }
         if (p->back)
             fftwf_execute_dft(p->back, s->part, s->part);
         put_channel(p, s, job, i);

@@ -136,34 +136,28 @@ size_t psr_spectra_ready(const psr_spectra *s, size_t nsamp)
     return count_segments(s, nsamp) * s->shape.keep;
 }
 
-/* Counts the good spectra of each row; all_good is whether none is missing. */
-static void weigh_rows(psr_spectra *s, struct psr_spectra_slot *slot, const bool *good, size_t n,
-                       bool *all_good)
+psr_status psr_spectra_push(psr_spectra *s, const struct psr_spectra_block *b, const bool *good,
+                            psr_err *err)
 {
+    const size_t nsegment = count_segments(s, b->nsamp), n = nsegment * s->shape.keep;
+    const int k = (int)(s->npush % PSR_SPECTRA_SLOTS);
+    bool all_good = true;
+    if (s->npush - s->ncollect == PSR_SPECTRA_SLOTS || b->nsamp > s->d.block)
+        return psr_fail(err, PSR_EINVAL, "spectra: a block of %zu samples, limit %zu, %d under way",
+                        b->nsamp, s->d.block, (int)(s->npush - s->ncollect));
+    /* Counts the good spectra of each row; all_good is whether none is missing. */
+    struct psr_spectra_slot *slot = s->slot + k;
     size_t fill = s->fill;
     slot->nrow = 0;
-    *all_good = true;
     for (size_t i = 0; i < n; i++) {
         s->ngood += good[i];
-        *all_good &= good[i];
+        all_good &= good[i];
         if (++fill == s->d.tsum) {
             slot->weight[slot->nrow++] = s->ngood;
             s->ngood = 0;
             fill = 0;
         }
     }
-}
-
-psr_status psr_spectra_push(psr_spectra *s, const struct psr_spectra_block *b, const bool *good,
-                            psr_err *err)
-{
-    const size_t nsegment = count_segments(s, b->nsamp), n = nsegment * s->shape.keep;
-    const int k = (int)(s->npush % PSR_SPECTRA_SLOTS);
-    bool all_good;
-    if (s->npush - s->ncollect == PSR_SPECTRA_SLOTS || b->nsamp > s->d.block)
-        return psr_fail(err, PSR_EINVAL, "spectra: a block of %zu samples, limit %zu, %d under way",
-                        b->nsamp, s->d.block, (int)(s->npush - s->ncollect));
-    weigh_rows(s, s->slot + k, good, n, &all_good);
     psr_status st = s->ops->push(s, k, b, nsegment, all_good ? NULL : good, err);
     if (st)
         return st;

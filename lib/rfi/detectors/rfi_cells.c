@@ -216,14 +216,6 @@ static struct psr_rfi_cell describe_floats(const psr_rfi_cells *p, const float *
     return psr_rfi_cell_from_moments(&m);
 }
 
-static float measure_channel(const psr_rfi_cells *p, const float *x, size_t c,
-                             const struct psr_rfi_row *row)
-{
-    double mean, var;
-    psr_moments_lanes(x, p->d.n, &mean, &var);
-    return set_moments(p, mean, var, c, row);
-}
-
 static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsigned char *in,
                                  size_t c0, const struct psr_rfi_replaced *replaced,
                                  const struct psr_rfi_row *row)
@@ -241,7 +233,9 @@ static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsi
             replace(replaced, c0 + k, s->x + k * n);
         else
             memset(s->x + k * n, 0, n * sizeof *s->x);
-        factor[k] = measure_channel(p, s->x + k * n, c0 + k, row);
+        double mean, var;
+        psr_moments_lanes(s->x + k * n, p->d.n, &mean, &var);
+        factor[k] = set_moments(p, mean, var, c0 + k, row);
         if (factor[k] > 0)
             todo[ntodo++] = k;
     }
@@ -267,26 +261,6 @@ static void remove_bad(struct psr_rfi_power_sums *s, const uint8_t *x,
         psr_rfi_power_sums_add(s, x[2 * (size_t)r->bad[k]], -1);
 }
 
-/* Moments of good samples and of those replaced by level. */
-static void combine_moments(const struct psr_rfi_power_sums *good, size_t nall, double level,
-                            double *mean, double *var)
-{
-    const int64_t o = good->origin, about = (int64_t)good->sum[0];
-    const int64_t sum = about + good->n * o;
-    const int64_t sum_squares = (int64_t)good->sum[1] + 2 * o * about + good->n * o * o;
-    const double ngood = (double)good->n, n = (double)nall, nbad = n - ngood;
-    const double middle = ngood > 0 ? (double)sum / ngood : level;
-    *mean = ((double)sum + nbad * level) / n;
-    long double squares = 0; /* about the mean of the good ones; exact before the division */
-    if (ngood > 0)
-        squares =
-            ((long double)sum_squares * (long double)ngood - (long double)sum * (long double)sum) /
-            (long double)ngood;
-    *var = (double)squares + ngood * (middle - *mean) * (middle - *mean) +
-           nbad * (level - *mean) * (level - *mean);
-    *var = nall > 1 ? *var / (n - 1) : 0;
-}
-
 static float measure_bytes_channel(const psr_rfi_cells *p, struct psr_rfi_power_sums *sums,
                                    const uint8_t *x, size_t c, const struct psr_rfi_replaced *r,
                                    const struct psr_rfi_row *row)
@@ -295,7 +269,23 @@ static float measure_bytes_channel(const psr_rfi_cells *p, struct psr_rfi_power_
     struct psr_rfi_cell cell = {0};
     if (p->d.keep[c]) {
         remove_bad(sums, x, r);
-        combine_moments(sums, p->d.n, r->nbad ? (double)r->level[c] : 0, &mean, &var);
+        /* Moments of good samples and of those replaced by level. */
+        size_t nall = p->d.n;
+        double level = r->nbad ? (double)r->level[c] : 0;
+        const int64_t o = sums->origin, about = (int64_t)sums->sum[0];
+        const int64_t sum = about + sums->n * o;
+        const int64_t sum_squares = (int64_t)sums->sum[1] + 2 * o * about + sums->n * o * o;
+        const double ngood = (double)sums->n, n = (double)nall, nbad = n - ngood;
+        const double middle = ngood > 0 ? (double)sum / ngood : level;
+        mean = ((double)sum + nbad * level) / n;
+        long double squares = 0; /* about the mean of the good ones; exact before the division */
+        if (ngood > 0)
+            squares = ((long double)sum_squares * (long double)ngood -
+                       (long double)sum * (long double)sum) /
+                      (long double)ngood;
+        var = (double)squares + ngood * (middle - mean) * (middle - mean) +
+              nbad * (level - mean) * (level - mean);
+        var = nall > 1 ? var / (n - 1) : 0;
     }
     if (p->d.keep[c] && row->cell) {
         const struct psr_rfi_moments m = psr_rfi_moments_from_sums(sums);

@@ -148,22 +148,6 @@ static psr_status allocate_baseline(struct baseline *b, size_t nbin, psr_err *er
                                           : psr_fail_nomem(err, "a baseline", 24 * (double)b->room);
 }
 
-static void find_baseline(const psr_rfi_line_search *p, size_t first, size_t end,
-                          struct baseline *b)
-{
-    const double dof = 2 * (double)p->npart;
-    const double median = psr_chi2_threshold(psr_logp_from_sf(log(0.5)), dof) / dof;
-    for (size_t k = first; k < end;) {
-        size_t width = k / 4 < BLOCK_MIN ? BLOCK_MIN : k / 4 > BLOCK_MAX ? BLOCK_MAX : k / 4;
-        if (end - k < width + BLOCK_MIN)
-            width = end - k;
-        b->middle[b->n] = (double)k + ((double)width - 1) / 2;
-        b->mean[b->n] = (double)psr_quantile_select(p->power + k, width, width / 2) / median;
-        b->dof[b->n++] = EFFICIENCY * (double)width * (double)p->npart;
-        k += width;
-    }
-}
-
 static double mean_at(const struct baseline *b, size_t block, double k)
 {
     const size_t other =
@@ -223,16 +207,6 @@ static bool stands_out(const struct search *s, size_t k)
     return k >= s->first && k < s->end && fabs((double)s->x[k]) > s->grow;
 }
 
-/* Bins of the line at k: as far as one of the next two stands out. */
-static void grow_line(const struct search *s, size_t k, size_t *low, size_t *high)
-{
-    *low = *high = k;
-    while (stands_out(s, *low - 1) || stands_out(s, *low - 2))
-        *low -= stands_out(s, *low - 1) ? 1 : 2;
-    while (stands_out(s, *high + 1) || stands_out(s, *high + 2))
-        *high += stands_out(s, *high + 1) ? 1 : 2;
-}
-
 static psr_status add_line(const psr_rfi_line_search *p, const struct search *s, size_t low,
                            size_t high, struct psr_rfi_lines *lines, psr_err *err)
 {
@@ -259,7 +233,12 @@ static psr_status find_lines(const psr_rfi_line_search *p, const struct search *
         size_t low, high;
         if (s->x[k] >= 0)
             continue;
-        grow_line(s, k, &low, &high);
+        /* Bins of the line at k: as far as one of the next two stands out. */
+        low = high = k;
+        while (stands_out(s, low - 1) || stands_out(s, low - 2))
+            low -= stands_out(s, low - 1) ? 1 : 2;
+        while (stands_out(s, high + 1) || stands_out(s, high + 2))
+            high += stands_out(s, high + 1) ? 1 : 2;
         st = add_line(p, s, low, high, lines, err);
         k = high;
     }
@@ -312,7 +291,17 @@ psr_status psr_rfi_line_search_finish(psr_rfi_line_search *p, struct psr_rfi_lin
         return PSR_OK;
     st = allocate_baseline(&b, s.end, err);
     if (!st) {
-        find_baseline(p, s.first, s.end, &b);
+        const double dof = 2 * (double)p->npart;
+        const double median = psr_chi2_threshold(psr_logp_from_sf(log(0.5)), dof) / dof;
+        for (size_t k = s.first; k < s.end;) {
+            size_t width = k / 4 < BLOCK_MIN ? BLOCK_MIN : k / 4 > BLOCK_MAX ? BLOCK_MAX : k / 4;
+            if (s.end - k < width + BLOCK_MIN)
+                width = s.end - k;
+            b.middle[b.n] = (double)k + ((double)width - 1) / 2;
+            b.mean[b.n] = (double)psr_quantile_select(p->power + k, width, width / 2) / median;
+            b.dof[b.n++] = EFFICIENCY * (double)width * (double)p->npart;
+            k += width;
+        }
         set_limits(&s, p);
         normalise(&s, &b);
         st = find_lines(p, &s, lines, err);

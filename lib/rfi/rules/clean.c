@@ -292,27 +292,6 @@ static psr_status add_lost(psr_clean *p, const struct psr_clean_block *k, int64_
     return st;
 }
 
-/* Runs of clipped spectra go on in the next block. */
-static psr_status add_clips(psr_clean *p, const struct psr_clean_block *k, int64_t t0, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t t = 0; p->d.clips && k->nbad && t < k->n && !st; t++) {
-        struct psr_span *last = p->nclip_span ? p->clip_span + p->nclip_span - 1 : NULL;
-        const int64_t now = t0 + (int64_t)t;
-        if (!k->bad[t])
-            continue;
-        if (last && last->first + last->count == now) {
-            last->count++;
-            continue;
-        }
-        st = psr_grow(&p->clip_span, &p->clip_room, p->nclip_span, sizeof *p->clip_span,
-                      "the account of clipped spectra", err);
-        if (!st)
-            p->clip_span[p->nclip_span++] = (struct psr_span){now, 1};
-    }
-    return st;
-}
-
 /* --- the stream ------------------------------------------------------------------------------- */
 
 /* Blocks block[0 .. nblock - 1], with in, out and n set. */
@@ -332,8 +311,23 @@ static psr_status clean_batch(psr_clean *p, int nblock, psr_err *err)
         st = add_steps(p, k, p->ngiven, err);
         if (!st)
             st = add_lost(p, k, p->ngiven, err);
-        if (!st)
-            st = add_clips(p, k, p->ngiven, err);
+        if (!st) {
+            /* Runs of clipped spectra go on in the next block. */
+            for (size_t t = 0; p->d.clips && k->nbad && t < k->n && !st; t++) {
+                struct psr_span *last = p->nclip_span ? p->clip_span + p->nclip_span - 1 : NULL;
+                const int64_t now = p->ngiven + (int64_t)t;
+                if (!k->bad[t])
+                    continue;
+                if (last && last->first + last->count == now) {
+                    last->count++;
+                    continue;
+                }
+                st = psr_grow(&p->clip_span, &p->clip_room, p->nclip_span, sizeof *p->clip_span,
+                              "the account of clipped spectra", err);
+                if (!st)
+                    p->clip_span[p->nclip_span++] = (struct psr_span){now, 1};
+            }
+        }
         p->ngiven += (int64_t)k->n;
     }
 #pragma omp parallel for num_threads(p->nthread) if (nblock > 1)

@@ -90,18 +90,6 @@ static psr_status follow_seed(const struct psr_rfi_powers *x, const struct psr_r
     return st;
 }
 
-/* The fractions of FIRST begin at FIRST / HARM, rounded. */
-static psr_status find_places(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,
-                              struct psr_rfi_hits *work, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    work->n = 0;
-    for (size_t k = 0; k < x->nseed && !st; k++)
-        if (x->seed[k] >= (FIRST + HARM / 2) / HARM)
-            st = follow_seed(x, t, x->seed[k], work, err);
-    return st;
-}
-
 static int by_place(const void *a, const void *b)
 {
     const struct psr_rfi_hit *x = a, *y = b;
@@ -169,7 +157,12 @@ psr_status psr_rfi_search(const struct psr_rfi_powers *x, const struct psr_rfi_t
     *largest = isnormal(x->largest) ? x->largest : 0;
     if (*largest == 0)
         return PSR_OK;
-    psr_status st = find_places(x, t, work, err);
+    /* The fractions of FIRST begin at FIRST / HARM, rounded. */
+    psr_status st = PSR_OK;
+    work->n = 0;
+    for (size_t k = 0; k < x->nseed && !st; k++)
+        if (x->seed[k] >= (FIRST + HARM / 2) / HARM)
+            st = follow_seed(x, t, x->seed[k], work, err);
     if (st || !work->n)
         return st;
     qsort(work->hit, work->n, sizeof *work->hit, by_place);

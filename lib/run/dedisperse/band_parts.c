@@ -64,39 +64,11 @@ static psr_status add_part(struct psr_trial_list *t, const struct ranked *rank, 
     return PSR_OK;
 }
 
-static psr_status make_parts(struct psr_trial_list *t, const struct ranked *rank, size_t n,
-                             size_t nchan, size_t nhalve, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t h = 1; h <= nhalve && !st; h++) {
-        const size_t wide = (n + ((size_t)1 << h) - 1) >> h;
-        if (wide < LEAST || wide >= n)
-            break;
-        for (size_t first = 0; first + wide < n && !st; first += wide / 2)
-            st = add_part(t, rank + first, wide, nchan, err);
-        if (!st)
-            st = add_part(t, rank + n - wide, wide, nchan, err);
-    }
-    return st;
-}
-
 /* --- lines ------------------------------------------------------------------------------------ */
 
 static double sweep_s(double dmconst, double low_mhz, double high_mhz)
 {
     return psr_delay_s(dmconst, 1, low_mhz) - psr_delay_s(dmconst, 1, high_mhz);
-}
-
-/* Trials of a line, by rising DM, with a step or more from one to the next.
- * Given:  rank [l->ndm] by rising DM.  Returned: how many, in dm */
-static size_t choose_trials(const struct ranked *rank, size_t ndm, double step, double *dm)
-{
-    const double rounding = 1e-9;
-    size_t n = 0;
-    for (size_t i = 0; i < ndm; i++)
-        if (!n || rank[i].value - dm[n - 1] >= step * (1 - rounding))
-            dm[n++] = rank[i].value;
-    return n;
 }
 
 /* Given:  times   samples that it sums, for one of the whole band's */
@@ -117,7 +89,14 @@ static void add_line(struct psr_trial_list *t, size_t whole, size_t part, struct
         fmax(1, steps) * each_s / sweep_s(scale->dmconst, of->low_mhz, of->high_mhz);
     l->part = part + 1;
     l->first = t->ndm;
-    l->ndm = choose_trials(rank, l->ndm, step, t->dm + t->ndm);
+    /* Trials of a line, by rising DM, with a step or more from one to the next. */
+    double *dm = t->dm + t->ndm;
+    const double rounding = 1e-9;
+    size_t n = 0;
+    for (size_t i = 0; i < l->ndm; i++)
+        if (!n || rank[i].value - dm[n - 1] >= step * (1 - rounding))
+            dm[n++] = rank[i].value;
+    l->ndm = n;
     t->ndm += l->ndm;
 }
 
@@ -160,7 +139,17 @@ psr_status psr_trials_add_parts(struct psr_trial_list *t, const struct psr_obs *
         return psr_fail_nomem(err, "parts of the band", 16 * (double)obs->nchan);
     t->nwhole = t->nline;
     t->ndm_whole = t->ndm;
-    psr_status st = make_parts(t, rank, rank_channels(rank, obs, keep), obs->nchan, nhalve, err);
+    size_t n = rank_channels(rank, obs, keep);
+    psr_status st = PSR_OK;
+    for (size_t h = 1; h <= nhalve && !st; h++) {
+        const size_t wide = (n + ((size_t)1 << h) - 1) >> h;
+        if (wide < LEAST || wide >= n)
+            break;
+        for (size_t first = 0; first + wide < n && !st; first += wide / 2)
+            st = add_part(t, rank + first, wide, obs->nchan, err);
+        if (!st)
+            st = add_part(t, rank + n - wide, wide, obs->nchan, err);
+    }
     free(rank);
     const struct scale scale = find_scale(obs, dmconst);
     return st || !t->npart ? st : add_lines(t, &scale, err);
@@ -188,18 +177,6 @@ static int64_t times_of(const struct psr_line *l, const struct wide *w)
     return (int64_t)fmin(fmax(times, 1), (double)(w->most / l->downsamp));
 }
 
-static void add_wide_lines(struct psr_trial_list *t, const struct wide *w, struct ranked *rank,
-                           const struct scale *scale)
-{
-    for (size_t k = 0; k < t->nwhole; k++) {
-        const int64_t times = times_of(&t->line[k], w);
-        if (times <= 1)
-            continue;
-        add_line(t, k, t->npart - 1, rank, scale, times);
-        t->line[t->nline - 1].least_width = (int64_t)psr_singlepulse_longest(0, 1) / times + 1;
-    }
-}
-
 static bool needs_wide(const struct psr_trial_list *t, const struct wide *w)
 {
     bool any = false;
@@ -225,8 +202,15 @@ psr_status psr_trials_add_wide(struct psr_trial_list *t, const struct psr_obs *o
     if (!st && n)
         st = grow(t, err);
     const struct scale scale = find_scale(obs, dmconst);
-    if (!st && n)
-        add_wide_lines(t, &wide, rank, &scale);
+    if (!st && n) {
+        for (size_t k = 0; k < t->nwhole; k++) {
+            const int64_t times = times_of(&t->line[k], &wide);
+            if (times <= 1)
+                continue;
+            add_line(t, k, t->npart - 1, rank, &scale, times);
+            t->line[t->nline - 1].least_width = (int64_t)psr_singlepulse_longest(0, 1) / times + 1;
+        }
+    }
     free(rank);
     return st;
 }

@@ -176,22 +176,6 @@ psr_status psr_pipeline_loop(struct psr_pipeline *p, psr_err *err)
     return st ? st : check_stop(p, err);
 }
 
-/* Bins that were added must not be what a good length cuts; PRESTO knows of none. */
-static psr_status end_line(const struct psr_pipeline *p, size_t line, struct psr_sink_end *end,
-                           psr_err *err)
-{
-    int64_t nout = psr_lines_nout(p->lines, line);
-    int64_t length = p->nread / p->trials.line[line].downsamp;
-    bool presto = p->d.presto;
-    *end = (struct psr_sink_end){
-        .nout = nout,
-        .length = length > nout || presto ? length : nout,
-        .has_padding = presto,
-        .padding = (float)psr_stage_barycentre_mean(p->barycentre),
-    };
-    return p->d.live ? PSR_OK : psr_lines_check_length(p->lines, line, p->nread, err);
-}
-
 /* Writes what was removed beside the series or events. */
 static psr_status write_cleaning(const struct psr_pipeline *p, psr_err *err)
 {
@@ -210,8 +194,19 @@ psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err)
     struct psr_sink_end *end = calloc(nline, sizeof *end);
     if (!st && !end)
         st = psr_fail_nomem(err, "the lines of a plan", (double)nline * sizeof *end);
-    for (size_t k = 0; k < nline && !st; k++)
-        st = end_line(p, k, &end[k], err);
+    for (size_t k = 0; k < nline && !st; k++) {
+        /* Bins that were added must not be what a good length cuts; PRESTO knows of none. */
+        int64_t nout = psr_lines_nout(p->lines, k);
+        int64_t length = p->nread / p->trials.line[k].downsamp;
+        bool presto = p->d.presto;
+        end[k] = (struct psr_sink_end){
+            .nout = nout,
+            .length = length > nout || presto ? length : nout,
+            .has_padding = presto,
+            .padding = (float)psr_stage_barycentre_mean(p->barycentre),
+        };
+        st = p->d.live ? PSR_OK : psr_lines_check_length(p->lines, k, p->nread, err);
+    }
     if (!st && p->provenance)
         psr_provenance_check(p->provenance, &p->trials);
     if (!st)

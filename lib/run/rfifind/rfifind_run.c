@@ -16,19 +16,6 @@
 
 /* --- reading intervals, the next one while another is measured -------------------------------- */
 
-/* Given:  ahead   the caller calls rfi_reader_fill between takes
- * Status: PSR_ENOMEM; what was allocated is freed by rfi_reader_clear */
-static psr_status rfi_reader_init(struct psr_rfi_reader *r, psr_source *source, size_t nsamp,
-                                  bool ahead, psr_err *err)
-{
-    const size_t bytes = psr_source_block_bytes(source, nsamp);
-    *r = (struct psr_rfi_reader){.source = source, .nsamp = nsamp};
-    for (int k = 0; k < (ahead && bytes <= PSR_RFI_READ_AHEAD_BYTES ? 2 : 1); k++)
-        if (!(r->spectra[k] = malloc(bytes)))
-            return psr_fail_nomem(err, "an interval of spectra", (double)bytes);
-    return PSR_OK;
-}
-
 static void read_next(struct psr_rfi_reader *r)
 {
     const double began = psr_seconds();
@@ -44,23 +31,6 @@ static void rfi_reader_fill(void *reader)
     struct psr_rfi_reader *r = reader;
     if (!r->filled && r->spectra[1])
         read_next(r);
-}
-
-/* Returned: *n spectra, fewer than nsamp at the end; *spectra, until the next call
- * Status:   those of psr_source_read */
-static psr_status rfi_reader_take(struct psr_rfi_reader *r, const void **spectra, size_t *n,
-                                  psr_err *err)
-{
-    if (!r->filled)
-        read_next(r);
-    *spectra = r->spectra[r->next];
-    *n = r->n;
-    r->filled = false;
-    if (r->spectra[1])
-        r->next = !r->next;
-    if (r->status && err)
-        *err = r->err;
-    return r->status;
 }
 
 static void rfi_reader_clear(struct psr_rfi_reader *r)
@@ -205,8 +175,13 @@ static psr_status create_plan(struct psr_rfi_state *u, psr_err *err)
         err);
     if (st)
         return st;
-    return rfi_reader_init(&u->reader, u->source, u->ptsperint,
-                           psr_count_threads(u->d->nthread) > 1, err);
+    bool ahead = psr_count_threads(u->d->nthread) > 1;
+    const size_t bytes = psr_source_block_bytes(u->source, u->ptsperint);
+    u->reader = (struct psr_rfi_reader){.source = u->source, .nsamp = u->ptsperint};
+    for (int k = 0; k < (ahead && bytes <= PSR_RFI_READ_AHEAD_BYTES ? 2 : 1); k++)
+        if (!(u->reader.spectra[k] = malloc(bytes)))
+            return psr_fail_nomem(err, "an interval of spectra", (double)bytes);
+    return PSR_OK;
 }
 
 /* --- reading it ------------------------------------------------------------------------------- */
@@ -227,7 +202,17 @@ static psr_status take_interval(struct psr_rfi_state *u, size_t *n, psr_err *err
 {
     const struct psr_span *gap;
     const void *spectra;
-    psr_status st = rfi_reader_take(&u->reader, &spectra, n, err);
+    struct psr_rfi_reader *r = &u->reader;
+    if (!r->filled)
+        read_next(r);
+    spectra = r->spectra[r->next];
+    *n = r->n;
+    r->filled = false;
+    if (r->spectra[1])
+        r->next = !r->next;
+    if (r->status && err)
+        *err = r->err;
+    psr_status st = r->status;
     const double began = psr_seconds();
     const size_t ngap = psr_source_gaps(u->source, &gap);
     if (!st)

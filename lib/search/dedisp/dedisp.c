@@ -36,19 +36,6 @@ struct psr_dedisp {
     uint64_t nraw; /* spectra taken */
 };
 
-/* How samples come in. */
-static void set_samples(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d, size_t summed,
-                        int sum_nbit)
-{
-    uint64_t ones = d->nbit < 32 ? (UINT64_C(1) << d->nbit) - 1 : 0;
-    s->nbit = summed > 1 ? sum_nbit : d->nbit;
-    s->kind = summed > 1 ? PSR_UINT : d->kind;
-    s->sample_max = ones * summed;
-    s->sample_bias = d->kind == PSR_INT ? (uint32_t)summed << (d->nbit - 1) : 0;
-    s->summed = summed;
-    s->downsamp = d->downsamp / summed;
-}
-
 static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_err *err)
 {
     struct psr_dedisp_layout *s = &p->layout;
@@ -162,7 +149,15 @@ psr_status psr_dedisp_create_layout(psr_dedisp **out, const struct psr_dedisp_de
         return psr_fail_nomem(err, "a dedispersion plan", sizeof *p);
     st = copy_desc(p, desc, err);
     if (!st) {
-        set_samples(&p->layout, desc, summed, sum_nbit);
+        /* How samples come in. */
+        struct psr_dedisp_layout *s = &p->layout;
+        uint64_t ones = desc->nbit < 32 ? (UINT64_C(1) << desc->nbit) - 1 : 0;
+        s->nbit = summed > 1 ? sum_nbit : desc->nbit;
+        s->kind = summed > 1 ? PSR_UINT : desc->kind;
+        s->sample_max = ones * summed;
+        s->sample_bias = desc->kind == PSR_INT ? (uint32_t)summed << (desc->nbit - 1) : 0;
+        s->summed = summed;
+        s->downsamp = desc->downsamp / summed;
         st = psr_dedisp_layout_make(&p->layout, desc, p->position, &p->top_mhz, err);
     }
     if (st)

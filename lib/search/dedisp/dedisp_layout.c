@@ -45,57 +45,12 @@ static double mean(const double *x, size_t n)
     return sum / (double)n;
 }
 
-/* PRESTO's two steps: inside a sub-band the delays of the mean DM, in samples of the input; the
- * whole sub-band then moves with its highest channel. */
-static void set_subband_delays(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
-                               const struct ranked *rank, const int32_t *position)
-{
-    size_t width = d->nchan / d->nsub;
-    double mean_dm = mean(d->dm, d->ndm);
-    s->maxpre = 0;
-    for (size_t q = 0; q < d->nchan; q++) {
-        double ref_mhz = rank[q / width * width].freq_mhz;
-        int64_t pre = psr_delay_samples(d->dmconst, mean_dm, rank[q].freq_mhz, ref_mhz, d->tsamp_s);
-        int32_t k = position[rank[q].c];
-        if (k >= 0) {
-            s->coeff[k] = dispersion_coeff(d->dmconst, ref_mhz);
-            s->pre[k] = (int32_t)pre;
-        }
-        s->maxpre = pre > s->maxpre ? (int32_t)pre : s->maxpre;
-    }
-    s->coeff_low = dispersion_coeff(d->dmconst, rank[d->nchan - width].freq_mhz);
-}
-
 static void set_direct_delays(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
                               const struct ranked *rank)
 {
     for (size_t k = 0; k < s->nkept; k++)
         s->coeff[k] = dispersion_coeff(d->dmconst, d->freq_mhz[s->chan[k]]);
     s->coeff_low = dispersion_coeff(d->dmconst, rank[d->nchan - 1].freq_mhz);
-}
-
-static void keep_channels(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
-                          const struct ranked *rank, int32_t *position)
-{
-    s->nkept = 0;
-    for (size_t q = 0; q < d->nchan; q++) {
-        size_t c = rank[q].c;
-        position[c] = -1;
-        if (d->keep && !d->keep[c])
-            continue;
-        position[c] = (int32_t)s->nkept;
-        s->chan[s->nkept++] = c;
-    }
-}
-
-/* How far the delay changes over each channel by itself, per DM, for channels that touch. */
-static double channel_width(const struct psr_dedisp_desc *d, const struct ranked *rank, size_t q,
-                            double dt_s)
-{
-    size_t up = q ? q - 1 : q, down = q + 1 < d->nchan ? q + 1 : q;
-    double from = 1 / dispersion_coeff(d->dmconst, rank[up].freq_mhz);
-    double to = 1 / dispersion_coeff(d->dmconst, rank[down].freq_mhz);
-    return down > up ? (to - from) / dt_s / (double)(down - up) : 0;
 }
 
 static psr_status make_tree(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
@@ -109,7 +64,12 @@ static psr_status make_tree(struct psr_dedisp_layout *s, const struct psr_dedisp
         if (k < 0)
             continue;
         slope[k] = (1 / s->coeff[k] - 1 / s->coeff_top) / s->dt_s;
-        width[k] = channel_width(d, rank, q, s->dt_s);
+        /* How far the delay changes over each channel by itself, per DM, for channels that
+         * touch. */
+        size_t up = q ? q - 1 : q, down = q + 1 < d->nchan ? q + 1 : q;
+        double from = 1 / dispersion_coeff(d->dmconst, rank[up].freq_mhz);
+        double to = 1 / dispersion_coeff(d->dmconst, rank[down].freq_mhz);
+        width[k] = down > up ? (to - from) / s->dt_s / (double)(down - up) : 0;
     }
     psr_status st =
         psr_merge_create(&s->tree,
@@ -168,9 +128,25 @@ static psr_status set_shifts(struct psr_dedisp_layout *s, const struct psr_dedis
                               "dedispersion: delays of %g s are beyond 1e9 samples of tsamp = %g s",
                               widest, d->tsamp_s);
     s->coeff_top = dispersion_coeff(d->dmconst, rank[0].freq_mhz);
-    if (d->algo == PSR_DEDISP_SUBBAND)
-        set_subband_delays(s, d, rank, position);
-    else
+    if (d->algo == PSR_DEDISP_SUBBAND) {
+        /* PRESTO's two steps: inside a sub-band the delays of the mean DM, in samples of the
+         * input; the whole sub-band then moves with its highest channel. */
+        size_t width = d->nchan / d->nsub;
+        double mean_dm = mean(d->dm, d->ndm);
+        s->maxpre = 0;
+        for (size_t q = 0; q < d->nchan; q++) {
+            double ref_mhz = rank[q / width * width].freq_mhz;
+            int64_t pre =
+                psr_delay_samples(d->dmconst, mean_dm, rank[q].freq_mhz, ref_mhz, d->tsamp_s);
+            int32_t k = position[rank[q].c];
+            if (k >= 0) {
+                s->coeff[k] = dispersion_coeff(d->dmconst, ref_mhz);
+                s->pre[k] = (int32_t)pre;
+            }
+            s->maxpre = pre > s->maxpre ? (int32_t)pre : s->maxpre;
+        }
+        s->coeff_low = dispersion_coeff(d->dmconst, rank[d->nchan - width].freq_mhz);
+    } else
         set_direct_delays(s, d, rank);
     int64_t maxoff = highest_dm_shift(s);
     if (maxoff > 1000000000)
@@ -196,7 +172,15 @@ psr_status psr_dedisp_layout_make(struct psr_dedisp_layout *s, const struct psr_
     psr_status st = rank_channels(d, &rank, err);
     if (st)
         return st;
-    keep_channels(s, d, rank, position);
+    s->nkept = 0;
+    for (size_t q = 0; q < d->nchan; q++) {
+        size_t c = rank[q].c;
+        position[c] = -1;
+        if (d->keep && !d->keep[c])
+            continue;
+        position[c] = (int32_t)s->nkept;
+        s->chan[s->nkept++] = c;
+    }
     *top_mhz = rank[0].freq_mhz;
     if (s->nkept)
         st = set_shifts(s, d, rank, position, err);

@@ -90,20 +90,6 @@ PSR_CLONES static void sum_rows(const float *restrict row, size_t nrow,
         }
 }
 
-static void merge_rows(struct psr_fold_slice *s, const float *row, size_t nrow,
-                       struct psr_fold_scratch *w)
-{
-    const double more = (double)nrow;
-    for (size_t j = 0; j < s->n; j++)
-        w->shift[j] = s->count > 0 ? s->mean[j] : (double)row[j];
-    sum_rows(row, nrow, w->shift, w->run, w->square);
-    for (size_t j = 0; j < s->n; j++) {
-        const double off = w->run[j] / more;
-        merge_sums(s, j, more, w->shift[j] + off, w->square[j] - more * off * off);
-    }
-    s->count += (int64_t)nrow;
-}
-
 /* Of n words, in runs whose squares 32 bits hold; exact. */
 static void measure_words(const struct psr_fold *f, const int16_t *x, size_t n, int64_t *sum,
                           int64_t *square)
@@ -175,8 +161,19 @@ static void fold_floats(const struct psr_fold *f, struct psr_fold_slice *s,
     psr_fold_replaced_add(f, cube, s->first, s->n, w->band);
     psr_cornerturn_run(w->cornerturn, w->band, s->n, w->row, GROUP, 0);
     psr_cornerturn_reset(w->cornerturn);
-    for (size_t t = 0; t < n; t += RUN)
-        merge_rows(s, w->row + t * GROUP, n - t < RUN ? n - t : RUN, w);
+    for (size_t t = 0; t < n; t += RUN) {
+        const float *row = w->row + t * GROUP;
+        size_t nrow = n - t < RUN ? n - t : RUN;
+        const double more = (double)nrow;
+        for (size_t j = 0; j < s->n; j++)
+            w->shift[j] = s->count > 0 ? s->mean[j] : (double)row[j];
+        sum_rows(row, nrow, w->shift, w->run, w->square);
+        for (size_t j = 0; j < s->n; j++) {
+            const double off = w->run[j] / more;
+            merge_sums(s, j, more, w->shift[j] + off, w->square[j] - more * off * off);
+        }
+        s->count += (int64_t)nrow;
+    }
     f->loops->fold_floats(&s->bins, cube->runs.run, cube->runs.n, w->row);
 }
 

@@ -429,19 +429,15 @@ static psr_status finish_launches(struct state *c, struct psr_fold *f, const str
     return st;
 }
 
-static psr_status begin_window(struct state *c, struct psr_fold *f, struct window *w, psr_err *err)
-{
-    const cudaError_t e = cudaSetDevice(c->device);
-    psr_status st = e ? psr_cuda_fail(c->device, e, "fold", err) : finish_launches(c, f, w, err);
-    return st ? st : send_window(c, w, f, err);
-}
-
 /* Some launches still run when it returns. */
 static psr_status run(void *state, struct psr_fold *f, psr_err *err)
 {
     struct state *c = state;
     struct window *w = &c->window[c->nwindow++ % NSET];
-    psr_status st = begin_window(c, f, w, err);
+    const cudaError_t e = cudaSetDevice(c->device);
+    psr_status st = e ? psr_cuda_fail(c->device, e, "fold", err) : finish_launches(c, f, w, err);
+    if (!st)
+        st = send_window(c, w, f, err);
     for (size_t first = 0, k = 0; first < f->d.ncand && !st; first += CHUNK, k++) {
         struct launch *l = &c->launch[k % NSET];
         st = finish_launch(c, f, l, err);

@@ -49,23 +49,6 @@ static psr_status list_runs(struct psr_fold_lists *l, const struct psr_fold_cube
     return PSR_OK;
 }
 
-/* The values that hold throughout a block, or at its begin. */
-static psr_status list_values(struct psr_fold_lists *l, const struct psr_fold *f,
-                              const struct psr_fold_cube *cube, bool floats, psr_err *err)
-{
-    double *offset = add(l, PSR_FOLD_OFFSETS, f->d.nsub, err);
-    if (!offset)
-        return PSR_ENOMEM;
-    memcpy(offset, cube->offset, f->d.nsub * sizeof *offset);
-    if (!floats || !cube->has_values || !f->nkept)
-        return PSR_OK;
-    float *value = add(l, PSR_FOLD_VALUES, f->nkept, err);
-    if (!value)
-        return PSR_ENOMEM;
-    memcpy(value, cube->value, f->nkept * sizeof *value);
-    return PSR_OK;
-}
-
 static psr_status list_block(struct psr_fold_lists *l, const struct psr_fold *f,
                              struct psr_fold_cube *cube, psr_err *err)
 {
@@ -96,7 +79,20 @@ static psr_status list_block(struct psr_fold_lists *l, const struct psr_fold *f,
     l->floats |= floats;
     cube->next++;
     st = list_runs(l, cube, err);
-    return st ? st : list_values(l, f, cube, floats, err);
+    if (st)
+        return st;
+    /* The values that hold throughout a block, or at its begin. */
+    double *offset = add(l, PSR_FOLD_OFFSETS, f->d.nsub, err);
+    if (!offset)
+        return PSR_ENOMEM;
+    memcpy(offset, cube->offset, f->d.nsub * sizeof *offset);
+    if (!floats || !cube->has_values || !f->nkept)
+        return PSR_OK;
+    float *value = add(l, PSR_FOLD_VALUES, f->nkept, err);
+    if (!value)
+        return PSR_ENOMEM;
+    memcpy(value, cube->value, f->nkept * sizeof *value);
+    return PSR_OK;
 }
 
 psr_status psr_fold_lists_fill(struct psr_fold_lists *lists, const struct psr_fold *f,

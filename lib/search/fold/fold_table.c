@@ -113,18 +113,6 @@ void psr_fold_table_set(struct psr_fold_table *t, const struct psr_fold_sums *s,
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static void add_level(struct psr_fold_table *t, const struct psr_fold_sums *s, size_t level,
-                      const struct psr_fold_loops *loops)
-{
-    const float *below = t->level[level - 1];
-    for (size_t i = 0; i < s->level[level].n && !psr_is_stopped(&s->stop); i++) {
-        const struct psr_fold_terms *term = &s->level[level].sum[i];
-        float *row = t->level[level] + i * s->stride;
-        loops->add(row, below + term->left, below + term->right, s->padded);
-        repeat_row(row, s->nbin, s->stride, sizeof *row);
-    }
-}
-
 /* Groups of single parts are the parts: the sum is of a part and of nothing. */
 static void round_groups(struct psr_fold_table *t, const struct psr_fold_sums *s,
                          const struct psr_fold_loops *loops)
@@ -144,8 +132,15 @@ static void round_groups(struct psr_fold_table *t, const struct psr_fold_sums *s
 void psr_fold_table_fill(struct psr_fold_table *t, const struct psr_fold_sums *s)
 {
     const struct psr_fold_loops *loops = psr_fold_loops_choose();
-    for (size_t level = 1; level < s->ntop; level++)
-        add_level(t, s, level, loops);
+    for (size_t level = 1; level < s->ntop; level++) {
+        const float *below = t->level[level - 1];
+        for (size_t i = 0; i < s->level[level].n && !psr_is_stopped(&s->stop); i++) {
+            const struct psr_fold_terms *term = &s->level[level].sum[i];
+            float *row = t->level[level] + i * s->stride;
+            loops->add(row, below + term->left, below + term->right, s->padded);
+            repeat_row(row, s->nbin, s->stride, sizeof *row);
+        }
+    }
     round_groups(t, s, loops);
 }
 

@@ -210,32 +210,6 @@ static psr_status search_peaks(const struct tile *t, size_t z, int64_t from, int
     return st;
 }
 
-/* Widths z0 .. z1 - 1 of the list. */
-static psr_status search_widths(struct tile *t, size_t z0, size_t z1, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t z = z0; !st && z < z1; z++) {
-        const struct psr_boxes *all = boxes_of(t, z);
-        const int64_t end = t->first + PSR_TILE, from = all->lo > t->first ? all->lo : t->first;
-        const int64_t to = all->hi < end ? all->hi : end;
-        widen_boxes(t, t->s->z[z] + 1);
-        if (z % 64 == 0 && psr_is_stopped(&t->s->stop))
-            return psr_fail(err, PSR_ESTOPPED, "stopped");
-        if (from >= to)
-            continue;
-        if (t->s->by_block) {
-            st = search_blocks(t, z, from, to, err);
-            continue;
-        }
-        if (!(largest(t->box + (from - t->from), (size_t)(to - from)) > all->floor))
-            continue;
-        if (!t->wide)
-            take_margins(t);
-        st = search_peaks(t, z, from, to, err);
-    }
-    return st;
-}
-
 /* --- a tile ----------------------------------------------------------------------------------- */
 
 psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, const float *sum,
@@ -261,7 +235,28 @@ psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, cons
         if (!(best < prefilter[k].floor * (1 - 1e-5f) - doubt)) {
             if (tile.count == 0)
                 begin_boxes(&tile, first, PSR_TILE);
-            psr_status st = search_widths(&tile, z0, z1, err);
+            /* Widths z0 .. z1 - 1 of the list. */
+            psr_status st = PSR_OK;
+            for (size_t z = z0; !st && z < z1; z++) {
+                const struct psr_boxes *all = boxes_of(&tile, z);
+                const int64_t end = tile.first + PSR_TILE,
+                              from = all->lo > tile.first ? all->lo : tile.first;
+                const int64_t to = all->hi < end ? all->hi : end;
+                widen_boxes(&tile, tile.s->z[z] + 1);
+                if (z % 64 == 0 && psr_is_stopped(&tile.s->stop))
+                    return psr_fail(err, PSR_ESTOPPED, "stopped");
+                if (from >= to)
+                    continue;
+                if (tile.s->by_block) {
+                    st = search_blocks(&tile, z, from, to, err);
+                    continue;
+                }
+                if (!(largest(tile.box + (from - tile.from), (size_t)(to - from)) > all->floor))
+                    continue;
+                if (!tile.wide)
+                    take_margins(&tile);
+                st = search_peaks(&tile, z, from, to, err);
+            }
             if (st)
                 return st;
         }

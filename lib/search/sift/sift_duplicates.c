@@ -72,24 +72,6 @@ static int compare_r(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Items first, and after to end - 1, are one candidate: the first of the best takes the others,
- * from the last on.
- * Returned: its place */
-static size_t merge(struct psr_sift *s, const struct by_r *item, size_t current, size_t first,
-                    size_t end)
-{
-    size_t best = current;
-    for (size_t k = first; k < end; k++)
-        if (s->all.entry[item[k].id].sigma > s->all.entry[item[best].id].sigma)
-            best = k;
-    for (size_t k = end; k-- > first;)
-        if (k != best)
-            psr_sift_take_hits(s, item[best].id, item[k].id);
-    if (current != best)
-        psr_sift_take_hits(s, item[best].id, item[current].id);
-    return best;
-}
-
 psr_status psr_sift_duplicates_presto(struct psr_sift *s, psr_err *err)
 {
     const size_t n = s->norder;
@@ -105,7 +87,18 @@ psr_status psr_sift_duplicates_presto(struct psr_sift *s, psr_err *err)
         while (end < n && fabs(item[current].r - item[end].r) < s->d.r_err)
             end++;
         if (end > first) {
-            current = merge(s, item, current, first, end);
+            /* Items first, and after to end - 1, are one candidate: the first of the best takes
+             * the others, from the last on. */
+            size_t best = current;
+            for (size_t k = first; k < end; k++)
+                if (s->all.entry[item[k].id].sigma > s->all.entry[item[best].id].sigma)
+                    best = k;
+            for (size_t k = end; k-- > first;)
+                if (k != best)
+                    psr_sift_take_hits(s, item[best].id, item[k].id);
+            if (current != best)
+                psr_sift_take_hits(s, item[best].id, item[current].id);
+            current = best;
             first = end;
         } else {
             current = first++;

@@ -61,30 +61,6 @@ static char *name_part(const char *path, double dm)
                                                                                           : name;
 }
 
-/* Adds the n detections of one DM. */
-static psr_status add_dm(struct psr_sift *s, const char *path, struct psr_ffa_detections *list,
-                         const struct psr_ffa_detection *hit, size_t n, psr_sift_take_list *take,
-                         psr_err *err)
-{
-    struct psr_accel_rows rows = {
-        .row = calloc(n, sizeof *rows.row), .n = n, .tobs_s = list->tobs_s, .inf = list->inf};
-    char *name = name_part(path, hit->dm);
-    psr_status st = name && rows.row ? PSR_OK : psr_fail_nomem(err, path, (double)n);
-    rows.inf.dm = hit->dm;
-    for (size_t k = 0; k < n && !st; k++)
-        rows.row[k] = (struct psr_accel_row){.number = hit[k].number,
-                                             .r = hit[k].freq_hz * list->tobs_s,
-                                             .fold_snr = hit[k].snr,
-                                             .fold_duty = hit[k].duty};
-    if (!st)
-        st = take(s, &rows, name, hit->dm, err);
-    if (!st)
-        s->list[s->nlist - 1].dm_decimals = count_decimals(hit->dm);
-    free(rows.row);
-    free(name);
-    return st;
-}
-
 psr_status psr_sift_read_ffa(struct psr_sift *s, const char *path, psr_sift_take_list *take,
                              psr_err *err)
 {
@@ -95,7 +71,25 @@ psr_status psr_sift_read_ffa(struct psr_sift *s, const char *path, psr_sift_take
         while (end < list.n &&
                psr_sift_dm_key(list.hit[end].dm, false) == psr_sift_dm_key(list.hit[i].dm, false))
             end++;
-        st = add_dm(s, path, &list, list.hit + i, end - i, take, err);
+        /* Adds the n detections of one DM. */
+        const struct psr_ffa_detection *hit = list.hit + i;
+        size_t n = end - i;
+        struct psr_accel_rows rows = {
+            .row = calloc(n, sizeof *rows.row), .n = n, .tobs_s = list.tobs_s, .inf = list.inf};
+        char *name = name_part(path, hit->dm);
+        st = name && rows.row ? PSR_OK : psr_fail_nomem(err, path, (double)n);
+        rows.inf.dm = hit->dm;
+        for (size_t k = 0; k < n && !st; k++)
+            rows.row[k] = (struct psr_accel_row){.number = hit[k].number,
+                                                 .r = hit[k].freq_hz * list.tobs_s,
+                                                 .fold_snr = hit[k].snr,
+                                                 .fold_duty = hit[k].duty};
+        if (!st)
+            st = take(s, &rows, name, hit->dm, err);
+        if (!st)
+            s->list[s->nlist - 1].dm_decimals = count_decimals(hit->dm);
+        free(rows.row);
+        free(name);
     }
     psr_ffa_detections_clear(&list);
     return st;

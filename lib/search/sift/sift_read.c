@@ -149,9 +149,16 @@ static psr_status add_reading(struct psr_sift *s, struct reading *r, psr_err *er
     return st;
 }
 
-static psr_status add_readings(struct psr_sift *s, struct reading *r, const char *const *path,
-                               size_t n, psr_err *err)
+static psr_status read_lists(psr_sift *s, const char *const *path, size_t n, psr_err *err)
 {
+    const size_t first = s->nlist;
+    struct reading *r = calloc(n ? n : 1, sizeof *r);
+    if (!r)
+        return psr_fail_nomem(err, "lists", (double)n * sizeof *r);
+#pragma omp parallel for schedule(dynamic) num_threads(s->d.nthread)
+    for (size_t i = 0; i < n; i++)
+        if (!psr_ffa_is_list(path[i]))
+            r[i].status = read_list(s, &r[i], path[i]);
     psr_status st = PSR_OK;
     for (size_t i = 0; i < n && !st; i++) {
         if (psr_ffa_is_list(path[i]))
@@ -168,20 +175,6 @@ static psr_status add_readings(struct psr_sift *s, struct reading *r, const char
                 *err = r[i].err;
         }
     }
-    return st;
-}
-
-static psr_status read_lists(psr_sift *s, const char *const *path, size_t n, psr_err *err)
-{
-    const size_t first = s->nlist;
-    struct reading *r = calloc(n ? n : 1, sizeof *r);
-    if (!r)
-        return psr_fail_nomem(err, "lists", (double)n * sizeof *r);
-#pragma omp parallel for schedule(dynamic) num_threads(s->d.nthread)
-    for (size_t i = 0; i < n; i++)
-        if (!psr_ffa_is_list(path[i]))
-            r[i].status = read_list(s, &r[i], path[i]);
-    psr_status st = add_readings(s, r, path, n, err);
     for (size_t i = 0; i < n; i++)
         clear_reading(&r[i]);
     free(r);

@@ -70,19 +70,6 @@ int psr_pulse_sums(struct pulse_sum sum[PULSE_WIDTHS], const float *z, size_t m,
     return n;
 }
 
-/* The boxcars that samples [from, from + n) of the piece give to the scatter of column c; first: of the first
- * sum that ends in them. */
-static void take_draws(struct pulse_figures *f, const struct pulse_scale *s, int c,
-                       const float *first, size_t from, size_t n)
-{
-    float unit = s->unit[f->length][c];
-    for (int d = 0; d < PULSE_DRAWS; d++) {
-        size_t end = (size_t)s->step * (size_t)(d + 1) - 1;
-        if (end >= from)
-            f->draw[d][c] = end < from + n ? first[end - from] * unit : NAN;
-    }
-}
-
 void psr_pulse_add_up(struct pulse_figures *f, const struct pulse_scale *s, const float *flat,
                       size_t from, size_t n, float *work)
 {
@@ -94,6 +81,13 @@ void psr_pulse_add_up(struct pulse_figures *f, const struct pulse_scale *s, cons
     for (int c = 0; c < nwidth; c++) {
         const float *first = sum[c].sum + carry + 1 - sum[c].width;
         f->most[c] = find_most(first, n);
-        take_draws(f, s, c, first, from, n);
+        /* The boxcars that samples [from, from + n) of the piece give to the scatter of column
+         * c; first: of the first sum that ends in them. */
+        float unit = s->unit[f->length][c];
+        for (int d = 0; d < PULSE_DRAWS; d++) {
+            size_t end = (size_t)s->step * (size_t)(d + 1) - 1;
+            if (end >= from)
+                f->draw[d][c] = end < from + n ? first[end - from] * unit : NAN;
+        }
     }
 }

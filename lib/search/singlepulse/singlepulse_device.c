@@ -159,28 +159,6 @@ static struct part next_part(const psr_singlepulse *p, size_t at, size_t nsamp,
     return q;
 }
 
-static psr_status push_part(psr_singlepulse *p, const struct psr_device_series *device_series,
-                            const struct part *q, psr_err *err)
-{
-    psr_status st = collect_all(p, err);
-    for (size_t k = 0; k < p->nshare && st == PSR_OK; k++)
-        st = ops->push(p->share[k],
-                       &(struct pulse_chunk){.d_x = device_series[k].d_x + q->at,
-                                             .stride = device_series[k].stride,
-                                             .n = q->n,
-                                             .pos = p->pos,
-                                             .bin = q->bin,
-                                             .nbin = q->nbin,
-                                             .at0 = q->at,
-                                             .nout = q->nout,
-                                             .mask = p->mask,
-                                             .nmask = p->nmask},
-                       err);
-    p->pos += (int64_t)q->nout;
-    psr_pulse_forget_masks(p);
-    return st;
-}
-
 psr_status psr_singlepulse_execute_device(psr_singlepulse *p,
                                           const struct psr_device_series *device_series,
                                           size_t ndevice_series, size_t nsamp,
@@ -192,7 +170,22 @@ psr_status psr_singlepulse_execute_device(psr_singlepulse *p,
         st = create_shares(p, device_series, ndevice_series, err);
     for (size_t at = 0; at < nsamp && st == PSR_OK;) {
         const struct part q = next_part(p, at, nsamp, bin, nbin);
-        st = push_part(p, device_series, &q, err);
+        st = collect_all(p, err);
+        for (size_t k = 0; k < p->nshare && st == PSR_OK; k++)
+            st = ops->push(p->share[k],
+                           &(struct pulse_chunk){.d_x = device_series[k].d_x + q.at,
+                                                 .stride = device_series[k].stride,
+                                                 .n = q.n,
+                                                 .pos = p->pos,
+                                                 .bin = q.bin,
+                                                 .nbin = q.nbin,
+                                                 .at0 = q.at,
+                                                 .nout = q.nout,
+                                                 .mask = p->mask,
+                                                 .nmask = p->nmask},
+                           err);
+        p->pos += (int64_t)q.nout;
+        psr_pulse_forget_masks(p);
         at += q.n;
     }
     return st;

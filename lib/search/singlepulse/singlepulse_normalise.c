@@ -205,15 +205,6 @@ static double find_part_level(const float *q, const float *u, size_t n, size_t p
     return pulse_part_level(total, good, (double)part, (double)s->middle, s->scale);
 }
 
-/* Given:  q, u [n], padded to lanes */
-static void find_part_levels(double level[PULSE_PARTS], const float *q, const float *u, size_t n,
-                             size_t length, const struct scaling *s)
-{
-    size_t part = length / PULSE_PARTS;
-    for (size_t p = 0, at = 0; p < PULSE_PARTS && at < n; p++, at += part)
-        level[p] = find_part_level(q + at, u + at, n - at < part ? n - at : part, part, s);
-}
-
 void psr_pulse_measure(struct pulse_piece *out, double level[PULSE_PARTS], const float *x, size_t n,
                        size_t length, int64_t first, float *work)
 {
@@ -239,7 +230,9 @@ void psr_pulse_measure(struct pulse_piece *out, double level[PULSE_PARTS], const
         multiply(u, n, s.factor);
         count_from_middle(q, n);
         f = clip ? fit_clipped_line(q, u, n, &s.line) : fit_whole_line(q, u, n, &s.line);
-        find_part_levels(level, q, u, n, length, &s);
+        size_t part = length / PULSE_PARTS;
+        for (size_t p = 0, at = 0; p < PULSE_PARTS && at < n; p++, at += part)
+            level[p] = find_part_level(q + at, u + at, n - at < part ? n - at : part, part, &s);
     }
     pulse_set_piece(out, &f, (double)s.middle, s.scale, first, (int64_t)n);
 }

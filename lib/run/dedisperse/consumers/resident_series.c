@@ -112,42 +112,6 @@ static psr_status add_stretch(psr_resident_series *r, size_t n, psr_err *err)
     return PSR_OK;
 }
 
-/* Copies samples from on of the block to the last stretch, as many as it has room for. */
-static psr_status fill_stretch(psr_resident_series *r, size_t from, size_t n, psr_err *err)
-{
-    struct stretch *s = &r->stretch[r->nstretch - 1];
-    psr_status st = PSR_OK;
-    for (size_t k = 0; k < r->ndevice && !st; k++) {
-        struct psr_device_series rest = r->device[k];
-        rest.d_x += from;
-        st = psr_device_keep(&rest, n, s->d_x[k] + s->n, s->room, err);
-    }
-    s->n += n;
-    r->kept += (int64_t)n;
-    return st;
-}
-
-/* Returned: *done, samples of the block that devices had room for */
-static psr_status keep_block(psr_resident_series *r, size_t n, size_t *done, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (*done = 0; *done < n && !st && !r->full;) {
-        const struct stretch *last = r->nstretch ? &r->stretch[r->nstretch - 1] : NULL;
-        const size_t room = last ? last->room - last->n : 0;
-        const size_t left = n - *done, more = left < room ? left : room;
-        psr_err why;
-        if (more > 0) {
-            st = fill_stretch(r, *done, more, err);
-            *done += more;
-            continue;
-        }
-        st = add_stretch(r, left, &why);
-        r->full = st == PSR_ENOMEM;
-        st = r->full ? PSR_OK : st ? psr_fail(err, st, "%s", why.msg) : PSR_OK;
-    }
-    return st;
-}
-
 /* --- on the host ------------------------------------------------------------------------------ */
 
 static psr_status reserve_block(psr_resident_series *r, size_t n, psr_err *err)
@@ -213,8 +177,31 @@ psr_status psr_resident_series_append(psr_resident_series *r, const struct psr_b
     psr_status st = note_devices(r, b, err);
     if (!st)
         st = note_bins(r, b, err);
-    if (!st)
-        st = keep_block(r, n, &done, err);
+    if (!st) {
+        for (done = 0; done < n && !st && !r->full;) {
+            const struct stretch *last = r->nstretch ? &r->stretch[r->nstretch - 1] : NULL;
+            const size_t room = last ? last->room - last->n : 0;
+            const size_t left = n - done, more = left < room ? left : room;
+            psr_err why;
+            if (more > 0) {
+                /* Copies samples from "done" on to the last stretch, as many as it has room
+                 * for. */
+                struct stretch *s = &r->stretch[r->nstretch - 1];
+                for (size_t k = 0; k < r->ndevice && !st; k++) {
+                    struct psr_device_series rest = r->device[k];
+                    rest.d_x += done;
+                    st = psr_device_keep(&rest, more, s->d_x[k] + s->n, s->room, err);
+                }
+                s->n += more;
+                r->kept += (int64_t)more;
+                done += more;
+                continue;
+            }
+            st = add_stretch(r, left, &why);
+            r->full = st == PSR_ENOMEM;
+            st = r->full ? PSR_OK : st ? psr_fail(err, st, "%s", why.msg) : PSR_OK;
+        }
+    }
     if (!st && done < n)
         st = store_block(r, done, n - done, err);
     r->came += (int64_t)n;
@@ -261,25 +248,6 @@ static psr_status fetch(const psr_resident_series *r, size_t i, float *x, int64_
     return st || n <= 0 ? st : psr_series_store_read(r->d.store, i, x, n, err);
 }
 
-/* Adds and removes bins. */
-static void move(const psr_resident_series *r, const float *came, float *x, int64_t n)
-{
-    int64_t from = 0, to = 0;
-    for (size_t k = 0; k <= r->nbin && to < n; k++) {
-        const int64_t end = k < r->nbin ? r->bin[k].at : r->came;
-        const int64_t more = end - from < n - to ? end - from : n - to;
-        memcpy(x + to, came + from, (size_t)more * sizeof *x);
-        to += more;
-        from = end;
-        if (k == r->nbin || to >= n)
-            continue;
-        if (r->bin[k].step < 0)
-            from++;
-        else
-            x[to++] = ((end ? came[end - 1] : 0) + came[end]) / 2;
-    }
-}
-
 static psr_status take_spare(psr_resident_series *r, float **x, psr_err *err)
 {
     void *room = NULL;
@@ -321,8 +289,23 @@ psr_status psr_resident_series_read(psr_resident_series *r, size_t i, float *x, 
     if (st)
         return st;
     st = fetch(r, i, came, r->came, err);
-    if (!st)
-        move(r, came, x, most);
+    if (!st) {
+        /* Adds and removes bins. */
+        int64_t from = 0, to = 0;
+        for (size_t k = 0; k <= r->nbin && to < most; k++) {
+            const int64_t end = k < r->nbin ? r->bin[k].at : r->came;
+            const int64_t more = end - from < most - to ? end - from : most - to;
+            memcpy(x + to, came + from, (size_t)more * sizeof *x);
+            to += more;
+            from = end;
+            if (k == r->nbin || to >= most)
+                continue;
+            if (r->bin[k].step < 0)
+                from++;
+            else
+                x[to++] = ((end ? came[end - 1] : 0) + came[end]) / 2;
+        }
+    }
     give_spare(r, came);
     return st;
 }

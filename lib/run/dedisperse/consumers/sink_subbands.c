@@ -143,25 +143,6 @@ static psr_status push(void *state, size_t line, const struct psr_block *block, 
     return st;
 }
 
-static psr_status describe(const struct subbands *b, int64_t nout, struct psr_inf *inf,
-                           psr_err *err)
-{
-    const struct psr_sink_stream *stream = &b->stream;
-    if (stream->inf)
-        *inf = *stream->inf;
-    else
-        psr_inf_from_obs(inf, stream->obs, stream->file_nbit);
-    inf->epoch = stream->obs->tstart;
-    inf->nonoff = 0;
-    inf->nbin = nout;
-    inf->tbin_s = (double)stream->line->downsamp * stream->obs->tsamp_s;
-    inf->dm = stream->dm[0];
-    size_t n = strlen(inf->notes);
-    if (stream->line->note)
-        snprintf(inf->notes + n, sizeof inf->notes - n, "%s\n", stream->line->note);
-    return psr_inf_set_name(inf, b->stem, err);
-}
-
 static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
 {
     struct subbands *b = state;
@@ -171,7 +152,20 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
                  "%lld samples of sub-bands lie beyond 16 bits and were cut to them; more "
                  "sub-bands (-nsub) have smaller sums",
                  (long long)b->saturated);
-    psr_status st = describe(b, end->nout, &inf, err);
+    const struct psr_sink_stream *stream = &b->stream;
+    if (stream->inf)
+        inf = *stream->inf;
+    else
+        psr_inf_from_obs(&inf, stream->obs, stream->file_nbit);
+    inf.epoch = stream->obs->tstart;
+    inf.nonoff = 0;
+    inf.nbin = end->nout;
+    inf.tbin_s = (double)stream->line->downsamp * stream->obs->tsamp_s;
+    inf.dm = stream->dm[0];
+    size_t n = strlen(inf.notes);
+    if (stream->line->note)
+        snprintf(inf.notes + n, sizeof inf.notes - n, "%s\n", stream->line->note);
+    psr_status st = psr_inf_set_name(&inf, b->stem, err);
     return st ? st : psr_inf_write(b->file[b->nsub], &inf, err);
 }
 

@@ -99,16 +99,6 @@ static double block_spectrum_bytes(const struct psr_dedispersion_desc *d)
            psr_dedispersion_series_bytes(d) * (d->equalise ? 2 : 1);
 }
 
-/* Half of the memory is for states. */
-static size_t choose_spectra(const struct psr_dedispersion_desc *d, size_t n, double mem_bytes,
-                             bool on_device)
-{
-    double most = on_device ? device_block_bytes : host_block_bytes;
-    double bytes = fmin(most, mem_bytes / 2 / (double)n);
-    size_t spectra = (size_t)fmin(fmax(1, bytes / block_spectrum_bytes(d)), MOST_BLOCK);
-    return d->most_block && d->most_block < spectra ? d->most_block : spectra;
-}
-
 static int64_t choose_limit(const struct psr_dedispersion_desc *d, size_t n, double mem_bytes,
                             size_t block, const struct psr_dedisp_beams_desc *plan)
 {
@@ -175,7 +165,11 @@ static bool make_plan(psr_shared_beams *s, const struct psr_dedispersion_desc *d
     if (!choose_device(d->device, &plan))
         return false;
     s->backend = plan.backend;
-    s->block = choose_spectra(d, n, mem_bytes, strcmp(s->backend, "cpu") != 0);
+    /* Half of the memory is for states. */
+    double most = strcmp(s->backend, "cpu") ? device_block_bytes : host_block_bytes;
+    double bytes = fmin(most, mem_bytes / 2 / (double)n);
+    size_t spectra = (size_t)fmin(fmax(1, bytes / block_spectrum_bytes(d)), MOST_BLOCK);
+    s->block = d->most_block && d->most_block < spectra ? d->most_block : spectra;
     for (size_t k = 0; k < n; k++) {
         size_t block = psr_dedispersion_whole_block(d + k, s->block);
         plan.block = block > plan.block ? block : plan.block;

@@ -128,25 +128,6 @@ static psr_status create_multi(struct direct *s, const struct psr_dedisp_multi_d
     return st ? psr_fail_field(err, st, why.field, "%s", why.msg) : PSR_OK;
 }
 
-static psr_status start(struct direct *s, int64_t mem_bytes, const struct psr_device_choice *device,
-                        psr_err *err)
-{
-    struct psr_dedisp_multi_desc fan;
-    struct psr_dedisp_multi_line *line;
-    double *freq_mhz;
-    psr_status st = describe(&s->d, &fan, &freq_mhz, &line, err);
-    fan.stream.mem_bytes = mem_bytes;
-    fan.stream.backend = device->backend;
-    fan.stream.device = device->device;
-    fan.stream.devices = device->devices;
-    fan.stream.ndevice = device->ndevice;
-    if (!st)
-        st = create_multi(s, &fan, err);
-    free(freq_mhz);
-    free(line);
-    return st;
-}
-
 static void destroy(void *state)
 {
     struct direct *s = state;
@@ -167,7 +148,22 @@ static psr_status create(void **state, const struct psr_dedispersion_desc *d, ps
     psr_status st = psr_dedispersion_share_memory(d, &mem_bytes, err);
     if (!st)
         st = psr_devices_choose(&device, d->device, err);
-    return st ? st : start(s, mem_bytes, &device, err);
+    if (st)
+        return st;
+    struct psr_dedisp_multi_desc fan;
+    struct psr_dedisp_multi_line *line;
+    double *freq_mhz;
+    st = describe(&s->d, &fan, &freq_mhz, &line, err);
+    fan.stream.mem_bytes = mem_bytes;
+    fan.stream.backend = device.backend;
+    fan.stream.device = device.device;
+    fan.stream.devices = device.devices;
+    fan.stream.ndevice = device.ndevice;
+    if (!st)
+        st = create_multi(s, &fan, err);
+    free(freq_mhz);
+    free(line);
+    return st;
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */

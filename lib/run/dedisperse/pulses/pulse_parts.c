@@ -142,18 +142,6 @@ static psr_status mark(struct grouper *g, size_t part, size_t first, size_t neve
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-static psr_status append(struct grouper *g, const struct psr_cluster *cluster, size_t n,
-                         psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t k = 0; k < n && !st; k++) {
-        st = psr_grow(&g->cluster, &g->room, g->n, sizeof *g->cluster, "clusters", err);
-        if (!st)
-            g->cluster[g->n++] = cluster[k];
-    }
-    return st;
-}
-
 static psr_status group_part(struct grouper *g, size_t part, psr_err *err)
 {
     const struct psr_pulse_parts_desc *d = g->d;
@@ -169,8 +157,13 @@ static psr_status group_part(struct grouper *g, size_t part, psr_err *err)
     psr_status st = psr_cluster_events(&how, d->event + first, nevent, &cluster, &n, err);
     if (!st)
         st = mark(g, part, first, nevent, cluster, n, err);
-    if (!st)
-        st = append(g, cluster, n, err);
+    if (!st) {
+        for (size_t k = 0; k < n && !st; k++) {
+            st = psr_grow(&g->cluster, &g->room, g->n, sizeof *g->cluster, "clusters", err);
+            if (!st)
+                g->cluster[g->n++] = cluster[k];
+        }
+    }
     free(cluster);
     return st;
 }

@@ -90,21 +90,6 @@ static size_t join_needs(const struct writer *w, struct need *need, size_t n, st
     return nmade;
 }
 
-/* Gives each row made its lanes, in .from, and each that wants one its place. */
-static void place_rows(struct writer *w, int l, const struct need *need, size_t n,
-                       struct need *made, size_t nmade, int32_t *place, size_t stride)
-{
-    size_t m = 0, k = 0, bytes = lane_bytes(w, l);
-    for (; m < nmade; m++) {
-        size_t lanes = w->pl->shape.tile + (size_t)(made[m].hi - made[m].lo);
-        made[m].from = take_lanes(w, lanes, bytes);
-        for (; k < n && need[k].row == made[m].row &&
-               (m + 1 == nmade || made[m + 1].row != need[k].row || need[k].lo < made[m + 1].lo);
-             k++)
-            place[(size_t)need[k].from * stride] = made[m].from + need[k].lo - made[m].lo;
-    }
-}
-
 /* The samples of a leaf, if the block's trials use them without long gaps. */
 static psr_status write_fetch(struct writer *w, size_t k0, psr_err *err)
 {
@@ -213,7 +198,17 @@ static psr_status write_node(struct writer *w, int l, size_t node, struct need *
     psr_status st = PSR_OK;
     if (made && below) {
         size_t nmade = join_needs(w, need, n, made);
-        place_rows(w, l, need, n, made, nmade, place, stride);
+        /* Gives each row made its lanes, in .from, and each that wants one its place. */
+        size_t m = 0, k = 0, bytes = lane_bytes(w, l);
+        for (; m < nmade; m++) {
+            size_t lanes = w->pl->shape.tile + (size_t)(made[m].hi - made[m].lo);
+            made[m].from = take_lanes(w, lanes, bytes);
+            for (;
+                 k < n && need[k].row == made[m].row &&
+                 (m + 1 == nmade || made[m + 1].row != need[k].row || need[k].lo < made[m + 1].lo);
+                 k++)
+                place[(size_t)need[k].from * stride] = made[m].from + need[k].lo - made[m].lo;
+        }
         size_t top = w->top;
         if (!l)
             st = write_leaf(w, node, made, nmade, err);

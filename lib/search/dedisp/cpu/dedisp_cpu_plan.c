@@ -36,32 +36,6 @@ psr_status psr_program_reserve(struct psr_program *pr, size_t n, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status write_node(struct writer *w, int level, const struct psr_tree_parts *p,
-                             struct psr_node *node, size_t k0, psr_err *err)
-{
-    struct psr_program *pr = w->program;
-    psr_status st = psr_program_reserve(pr, 3 + 2 * p->n, err);
-    if (st)
-        return st;
-    int32_t kind = level ? PSR_STEP_NODE : PSR_STEP_LEAF, rep = node->rep;
-    psr_program_put(pr, kind | (int32_t)p->n << PSR_STEP_SHIFT);
-    psr_program_put(pr, node->place);
-    psr_program_put(pr, node->hi - node->lo);
-    for (size_t q = 0; q < p->n; q++) {
-        int32_t shift = node->lo + p->delay[q][rep] - p->delay[0][rep];
-        if (level) {
-            const struct psr_node *part = p->node[q] + p->pattern[q][rep];
-            psr_program_put(pr, part->place + shift - part->lo);
-        } else {
-            psr_program_put(pr, (int32_t)(k0 + p->first + q));
-            psr_program_put(pr, shift);
-        }
-    }
-    double reach = 1 + (double)(node->hi - node->lo) / (double)w->pl->shape.tile;
-    pr->adds += (double)(p->n - (p->n > 1)) * reach;
-    return PSR_OK;
-}
-
 /* Writes all nodes of one level of the group in w->tree; they are placed from lane "at" on. */
 static psr_status write_level(struct writer *w, int level, size_t k0, size_t *at, psr_err *err)
 {
@@ -72,9 +46,26 @@ static psr_status write_level(struct writer *w, int level, size_t k0, size_t *at
             struct psr_node *node = tr->node[level] + sub * tr->ntrial + n;
             node->place = (int32_t)*at;
             *at += tr->shape->tile + (size_t)(node->hi - node->lo);
-            psr_status st = write_node(w, level, &p, node, k0, err);
+            struct psr_program *pr = w->program;
+            psr_status st = psr_program_reserve(pr, 3 + 2 * p.n, err);
             if (st)
                 return st;
+            int32_t kind = level ? PSR_STEP_NODE : PSR_STEP_LEAF, rep = node->rep;
+            psr_program_put(pr, kind | (int32_t)p.n << PSR_STEP_SHIFT);
+            psr_program_put(pr, node->place);
+            psr_program_put(pr, node->hi - node->lo);
+            for (size_t q = 0; q < p.n; q++) {
+                int32_t shift = node->lo + p.delay[q][rep] - p.delay[0][rep];
+                if (level) {
+                    const struct psr_node *part = p.node[q] + p.pattern[q][rep];
+                    psr_program_put(pr, part->place + shift - part->lo);
+                } else {
+                    psr_program_put(pr, (int32_t)(k0 + p.first + q));
+                    psr_program_put(pr, shift);
+                }
+            }
+            double reach = 1 + (double)(node->hi - node->lo) / (double)w->pl->shape.tile;
+            pr->adds += (double)(p.n - (p.n > 1)) * reach;
         }
     }
     return PSR_OK;

@@ -144,18 +144,12 @@ static void spread_below(struct psr_tree *tr, int level, size_t sub)
         }
 }
 
-static void load_delays(struct psr_tree *tr, const struct psr_dedisp_layout *s, size_t k0,
-                        size_t i0)
+void psr_tree_grow(struct psr_tree *tr, const struct psr_dedisp_layout *s, size_t k0, size_t i0)
 {
     size_t left = s->nkept - k0;
     tr->nchan = left < tr->shape->group ? left : tr->shape->group;
     for (size_t c = 0; c < tr->nchan; c++)
         psr_dedisp_layout_delays(s, k0 + c, i0, tr->ntrial, tr->delay + c * tr->ntrial);
-}
-
-void psr_tree_grow(struct psr_tree *tr, const struct psr_dedisp_layout *s, size_t k0, size_t i0)
-{
-    load_delays(tr, s, k0, i0);
     int top = tr->shape->nlevel - 1;
     for (int l = 0; l <= top; l++)
         for (size_t sub = 0; sub < psr_tree_subgroups(tr, l); sub++)

@@ -109,28 +109,6 @@ static bool same_groups(const struct psr_cuda_plan *plan, const struct dedisp_k_
                    b->ngroup * sizeof *plan->group);
 }
 
-static psr_status group_channels(struct psr_cuda_plan *plan, const struct psr_dedisp_layout *s,
-                                 int kind, struct dedisp_k_block *b, size_t *room, psr_err *err)
-{
-    struct extent e = extent_of(plan->dm + b->first, b->n);
-    if (plan->ngroup + s->nkept > *room) {
-        *room = 2 * *room + s->nkept;
-        struct dedisp_k_group *more = realloc(plan->group, *room * sizeof *more);
-        if (!more)
-            return psr_fail_nomem(err, "groups of channels", (double)*room * sizeof *more);
-        plan->group = more;
-    }
-    b->group = (uint32_t)plan->ngroup;
-    struct dedisp_k_group *g = plan->group + plan->ngroup;
-    for (size_t k = 0; k < s->nkept; k += g[b->ngroup++].n)
-        g[b->ngroup] = (struct dedisp_k_group){(uint32_t)k, (uint32_t)choose_group(s, kind, e, k)};
-    if (same_groups(plan, b))
-        b->group = b[-1].group;
-    else
-        plan->ngroup += b->ngroup;
-    return PSR_OK;
-}
-
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 /* Samples by which delays against those of the middle spread over a range of DM. */
@@ -205,7 +183,23 @@ static psr_status make_block(struct psr_cuda_plan *plan, const struct psr_dedisp
     b->late = (uint64_t)late_over(plan, s, range);
     plan->spread[kind] = spread > plan->spread[kind] ? spread : plan->spread[kind];
     plan->late = b->late > plan->late ? (size_t)b->late : plan->late;
-    return group_channels(plan, s, kind, b, room, err);
+    struct extent e = extent_of(plan->dm + b->first, b->n);
+    if (plan->ngroup + s->nkept > *room) {
+        *room = 2 * *room + s->nkept;
+        struct dedisp_k_group *more = realloc(plan->group, *room * sizeof *more);
+        if (!more)
+            return psr_fail_nomem(err, "groups of channels", (double)*room * sizeof *more);
+        plan->group = more;
+    }
+    b->group = (uint32_t)plan->ngroup;
+    struct dedisp_k_group *g = plan->group + plan->ngroup;
+    for (size_t k = 0; k < s->nkept; k += g[b->ngroup++].n)
+        g[b->ngroup] = (struct dedisp_k_group){(uint32_t)k, (uint32_t)choose_group(s, kind, e, k)};
+    if (same_groups(plan, b))
+        b->group = b[-1].group;
+    else
+        plan->ngroup += b->ngroup;
+    return PSR_OK;
 }
 
 static psr_status make_blocks(struct psr_cuda_plan *plan, const struct psr_dedisp_layout *s,

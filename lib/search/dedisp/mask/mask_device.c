@@ -144,28 +144,6 @@ static psr_status list_edges(const psr_mask_correction *p, struct psr_mask_devic
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Given: noise   NULL to restore */
-static psr_status run_shares(psr_mask_correction *p, const struct psr_mask_noise *noise,
-                             const struct psr_device_series *in, size_t n, psr_err *err)
-{
-    struct psr_mask_device *d = p->device;
-    struct psr_mask_device_chunk chunk = {.n = n,
-                                          .now = p->ngiven,
-                                          .unit = psr_mask_unit(p),
-                                          .restore = !noise,
-                                          .level = noise ? noise->level : 0,
-                                          .variance = noise ? noise->variance : 0};
-    psr_status st = n ? list_edges(p, &chunk, err) : PSR_OK;
-    for (size_t k = 0; k < d->n && !st; k++) {
-        d->series[k] = in[k];
-        chunk.d_in = in[k].d_x;
-        chunk.stride = in[k].stride;
-        if (n)
-            st = ops->run(d->share[k], &chunk, &d->series[k].d_x, &d->series[k].stride, err);
-    }
-    return st;
-}
-
 static psr_status correct(psr_mask_correction *p, const struct psr_step *step, size_t nstep,
                           const struct psr_mask_noise *noise, const struct psr_device_series *in,
                           size_t nin, size_t n, psr_err *err)
@@ -175,8 +153,23 @@ static psr_status correct(psr_mask_correction *p, const struct psr_step *step, s
         st = create_shares(p, in, nin, err);
     if (!st)
         st = psr_mask_take_steps(p, step, nstep, err);
-    if (!st)
-        st = run_shares(p, noise, in, n, err);
+    if (!st) {
+        struct psr_mask_device *d = p->device;
+        struct psr_mask_device_chunk chunk = {.n = n,
+                                              .now = p->ngiven,
+                                              .unit = psr_mask_unit(p),
+                                              .restore = !noise,
+                                              .level = noise ? noise->level : 0,
+                                              .variance = noise ? noise->variance : 0};
+        st = n ? list_edges(p, &chunk, err) : PSR_OK;
+        for (size_t k = 0; k < d->n && !st; k++) {
+            d->series[k] = in[k];
+            chunk.d_in = in[k].d_x;
+            chunk.stride = in[k].stride;
+            if (n)
+                st = ops->run(d->share[k], &chunk, &d->series[k].d_x, &d->series[k].stride, err);
+        }
+    }
     if (st)
         return st;
     p->ngiven += (int64_t)n;

@@ -60,34 +60,6 @@ static bool rest_is_noise(const struct psr_fold_harmonics *h, const struct psr_f
            project(&part, &rest, n) < noise_sigma * sqrt(project(&part, &part, n) * var / 2);
 }
 
-/* Sub-bands at the best values, as prepfold advances them for these. */
-static void align(struct psr_fold_harmonics *h, const struct psr_pfd *p, double *part,
-                  struct psr_fold_coefs *of_band)
-{
-    psr_fold_harmonics_best_turns(h, p, part);
-    psr_fold_harmonics_bands(h, part, of_band);
-    for (size_t j = 0; j < h->nsub; j++) {
-        struct psr_fold_coefs row = of_band[j];
-        memset(&of_band[j], 0, sizeof of_band[j]);
-        psr_fold_coefs_add(&of_band[j], &row, p->dm * h->per_dm[j]);
-    }
-}
-
-/* A sub-band's share of the sum's profile; noise projected on itself is taken off. */
-static bool is_narrow(const struct psr_fold_harmonics *h, const struct psr_fold_coefs *of_band,
-                      double *a, unsigned char *counts)
-{
-    struct psr_fold_coefs sum = {.h = {0}};
-    size_t first = 0;
-    add(&sum, of_band, 0, h->nsub);
-    const size_t n = psr_fold_harmonics_count(h, &sum);
-    for (size_t j = 0; j < h->nsub; j++) {
-        counts[j] = h->var[j] > 0;
-        a[j] = counts[j] ? project(&sum, &of_band[j], n) - (double)n * h->var[j] : 0;
-    }
-    return psr_band_is_narrow(a, counts, h->nsub, &first) && rest_is_noise(h, of_band, first, n);
-}
-
 psr_status psr_fold_is_narrow(bool *narrow, const struct psr_pfd *fold, psr_err *err)
 {
     const struct psr_fold_times times = {fold->stats[0].numdata * fold->tsamp_s, 1,
@@ -104,8 +76,26 @@ psr_status psr_fold_is_narrow(bool *narrow, const struct psr_pfd *fold, psr_err 
     double *work = calloc(npart + nsub, sizeof *work);
     unsigned char *counts = calloc(nsub, 1);
     if (of_band && work && counts) {
-        align(&h, fold, work, of_band);
-        *narrow = is_narrow(&h, of_band, work + npart, counts);
+        /* Sub-bands at the best values, as prepfold advances them for these. */
+        psr_fold_harmonics_best_turns(&h, fold, work);
+        psr_fold_harmonics_bands(&h, work, of_band);
+        for (size_t j = 0; j < h.nsub; j++) {
+            struct psr_fold_coefs row = of_band[j];
+            memset(&of_band[j], 0, sizeof of_band[j]);
+            psr_fold_coefs_add(&of_band[j], &row, fold->dm * h.per_dm[j]);
+        }
+        /* A sub-band's share of the sum's profile; noise projected on itself is taken off. */
+        double *a = work + npart;
+        struct psr_fold_coefs sum = {.h = {0}};
+        size_t first = 0;
+        add(&sum, of_band, 0, h.nsub);
+        const size_t n = psr_fold_harmonics_count(&h, &sum);
+        for (size_t j = 0; j < h.nsub; j++) {
+            counts[j] = h.var[j] > 0;
+            a[j] = counts[j] ? project(&sum, &of_band[j], n) - (double)n * h.var[j] : 0;
+        }
+        *narrow =
+            psr_band_is_narrow(a, counts, h.nsub, &first) && rest_is_noise(&h, of_band, first, n);
     } else
         st = psr_fail_nomem(err, "sub-bands of a fold", (double)nsub * sizeof *of_band);
     free(of_band);

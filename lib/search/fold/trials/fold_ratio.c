@@ -295,26 +295,6 @@ static bool choose_shorter(const struct spectrum *s, struct psr_fold_ratio *best
     return false;
 }
 
-/* A longer period needs so many of its turns, which differ by more than noise does and by more than they scatter. */
-static psr_status choose_longer(const struct spectrum *s, const struct psr_fold_turns *t,
-                                double turns, struct psr_fold_ratio *best, psr_err *err)
-{
-    double most = differing_sigma;
-    psr_status st = PSR_OK;
-    for (int m = 2; m <= 3 && !st; m++) {
-        const double sigma = turns >= 2 * m ? find_sigma(s, (size_t)(TURNS / m), TURNS) : 0;
-        bool differ = false;
-        if (!(sigma > most))
-            continue;
-        st = fold_turns_differ(&differ, t, (size_t)m, err);
-        if (!differ)
-            continue;
-        most = sigma;
-        *best = (struct psr_fold_ratio){m, 1};
-    }
-    return st;
-}
-
 static psr_status choose_ratio(struct spectrum *s, const struct psr_pfd *p,
                                struct psr_fold_ratio *best, psr_err *err)
 {
@@ -327,8 +307,23 @@ static psr_status choose_ratio(struct spectrum *s, const struct psr_pfd *p,
     for (int32_t i = 0; i < p->npart; i++)
         count += p->stats[i].numdata;
     psr_status st = fold_turns_init(&t, p, nharm, find_beside(s, nharm), err);
-    if (!st)
-        st = choose_longer(s, &t, TURNS * count * p->tsamp_s * p->fold.f, best, err);
+    if (!st) {
+        /* A longer period needs so many of its turns, which differ by more than noise does and
+         * by more than they scatter. */
+        double turns = TURNS * count * p->tsamp_s * p->fold.f;
+        double most = differing_sigma;
+        for (int m = 2; m <= 3 && !st; m++) {
+            const double sigma = turns >= 2 * m ? find_sigma(s, (size_t)(TURNS / m), TURNS) : 0;
+            bool differ = false;
+            if (!(sigma > most))
+                continue;
+            st = fold_turns_differ(&differ, &t, (size_t)m, err);
+            if (!differ)
+                continue;
+            most = sigma;
+            *best = (struct psr_fold_ratio){m, 1};
+        }
+    }
     fold_turns_clear(&t);
     return st;
 }

@@ -172,15 +172,6 @@ static void clear(struct refinement *r)
 
 /* --- the best values -------------------------------------------------------------------------- */
 
-static void end_state(const struct refinement *r, const struct psr_fold_spin *fold,
-                      const struct state *s, struct psr_fold_refined *to)
-{
-    const double length_s = r->h.length_s;
-    to->f = fold->f + (s->drift.linear - s->drift.square) / length_s;
-    to->fd = s->steady ? 0 : fold->fd + 2 * s->drift.square / (length_s * length_s);
-    to->dm = s->dm;
-}
-
 /* Linear drift is that of the frequency in the middle, which hardly depends on the derivative. */
 static void find_best(struct refinement *r, double folded_fd, struct state *found, bool keep_p,
                       bool keep_pd)
@@ -214,7 +205,10 @@ psr_status psr_fold_refine(struct psr_fold_refined *best, const struct psr_pfd *
             psr_fold_drift_of(&r.h, best->f - from->f, best->fd - from->fd, best->fdd - from->fdd),
             best->dm, false};
         find_best(&r, from->fd, &found, keep_p, keep_pd);
-        end_state(&r, from, &found, best);
+        const double length_s = r.h.length_s;
+        best->f = from->f + (found.drift.linear - found.drift.square) / length_s;
+        best->fd = found.steady ? 0 : from->fd + 2 * found.drift.square / (length_s * length_s);
+        best->dm = found.dm;
     }
     clear(&r);
     return st;

@@ -71,16 +71,6 @@ static void merge_found(struct psr_fold_found *to, const struct psr_fold_found *
     }
 }
 
-/* Sums a trial as prepfold does, and keeps it if it is the best. */
-static void sum_trial(struct psr_fold_search *s, struct psr_fold_worker *w, const double *part,
-                      const struct psr_fold_trial *trial)
-{
-    struct psr_fold_found new = {.trial = *trial, .nsummed = 1};
-    psr_fold_trials_sum(&s->trials, trial, part, s->part_stats, w->delay, w->profile, &new.stats);
-    new.any = new.stats.redchi > 0;
-    merge_found(&w->found, &new);
-}
-
 /* Norm that the profile of a trial, without its mean, must have to be as good as the best so far: of
  * the sum of squares about prof_avg, what all trials have in common is subtracted. */
 static double find_norm(const struct psr_fold_search *s, const struct psr_fold_worker *w,
@@ -116,7 +106,12 @@ static void search_parts(struct psr_fold_search *s, struct psr_fold_worker *w, s
         const double before = w->found.stats.redchi;
         trial.pdot = r->first_pdot + s->listed.sums.place[i] / s->trials.nperiod;
         trial.period = s->listed.sums.place[i] % s->trials.nperiod;
-        sum_trial(s, w, part, &trial);
+        /* Sums a trial as prepfold does, and keeps it if it is the best. */
+        struct psr_fold_found new = {.trial = trial, .nsummed = 1};
+        psr_fold_trials_sum(&s->trials, &trial, part, s->part_stats, w->delay, w->profile,
+                            &new.stats);
+        new.any = new.stats.redchi > 0;
+        merge_found(&w->found, &new);
         if (w->found.stats.redchi > before)
             norm = find_norm(s, w, part);
     }
@@ -199,27 +194,6 @@ static psr_status search_range(struct psr_fold_search *s, const struct psr_fold_
     return PSR_OK;
 }
 
-static psr_status search_all(struct psr_fold_search *s, const struct psr_fold_times *times,
-                             struct psr_fold_found *found, psr_err *err)
-{
-    const struct psr_fold_trials *t = &s->trials;
-    const size_t mid_p = (t->nperiod - 1) / 2, mid_pd = (t->npdot - 1) / 2;
-    struct psr_fold_range r = {.first_period = s->d.keep_p ? mid_p : 0,
-                               .end_period = s->d.keep_p ? mid_p + 1 : t->nperiod};
-    const size_t first_pd = s->d.keep_pd ? mid_pd : 0,
-                 end_pd = s->d.keep_pd ? mid_pd + 1 : t->npdot;
-    const size_t rows = psr_fold_state_rows(s, r.end_period - r.first_period);
-    bool on_device = false;
-    psr_status st = psr_fold_search_device_begin(s, &on_device, err);
-    for (r.pddot = s->d.pddot ? 0 : mid_pd; r.pddot < (s->d.pddot ? t->npdot : mid_pd + 1);
-         r.pddot++) /* ends at once after an error */
-        for (r.first_pdot = first_pd; r.first_pdot < end_pd && !st; r.first_pdot = r.end_pdot) {
-            r.end_pdot = r.first_pdot + rows < end_pd ? r.first_pdot + rows : end_pd;
-            st = search_range(s, times, &r, on_device, found, err);
-        }
-    return st;
-}
-
 /* --- run -------------------------------------------------------------------------------------- */
 
 /* What nothing is better than: the fold's own values. */
@@ -258,8 +232,23 @@ psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
     if (st)
         return st;
     st = psr_fold_state_begin(s, fold, times, err);
-    if (!st && s->prof_var > 0 && s->trials.nbin > 1)
-        st = search_all(s, times, &found, err);
+    if (!st && s->prof_var > 0 && s->trials.nbin > 1) {
+        const struct psr_fold_trials *t = &s->trials;
+        const size_t mid_p = (t->nperiod - 1) / 2, mid_pd = (t->npdot - 1) / 2;
+        struct psr_fold_range r = {.first_period = s->d.keep_p ? mid_p : 0,
+                                   .end_period = s->d.keep_p ? mid_p + 1 : t->nperiod};
+        const size_t first_pd = s->d.keep_pd ? mid_pd : 0,
+                     end_pd = s->d.keep_pd ? mid_pd + 1 : t->npdot;
+        const size_t rows = psr_fold_state_rows(s, r.end_period - r.first_period);
+        bool on_device = false;
+        st = psr_fold_search_device_begin(s, &on_device, err);
+        for (r.pddot = s->d.pddot ? 0 : mid_pd; r.pddot < (s->d.pddot ? t->npdot : mid_pd + 1);
+             r.pddot++) /* ends at once after an error */
+            for (r.first_pdot = first_pd; r.first_pdot < end_pd && !st; r.first_pdot = r.end_pdot) {
+                r.end_pdot = r.first_pdot + rows < end_pd ? r.first_pdot + rows : end_pd;
+                st = search_range(s, times, &r, on_device, &found, err);
+            }
+    }
     if (!st && !found.any)
         set_middle(s, &found);
     if (!st)

@@ -55,26 +55,6 @@ static void sum_best(const struct psr_fold_search *s, const struct psr_fold_tria
     psr_fold_trials_sum(t, trial, part, s->part_stats, delay, profile, stats);
 }
 
-static psr_status take_best(const struct psr_fold_search *s, const struct psr_fold_trial *trial,
-                            struct psr_fold_found *found, psr_err *err)
-{
-    const struct psr_fold_trials *t = &s->trials;
-    double *part = calloc(t->npart * t->nbin, sizeof *part);
-    double *delay = calloc(t->npart + t->nbin, sizeof *delay);
-    size_t *offset = calloc(t->nsub, sizeof *offset);
-    psr_status st = PSR_OK;
-    found->trial = *trial;
-    if (part && delay && offset)
-        sum_best(s, trial, part, offset, delay, delay + t->npart, &found->stats);
-    else
-        st = psr_fail_nomem(err, "a fold search", (double)t->npart * (double)t->nbin * 8);
-    found->any = !st && found->stats.redchi > 0;
-    free(part);
-    free(delay);
-    free(offset);
-    return st;
-}
-
 psr_status psr_fold_search_device_find(struct psr_fold_search *s,
                                        const struct psr_fold_range *range,
                                        struct psr_fold_found *found, bool *done, psr_err *err)
@@ -83,7 +63,20 @@ psr_status psr_fold_search_device_find(struct psr_fold_search *s,
     memset(found, 0, sizeof *found);
     psr_status st = ops->find(s->device, s, range, &best, &found->nsummed, err);
     *done = !st;
-    if (!st && best.redchi > 0)
-        st = take_best(s, &best.trial, found, err);
+    if (!st && best.redchi > 0) {
+        const struct psr_fold_trials *t = &s->trials;
+        double *part = calloc(t->npart * t->nbin, sizeof *part);
+        double *delay = calloc(t->npart + t->nbin, sizeof *delay);
+        size_t *offset = calloc(t->nsub, sizeof *offset);
+        found->trial = best.trial;
+        if (part && delay && offset)
+            sum_best(s, &best.trial, part, offset, delay, delay + t->npart, &found->stats);
+        else
+            st = psr_fail_nomem(err, "a fold search", (double)t->npart * (double)t->nbin * 8);
+        found->any = !st && found->stats.redchi > 0;
+        free(part);
+        free(delay);
+        free(offset);
+    }
     return st == PSR_EUNSUPPORTED ? PSR_OK : st;
 }

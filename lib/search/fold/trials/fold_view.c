@@ -45,21 +45,6 @@ static void add_rotated(double *to, const double *from, size_t n, size_t offset)
         to[b] += from[b + offset < n ? b + offset : b + offset - n];
 }
 
-/* Rotations by part and by sub-band do not depend on each other: sub-bands are summed over parts
- * once, and over themselves for each DM.
- * Given: part_offset, band_offset   bins by which they are advanced */
-static void add_profiles(struct psr_fold_view *v, const struct psr_pfd *p,
-                         const size_t *part_offset, const size_t *band_offset)
-{
-    for (size_t i = 0; i < v->npart; i++)
-        for (size_t j = 0; j < v->nsub; j++) {
-            const double *from = p->profile + (i * v->nsub + j) * v->nbin;
-            const size_t both = (part_offset[i] + band_offset[j]) % v->nbin;
-            add_rotated(v->band + j * v->nbin, from, v->nbin, part_offset[i]);
-            add_rotated(v->part + i * v->nbin, from, v->nbin, both);
-        }
-}
-
 static double find_redchi(const double *profile, size_t n, double avg, double var)
 {
     double sum = 0;
@@ -82,18 +67,6 @@ static void set_part_redchi(struct psr_fold_view *v, const struct psr_fold_stats
     v->prof_var = var;
 }
 
-static void set_dm_redchi(struct psr_fold_view *v, const struct psr_fold_trials *t, size_t *offset,
-                          double *profile)
-{
-    for (size_t i = 0; i < v->ndm; i++) {
-        psr_fold_trials_dm_offsets(t, t->fold->trial_dm[i], offset);
-        memset(profile, 0, v->nbin * sizeof *profile);
-        for (size_t j = 0; j < v->nsub; j++)
-            add_rotated(profile, v->band + j * v->nbin, v->nbin, offset[j]);
-        v->dm_redchi[i] = find_redchi(profile, v->nbin, v->prof_avg, v->prof_var) * v->correction;
-    }
-}
-
 /* Bands at the best DM, for the picture. */
 static void align_bands(struct psr_fold_view *v, const size_t *band_offset, double *row)
 {
@@ -102,41 +75,6 @@ static void align_bands(struct psr_fold_view *v, const size_t *band_offset, doub
         add_rotated(row, v->band + j * v->nbin, v->nbin, band_offset[j]);
         memcpy(v->band + j * v->nbin, row, v->nbin * sizeof *row);
     }
-}
-
-/* Given: delay, offset, row   room for [npart], [npart + nsub], [nbin] */
-static void set_profiles(struct psr_fold_view *v, const struct psr_fold_trials *t,
-                         const struct psr_fold_best *best, const struct psr_fold_stats *stats,
-                         double *delay, size_t *offset, double *row)
-{
-    size_t *band_offset = offset + v->npart;
-    psr_fold_trials_delays(t, best->pddot, best->pdot, delay);
-    for (size_t i = 0; i < v->npart; i++)
-        offset[i] = psr_fold_trials_offset(t, delay[i], i, best->period);
-    if (v->ndm)
-        psr_fold_trials_dm_offsets(t, t->fold->trial_dm[best->dm], band_offset);
-    add_profiles(v, t->fold, offset, band_offset);
-    set_part_redchi(v, stats);
-    set_dm_redchi(v, t, offset, row);
-    if (v->ndm)
-        psr_fold_trials_dm_offsets(t, t->fold->trial_dm[best->dm], band_offset);
-    align_bands(v, band_offset, row);
-}
-
-static psr_status fill_view(struct psr_fold_view *v, const struct psr_fold_trials *t,
-                            const struct psr_fold_best *best,
-                            const struct psr_fold_stats *part_stats, psr_err *err)
-{
-    double *delay = calloc(v->npart + v->nbin, sizeof *delay);
-    size_t *offset = calloc(v->npart + v->nsub, sizeof *offset);
-    psr_status st = PSR_OK;
-    if (delay && offset)
-        set_profiles(v, t, best, part_stats, delay, offset, delay + v->npart);
-    else
-        st = psr_fail_nomem(err, "a picture", (double)(v->npart + v->nbin + v->nsub) * 24);
-    free(delay);
-    free(offset);
-    return st;
 }
 
 /* --- plane --------------------------------------------------------------------------------- */
@@ -202,8 +140,44 @@ psr_status psr_fold_search_view(psr_fold_search *s, const struct psr_pfd *fold,
         return st;
     v->correction = psr_fold_correction(fold);
     st = psr_fold_state_begin(s, fold, times, err);
-    if (!st)
-        st = fill_view(v, &s->trials, best, s->part_stats, err);
+    if (!st) {
+        const struct psr_fold_trials *t = &s->trials;
+        double *delay = calloc(v->npart + v->nbin, sizeof *delay);
+        size_t *offset = calloc(v->npart + v->nsub, sizeof *offset);
+        if (delay && offset) {
+            double *row = delay + v->npart;
+            size_t *band_offset = offset + v->npart;
+            psr_fold_trials_delays(t, best->pddot, best->pdot, delay);
+            for (size_t i = 0; i < v->npart; i++)
+                offset[i] = psr_fold_trials_offset(t, delay[i], i, best->period);
+            if (v->ndm)
+                psr_fold_trials_dm_offsets(t, t->fold->trial_dm[best->dm], band_offset);
+            /* Rotations by part and by sub-band do not depend on each other: sub-bands are summed over
+             * parts once, and over themselves for each DM. */
+            for (size_t i = 0; i < v->npart; i++)
+                for (size_t j = 0; j < v->nsub; j++) {
+                    const double *from = t->fold->profile + (i * v->nsub + j) * v->nbin;
+                    const size_t both = (offset[i] + band_offset[j]) % v->nbin;
+                    add_rotated(v->band + j * v->nbin, from, v->nbin, offset[i]);
+                    add_rotated(v->part + i * v->nbin, from, v->nbin, both);
+                }
+            set_part_redchi(v, s->part_stats);
+            for (size_t i = 0; i < v->ndm; i++) {
+                psr_fold_trials_dm_offsets(t, t->fold->trial_dm[i], offset);
+                memset(row, 0, v->nbin * sizeof *row);
+                for (size_t j = 0; j < v->nsub; j++)
+                    add_rotated(row, v->band + j * v->nbin, v->nbin, offset[j]);
+                v->dm_redchi[i] =
+                    find_redchi(row, v->nbin, v->prof_avg, v->prof_var) * v->correction;
+            }
+            if (v->ndm)
+                psr_fold_trials_dm_offsets(t, t->fold->trial_dm[best->dm], band_offset);
+            align_bands(v, band_offset, row);
+        } else
+            st = psr_fail_nomem(err, "a picture", (double)(v->npart + v->nbin + v->nsub) * 24);
+        free(delay);
+        free(offset);
+    }
     if (!st && s->prof_var > 0 && v->nbin > 1)
         st = set_plane(s, times, best, v, err);
     psr_fold_state_end(s);

@@ -195,18 +195,6 @@ static psr_status worker_make(struct worker *w, const struct psr_sieve *v, psr_e
     return psr_fail_nomem(err, "a sieve", bytes_of_worker(v));
 }
 
-static void take_block(const struct psr_sieve *v, struct worker *w, size_t slot, int64_t block)
-{
-    const struct psr_correlator *c = v->c;
-    struct psr_split x = psr_split_at(w->work, c->bins);
-    psr_accel_normalise_load(v->norm, block * (int64_t)c->good - (int64_t)c->lead, c->bins, x);
-    double sum = 0;
-    for (size_t i = 0; i < c->bins; i++)
-        sum += (double)x.re[i] * (double)x.re[i] + (double)x.im[i] * (double)x.im[i];
-    w->shift[slot] = SHIFT * (float)(sum / (double)c->bins);
-    psr_correlator_take_block(c, w->work, w->block + slot * psr_correlator_block(c));
-}
-
 /* out[ngroup i + g] = in[g][i] */
 static void interleave(uint8_t *restrict out, const uint8_t *restrict in, size_t ngroup, size_t n)
 {
@@ -243,8 +231,17 @@ static psr_status take_blocks(const struct psr_sieve *v, struct worker *w,
                               struct psr_sieve_strip *t, size_t first, psr_err *err)
 {
     size_t n = t->nblock - first < v->together ? t->nblock - first : v->together;
-    for (size_t slot = 0; slot < n; slot++)
-        take_block(v, w, slot, t->block + (int64_t)(first + slot));
+    for (size_t slot = 0; slot < n; slot++) {
+        int64_t block = t->block + (int64_t)(first + slot);
+        const struct psr_correlator *c = v->c;
+        struct psr_split x = psr_split_at(w->work, c->bins);
+        psr_accel_normalise_load(v->norm, block * (int64_t)c->good - (int64_t)c->lead, c->bins, x);
+        double sum = 0;
+        for (size_t i = 0; i < c->bins; i++)
+            sum += (double)x.re[i] * (double)x.re[i] + (double)x.im[i] * (double)x.im[i];
+        w->shift[slot] = SHIFT * (float)(sum / (double)c->bins);
+        psr_correlator_take_block(c, w->work, w->block + slot * psr_correlator_block(c));
+    }
     uint8_t *row = t->code + first * (size_t)cells_of_block(v);
     for (int l = -t->lmax; l <= t->lmax; l++) {
         if (psr_is_stopped(&v->s->stop))

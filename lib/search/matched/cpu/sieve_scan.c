@@ -72,17 +72,6 @@ static const uint8_t *row_of(const struct psr_sieve_strip *t, int j, int l)
 
 /* --- powers ----------------------------------------------------------------------------------- */
 
-/* The bound that the sieve has for harmonic h of H. */
-static float bound_of(const struct scanner *n, const struct entry *e, int h, int log)
-{
-    const int H = 1 << log;
-    const struct psr_sieve_strip *t = psr_sieve_strip_of(n->v, h, log);
-    const int64_t cell = ((n->first + e->cell) * h) >> log;
-    const uint8_t *code = row_of(t, psr_harmonic_step(e->j, h, H), psr_harmonic_step(e->l, h, H)) +
-                          (cell - t->origin);
-    return psr_sieve_decode(log == 0 || code[0] > code[1] ? code[0] : code[1]);
-}
-
 /* The bounds of all harmonics of a sum, in its order, and their sum. */
 static double gather_bounds(const struct scanner *n, const struct entry *e,
                             float bound[PSR_ACCELSEARCH_MAX_HARM])
@@ -91,7 +80,14 @@ static double gather_bounds(const struct scanner *n, const struct entry *e,
     int k = 0;
     for (int stage = 0; stage <= e->stage; stage++)
         for (int h = 1; h < 1 << stage || h == 1; h += 2) {
-            bound[k] = bound_of(n, e, h, stage);
+            /* The bound that the sieve has for harmonic h of H. */
+            const int H = 1 << stage;
+            const struct psr_sieve_strip *t = psr_sieve_strip_of(n->v, h, stage);
+            const int64_t cell = ((n->first + e->cell) * h) >> stage;
+            const uint8_t *code =
+                row_of(t, psr_harmonic_step(e->j, h, H), psr_harmonic_step(e->l, h, H)) +
+                (cell - t->origin);
+            bound[k] = psr_sieve_decode(stage == 0 || code[0] > code[1] ? code[0] : code[1]);
             sum += (double)bound[k++];
         }
     return sum;
@@ -185,28 +181,6 @@ static inline __attribute__((always_inline)) void prefetch(const uint8_t *code, 
         __builtin_prefetch(code + at);
 }
 
-/* Sums the bounds of one drift and jerk of the highest harmonic over the tile, and fetches those of
- * the next drift. */
-static void scan_row(struct scanner *n, int j, int l, size_t ncell)
-{
-    const struct psr_sieve *v = n->v;
-    const int next = j < v->s->jmax ? j + 1 : j;
-    const size_t ngroup = ncell / SIEVE_LANES;
-    prefetch(row_for(n, next, l, 1, 0) + offset_in_row(n, 1, 0), ncell);
-    v->loops->decode(n->bound, row_for(n, j, l, 1, 0) + offset_in_row(n, 1, 0), ngroup);
-    note_bounds(n, j, l, 0, ncell);
-    for (int stage = 1; stage < v->s->nstage; stage++) {
-        for (int h = 1; h < 1 << stage; h += 2) {
-            prefetch(row_for(n, next, l, h, stage) + offset_in_row(n, h, stage),
-                     (ncell * (size_t)h) >> stage);
-            v->loops->add(n->bound, row_for(n, j, l, h, stage),
-                          psr_sieve_strip_of(v, h, stage)->origin, &n->map[stage][h],
-                          n->first / SIEVE_LANES, ngroup);
-        }
-        note_bounds(n, j, l, stage, ncell);
-    }
-}
-
 static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_err *err)
 {
     const struct psr_accel_search *s = n->v->s;
@@ -217,8 +191,26 @@ static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_
     for (int l = -s->lmax; l <= s->lmax; l++) {
         if (psr_is_stopped(&s->stop))
             return psr_fail(err, PSR_ESTOPPED, "stopped");
-        for (int j = -s->jmax; j <= s->jmax; j++)
-            scan_row(n, j, l, ncell);
+        for (int j = -s->jmax; j <= s->jmax; j++) {
+            /* Sums the bounds of one drift and jerk of the highest harmonic over the tile, and
+             * fetches those of the next drift. */
+            const struct psr_sieve *v = n->v;
+            const int next = j < v->s->jmax ? j + 1 : j;
+            const size_t ngroup = ncell / SIEVE_LANES;
+            prefetch(row_for(n, next, l, 1, 0) + offset_in_row(n, 1, 0), ncell);
+            v->loops->decode(n->bound, row_for(n, j, l, 1, 0) + offset_in_row(n, 1, 0), ngroup);
+            note_bounds(n, j, l, 0, ncell);
+            for (int stage = 1; stage < v->s->nstage; stage++) {
+                for (int h = 1; h < 1 << stage; h += 2) {
+                    prefetch(row_for(n, next, l, h, stage) + offset_in_row(n, h, stage),
+                             (ncell * (size_t)h) >> stage);
+                    v->loops->add(n->bound, row_for(n, j, l, h, stage),
+                                  psr_sieve_strip_of(v, h, stage)->origin, &n->map[stage][h],
+                                  n->first / SIEVE_LANES, ngroup);
+                }
+                note_bounds(n, j, l, stage, ncell);
+            }
+        }
     }
     sum_entries(n);
     for (size_t k = 0; k < nbest && !st; k++)

@@ -136,23 +136,6 @@ cudaError_t psr_accel_cuda_search(struct psr_accel_cuda *c, struct psr_accel_slo
 
 /* --- to the host ------------------------------------------------------------------------------ */
 
-static psr_status take_place(struct psr_accel_cuda *c, const struct accel_k_hit *h, int64_t first,
-                             psr_err *err)
-{
-    psr_status st = psr_grow(&c->place, &c->place_room, c->nplace, sizeof *c->place, "hits", err);
-    if (!st)
-        c->place[c->nplace++] = (struct psr_accel_place){
-            .i = (first + h->entry.cell) * c->plan.cut.cell,
-            .j = h->entry.j,
-            .l = h->entry.l,
-            .stage = h->entry.stage,
-            .spec = h->entry.spec,
-            .high = h->high,
-            .low = h->low,
-        };
-    return st;
-}
-
 static psr_status fetch(struct psr_accel_cuda *c, const struct psr_accel_slot *slot,
                         const struct psr_accel_part *part, psr_err *err)
 {
@@ -164,8 +147,20 @@ static psr_status fetch(struct psr_accel_cuda *c, const struct psr_accel_slot *s
         return psr_fail_nomem(err, "hits", (double)n * sizeof *hit);
     cudaError_t e = cudaMemcpy(hit, slot->d_hit, n * sizeof *hit, cudaMemcpyDeviceToHost);
     psr_status st = e ? psr_accel_cuda_fail(c, e, "hits", err) : PSR_OK;
-    for (size_t k = 0; k < n && !st; k++)
-        st = take_place(c, &hit[k], part->first, err);
+    for (size_t k = 0; k < n && !st; k++) {
+        const struct accel_k_hit *h = &hit[k];
+        st = psr_grow(&c->place, &c->place_room, c->nplace, sizeof *c->place, "hits", err);
+        if (!st)
+            c->place[c->nplace++] = (struct psr_accel_place){
+                .i = (part->first + h->entry.cell) * c->plan.cut.cell,
+                .j = h->entry.j,
+                .l = h->entry.l,
+                .stage = h->entry.stage,
+                .spec = h->entry.spec,
+                .high = h->high,
+                .low = h->low,
+            };
+    }
     free(hit);
     return st;
 }

@@ -86,36 +86,6 @@ static double fixed_bytes(const struct psr_accel_cuda_plan *p, int reach)
            PSR_ACCEL_ENTRIES * sizeof(struct accel_k_entry);
 }
 
-/* Fewer spectra on the device first, then bands, and one spectrum where two take more than half of the
- * memory. */
-static psr_status choose_band(struct psr_accel_cuda_plan *p, int reach, size_t batch, double limit,
-                              psr_err *err)
-{
-    const double fixed = fixed_bytes(p, reach);
-    p->whole = true;
-    p->band = p->end - p->first;
-    for (p->nslot = batch > ACCEL_PAIR ? 2 : 1; p->nslot > 0; p->nslot--) {
-        p->bytes = fixed + p->nslot * bytes_of_slot(p) + bytes_of_band(p);
-        if (p->bytes <= limit)
-            return PSR_OK;
-    }
-    p->nslot = 1;
-    p->whole = false;
-    if (bytes_of_slot(p) > limit / 2)
-        p->npair = 1;
-    while (p->bytes > limit && p->band > LEAST_BAND) {
-        p->band = (p->band + 1) / 2;
-        p->bytes = fixed + bytes_of_slot(p) + bytes_of_band(p);
-    }
-    if (p->bytes <= limit)
-        return PSR_OK;
-    return psr_fail(err, PSR_ENOMEM,
-                    "search on CUDA: %d spectra of %zu bins, zmax %d and wmax %d need %.0f MB, and "
-                    "the limit is %.0f MB",
-                    p->npair, p->s->nbin, PSR_STEP_Z * p->s->jmax, PSR_STEP_W * p->s->lmax,
-                    p->bytes / 1e6, limit / 1e6);
-}
-
 psr_status psr_accel_cuda_plan_make(struct psr_accel_cuda_plan *p, const struct psr_accel_search *s,
                                     enum accel_k_number kind, size_t batch, double limit_bytes,
                                     psr_err *err)
@@ -139,5 +109,29 @@ psr_status psr_accel_cuda_plan_make(struct psr_accel_cuda_plan *p, const struct 
     if (p->end <= p->first) /* no half bin is asked for */
         p->end = p->first + 1;
     size_strips(p);
-    return choose_band(p, reach, batch, limit_bytes, err);
+    /* Fewer spectra on the device first, then bands, and one spectrum where two take more than
+     * half of the memory. */
+    const double fixed = fixed_bytes(p, reach);
+    p->whole = true;
+    p->band = p->end - p->first;
+    for (p->nslot = batch > ACCEL_PAIR ? 2 : 1; p->nslot > 0; p->nslot--) {
+        p->bytes = fixed + p->nslot * bytes_of_slot(p) + bytes_of_band(p);
+        if (p->bytes <= limit_bytes)
+            return PSR_OK;
+    }
+    p->nslot = 1;
+    p->whole = false;
+    if (bytes_of_slot(p) > limit_bytes / 2)
+        p->npair = 1;
+    while (p->bytes > limit_bytes && p->band > LEAST_BAND) {
+        p->band = (p->band + 1) / 2;
+        p->bytes = fixed + bytes_of_slot(p) + bytes_of_band(p);
+    }
+    if (p->bytes <= limit_bytes)
+        return PSR_OK;
+    return psr_fail(err, PSR_ENOMEM,
+                    "search on CUDA: %d spectra of %zu bins, zmax %d and wmax %d need %.0f MB, and "
+                    "the limit is %.0f MB",
+                    p->npair, p->s->nbin, PSR_STEP_Z * p->s->jmax, PSR_STEP_W * p->s->lmax,
+                    p->bytes / 1e6, limit_bytes / 1e6);
 }

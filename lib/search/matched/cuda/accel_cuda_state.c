@@ -126,20 +126,6 @@ static cudaError_t take_all(struct psr_accel_cuda *c)
     return take_strips(c);
 }
 
-/* Series are transformed here where that is the same work for all, and where there is cuFFT and memory
- * for it; else the host does. */
-static psr_status choose_plan(struct psr_accel_cuda *c, enum accel_k_number kind, size_t batch,
-                              double limit, psr_err *err)
-{
-    const struct psr_accel_search *s = c->s;
-    double room = 0;
-    c->transforms =
-        s->series && psr_accel_cuda_levels(c) && !s->redden.presto &&
-        psr_cufft_room(2 * s->nbin, &room, NULL) == PSR_OK &&
-        psr_accel_cuda_plan_make(&c->plan, s, kind, batch, limit - room, NULL) == PSR_OK;
-    return c->transforms ? PSR_OK : psr_accel_cuda_plan_make(&c->plan, s, kind, batch, limit, err);
-}
-
 /* --- start and end ---------------------------------------------------------------------------- */
 
 psr_status psr_accel_cuda_start(struct psr_accel_cuda *c, enum accel_k_number kind, size_t batch,
@@ -152,7 +138,15 @@ psr_status psr_accel_cuda_start(struct psr_accel_cuda *c, enum accel_k_number ki
         return psr_fail(err, st, "search on CUDA: %s", why.msg);
     double limit = FREE_PART * (double)device.mem_free;
     limit = limit < (double)c->s->mem_bytes ? limit : (double)c->s->mem_bytes;
-    st = choose_plan(c, kind, batch, limit, err);
+    /* Series are transformed here where that is the same work for all, and where there is cuFFT
+     * and memory for it; else the host does. */
+    const struct psr_accel_search *s = c->s;
+    double room = 0;
+    c->transforms =
+        s->series && psr_accel_cuda_levels(c) && !s->redden.presto &&
+        psr_cufft_room(2 * s->nbin, &room, NULL) == PSR_OK &&
+        psr_accel_cuda_plan_make(&c->plan, s, kind, batch, limit - room, NULL) == PSR_OK;
+    st = c->transforms ? PSR_OK : psr_accel_cuda_plan_make(&c->plan, s, kind, batch, limit, err);
     if (st)
         return st;
     cudaError_t e = cudaSetDevice(c->s->device);

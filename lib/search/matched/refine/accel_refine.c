@@ -163,37 +163,6 @@ static void describe_harmonic(const struct place *p, const double *x, int h,
     psr_accel_fill_errors(harm);
 }
 
-/* For the fundamental of several harmonics: harmonic h determines r, z and w h times as precisely. */
-static void describe(const struct place *p, struct psr_accel_cand *cand,
-                     const struct psr_accel_harm *harm, const double *x)
-{
-    const struct psr_accel_peak *k = p->peak;
-    double weight = 0, r = k->r + UNIT[0] * x[0] / p->to;
-    double z = p->s->jmax > 0 ? k->z + UNIT[1] * x[1] / p->to : 0;
-    double w = p->s->lmax > 0 ? k->w + UNIT[2] * x[2] / p->to : 0;
-    for (int h = 1; h <= k->nharm; h++)
-        weight += h * h * harm[h - 1].power.value;
-    /* It is r - w / 60 that is uncorrelated with w. */
-    double zerr = 3 * sqrt(10 / weight) / M_PI, werr = 30 * sqrt(14 / weight) / M_PI;
-    double rerr = hypot(3 / (M_PI * sqrt(6 * weight)), p->s->lmax > 0 ? werr / 60 : 0);
-    *cand = (struct psr_accel_cand){
-        .sigma = k->sigma,
-        .power = k->power,
-        .coherent = psr_accel_coherent(harm, k->nharm, 0),
-        .nharm = k->nharm,
-        .r = {r, rerr},
-        .z = {z, p->s->jmax > 0 ? zerr : 2.0 / k->nharm},
-        .w = {w, p->s->lmax > 0 ? werr : 20.0 / k->nharm},
-        .harm = harm,
-        .dof = 2.0 * k->nharm,
-        .ln_p = psr_chi2_logp(2 * k->power, 2.0 * k->nharm).ln_sf,
-        .first = (int64_t)floor(r - fabs(z) / 2),
-        .width = (int64_t)fabs(z) + 1,
-        .sign_known = true,
-        .members = 1,
-    };
-}
-
 /* Given:    p   around nothing yet */
 static psr_status refine_one(struct place p, struct psr_accel_cand *cand,
                              struct psr_accel_harm *harm, psr_err *err)
@@ -208,7 +177,33 @@ static psr_status refine_one(struct place p, struct psr_accel_cand *cand,
         descend(&p, 1, peak->nharm, x);
         for (int h = 1; h <= peak->nharm; h++)
             describe_harmonic(&p, x, h, &harm[h - 1]);
-        describe(&p, cand, harm, x);
+        /* For the fundamental of several harmonics: harmonic h determines r, z and w h times as
+         * precisely. */
+        const struct psr_accel_peak *k = p.peak;
+        double weight = 0, r = k->r + UNIT[0] * x[0] / p.to;
+        double z = p.s->jmax > 0 ? k->z + UNIT[1] * x[1] / p.to : 0;
+        double w = p.s->lmax > 0 ? k->w + UNIT[2] * x[2] / p.to : 0;
+        for (int h = 1; h <= k->nharm; h++)
+            weight += h * h * harm[h - 1].power.value;
+        /* It is r - w / 60 that is uncorrelated with w. */
+        double zerr = 3 * sqrt(10 / weight) / M_PI, werr = 30 * sqrt(14 / weight) / M_PI;
+        double rerr = hypot(3 / (M_PI * sqrt(6 * weight)), p.s->lmax > 0 ? werr / 60 : 0);
+        *cand = (struct psr_accel_cand){
+            .sigma = k->sigma,
+            .power = k->power,
+            .coherent = psr_accel_coherent(harm, k->nharm, 0),
+            .nharm = k->nharm,
+            .r = {r, rerr},
+            .z = {z, p.s->jmax > 0 ? zerr : 2.0 / k->nharm},
+            .w = {w, p.s->lmax > 0 ? werr : 20.0 / k->nharm},
+            .harm = harm,
+            .dof = 2.0 * k->nharm,
+            .ln_p = psr_chi2_logp(2 * k->power, 2.0 * k->nharm).ln_sf,
+            .first = (int64_t)floor(r - fabs(z) / 2),
+            .width = (int64_t)fabs(z) + 1,
+            .sign_known = true,
+            .members = 1,
+        };
         for (int h = 1; h <= peak->nharm && s->free_harmonics; h++) {
             double own[PSR_SIMPLEX_MOST] = {0};
             descend(&p, h, h, own);

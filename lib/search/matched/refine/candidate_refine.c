@@ -60,34 +60,6 @@ static bool is_zapped(const struct psr_refine_desc *desc, int64_t k)
     return false;
 }
 
-/* What is zapped counts as noise in the box, and not at all in responses. */
-static void weigh_harmonic(struct psr_refine_box *b, int h, struct psr_span bins, int64_t first,
-                           size_t n, float *x, const struct psr_refine_desc *desc)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        int64_t k = first + (int64_t)i;
-        bool inside = k >= bins.first && k < bins.first + bins.count;
-        bool zapped = desc->nzap > 0 && is_zapped(desc, k);
-        if (zapped)
-            x[2 * i] = x[2 * i + 1] = 0;
-        double re = (double)x[2 * i], im = (double)x[2 * i + 1];
-        if (inside)
-            sum += zapped ? 2 : re * re + im * im;
-    }
-    b->chi2[h - 1] = sum;
-    b->excess[h - 1] = sum - 2 * (double)bins.count;
-}
-
-/* Keeps only harmonics that are a candidate's own: responses to others' harmonics are set to 0. */
-static void leave_own(struct psr_refine_box *b, int h, float taken, float *x, size_t n)
-{
-    b->chi2[h - 1] -= (double)taken;
-    b->excess[h - 1] -= (double)taken;
-    if ((double)taken > fmax(b->excess[h - 1], 0))
-        memset(x, 0, 2 * n * sizeof *x);
-}
-
 /* Reads one harmonic's bins and prepares responses to them. */
 static psr_status take_harmonic(struct psr_refine_box *b, int h, float taken, psr_pulscan *plan,
                                 size_t s, const struct psr_refine_desc *desc, psr_err *err)
@@ -104,30 +76,28 @@ static psr_status take_harmonic(struct psr_refine_box *b, int h, float taken, ps
 #pragma omp critical(psr_candidate_refine)
     st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
     if (st == PSR_OK) {
-        weigh_harmonic(b, h, bins, first, n, x, desc);
-        leave_own(b, h, taken, x, n);
+        /* What is zapped counts as noise in the box, and not at all in responses. */
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            int64_t k = first + (int64_t)i;
+            bool inside = k >= bins.first && k < bins.first + bins.count;
+            bool zapped = desc->nzap > 0 && is_zapped(desc, k);
+            if (zapped)
+                x[2 * i] = x[2 * i + 1] = 0;
+            double re = (double)x[2 * i], im = (double)x[2 * i + 1];
+            if (inside)
+                sum += zapped ? 2 : re * re + im * im;
+        }
+        /* Keeps only harmonics that are a candidate's own: responses to others' harmonics are
+         * set to 0. */
+        b->chi2[h - 1] = sum - (double)taken;
+        b->excess[h - 1] = sum - 2 * (double)bins.count - (double)taken;
+        if ((double)taken > fmax(b->excess[h - 1], 0))
+            memset(x, 0, 2 * n * sizeof *x);
     }
     if (st == PSR_OK && n <= MOST_BINS)
         st = psr_accel_template_create(&b->matched[h - 1], x, first, n, err);
     free(x);
-    return st;
-}
-
-/* Reads the bins of a candidate's harmonics and prepares responses to them, but with desc->boxes_only.
- * Given:    plan, s   as in psr_candidate_refine; threads take turns at them
- * Returned: *b, to be dropped, after an error too
- * Status:   those of psr_pulscan_amplitudes */
-static psr_status refine_box_take(struct psr_refine_box *b, psr_pulscan *plan, size_t s,
-                                  const struct psr_pulscan_cand *cand,
-                                  const struct psr_refine_desc *desc, psr_err *err)
-{
-    const struct psr_pulscan_hit *hit = &cand->best;
-    struct psr_pulscan_info info;
-    psr_pulscan_describe(plan, &info);
-    *b = (struct psr_refine_box){.hit = hit, .lost = desc->boxes_only ? (double)info.block / 2 : 0};
-    psr_status st = PSR_OK;
-    for (int h = 1; h <= hit->nharm && st == PSR_OK && !desc->boxes_only; h++)
-        st = take_harmonic(b, h, cand->taken[h - 1], plan, s, desc, err);
     return st;
 }
 
@@ -210,35 +180,12 @@ static bool step(const struct psr_refine_box *b, struct psr_refine_place *p, dou
     return false;
 }
 
-/* Climbs in steps that are halved if no neighbour is higher, until they are small against the errors.
- */
-static void climb(const struct psr_refine_box *b, struct psr_refine_place *p, double dr, double dz)
-{
-    double best = sum_power(b, p->r.value, p->z.value);
-    for (int halvings = 0; halvings < MOST_HALVINGS; halvings++, dr /= 2, dz /= 2) {
-        while (step(b, p, &best, dr, dz))
-            continue;
-        find_errors(b, p);
-        if (dr < FINE * p->r.error && dz < FINE * p->z.error)
-            break;
-    }
-}
-
 /* Errors are those of boxes around signals of constant drift, roughly. */
 static struct psr_refine_place place_of_box(const struct psr_refine_box *b, int sign, int zmax)
 {
     double width = b->hit->z + 1, z = fmin(b->hit->z, zmax);
     return (struct psr_refine_place){.r = {b->hit->r, 0.5 + 0.1 * width + b->lost},
                                      .z = {z > 0 ? sign * z : 0, 1 + 0.2 * width}};
-}
-
-/* From the best place of harmonic h to one of the fundamental. */
-static struct psr_refine_place refine_place(const struct psr_refine_box *b, int h,
-                                            const struct psr_accel_template_peak *peak, int zmax)
-{
-    struct psr_refine_place p = {.matched = true, .r = {peak->r / h, 0}, .z = {peak->z / h, 0}};
-    climb(b, &p, 0.25 / h, zmax > 0 ? 1.0 / h : 0);
-    return p;
 }
 
 /* Returned: places to write, 1 or 2; *known, whether the sign of z is */
@@ -257,7 +204,22 @@ static int refine_places(const struct psr_refine_box *b, const struct psr_refine
     const bool stands_out =
         power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2;
     if (stands_out) {
-        place[0] = refine_place(b, h, &side[better], desc->zmax);
+        /* From the best place of harmonic h to one of the fundamental. */
+        struct psr_refine_place p = {
+            .matched = true, .r = {side[better].r / h, 0}, .z = {side[better].z / h, 0}};
+        /* Climbs in steps that are halved if no neighbour is higher, until they are small against
+         * the errors. */
+        double dr = 0.25 / h;
+        double dz = desc->zmax > 0 ? 1.0 / h : 0;
+        double best = sum_power(b, p.r.value, p.z.value);
+        for (int halvings = 0; halvings < MOST_HALVINGS; halvings++, dr /= 2, dz /= 2) {
+            while (step(b, &p, &best, dr, dz))
+                continue;
+            find_errors(b, &p);
+            if (dr < FINE * p.r.error && dz < FINE * p.z.error)
+                break;
+        }
+        place[0] = p;
         return 1;
     }
     place[0] = place_of_box(b, better ? -1 : 1, desc->zmax);
@@ -370,7 +332,16 @@ static void refine_one(struct outcome *o, psr_pulscan *plan, size_t s,
     struct psr_refine_box b;
     struct psr_refine_place place[2];
     bool known = false;
-    o->status = refine_box_take(&b, plan, s, cand, desc, &o->err);
+    /* Reads the bins of a candidate's harmonics and prepares responses to them, but with
+     * desc->boxes_only. */
+    const struct psr_pulscan_hit *hit = &cand->best;
+    struct psr_pulscan_info info;
+    psr_pulscan_describe(plan, &info);
+    b = (struct psr_refine_box){.hit = hit, .lost = desc->boxes_only ? (double)info.block / 2 : 0};
+    psr_status st = PSR_OK;
+    for (int h = 1; h <= hit->nharm && st == PSR_OK && !desc->boxes_only; h++)
+        st = take_harmonic(&b, h, cand->taken[h - 1], plan, s, desc, &o->err);
+    o->status = st;
     if (o->status == PSR_OK)
         o->n = refine_places(&b, desc, place, &known);
     for (int k = 0; k < o->n; k++) {

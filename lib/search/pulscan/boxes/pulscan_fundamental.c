@@ -148,27 +148,21 @@ static int find_multiple(const double *e, int n, double mean)
     return found;
 }
 
-/* By how much 1/k of the frequency weighs more; 0 if there is no power below the frequency, as a
- * signal's power begins at its fundamental. */
-static double weigh_fraction(struct psr_residual *r, const struct psr_harmonics *lines, int k,
-                             double mean)
-{
-    double e[MOST_POSITIONS] = {0}, below = 0;
-    int top = k * (lines->nharm > 1 ? lines->nharm : 2);
-    top = top < MOST_POSITIONS ? top : MOST_POSITIONS;
-    for (int h = 1; h <= top; h++) {
-        e[h - 1] = evidence(r, lines, (double)h / k);
-        below += h < k ? weight(e[h - 1], mean) : 0;
-    }
-    return below > 0 ? weigh(e, top, 1, mean) - weigh(e, top, k, mean) : 0;
-}
-
 static int find_fraction(struct psr_residual *r, const struct psr_harmonics *lines, double mean)
 {
     double best = LN_RATIO;
     int found = 1;
     for (int k = 2; k <= MOST_FRACTION; k++) {
-        double sum = weigh_fraction(r, lines, k, mean);
+        /* By how much 1/k of the frequency weighs more; 0 if there is no power below the
+         * frequency, as a signal's power begins at its fundamental. */
+        double e[MOST_POSITIONS] = {0}, below = 0;
+        int top = k * (lines->nharm > 1 ? lines->nharm : 2);
+        top = top < MOST_POSITIONS ? top : MOST_POSITIONS;
+        for (int h = 1; h <= top; h++) {
+            e[h - 1] = evidence(r, lines, (double)h / k);
+            below += h < k ? weight(e[h - 1], mean) : 0;
+        }
+        double sum = below > 0 ? weigh(e, top, 1, mean) - weigh(e, top, k, mean) : 0;
         if (sum > best) {
             best = sum;
             found = k;

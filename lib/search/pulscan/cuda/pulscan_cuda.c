@@ -45,19 +45,6 @@ static psr_status upload_spectra(struct psr_pulscan_state *c, const struct psr_c
     return PSR_OK;
 }
 
-static psr_status make_powers(struct psr_pulscan_state *c, size_t spec, const float *in,
-                              float *power, struct psr_pulscan_found *found, psr_err *err)
-{
-    const struct psr_pulscan_search *s = c->s;
-    psr_status st = PSR_OK;
-    c->given[spec] = in;
-    if (found->bad[spec] < 0)
-        st = psr_pulscan_powers(s, in, c->level + spec * s->nnorm_block, power, &found->bad[spec],
-                                err);
-    c->h_bad[spec] = found->bad[spec] < 0 ? INT64_MAX : found->bad[spec];
-    return st;
-}
-
 static psr_status upload_powers(struct psr_pulscan_state *c, struct psr_cuda_group *g,
                                 const float *const *in, struct psr_pulscan_found *found,
                                 psr_err *err)
@@ -66,7 +53,13 @@ static psr_status upload_powers(struct psr_pulscan_state *c, struct psr_cuda_gro
         const size_t spec = g->first + n;
         const float *from = c->series ? psr_pulscan_series_spectrum(c->series, spec) : in[spec];
         float *power = input_of(c, spec);
-        psr_status st = make_powers(c, spec, from, power, found, err);
+        const struct psr_pulscan_search *s = c->s;
+        psr_status st = PSR_OK;
+        c->given[spec] = from;
+        if (found->bad[spec] < 0)
+            st = psr_pulscan_powers(s, from, c->level + spec * s->nnorm_block, power,
+                                    &found->bad[spec], err);
+        c->h_bad[spec] = found->bad[spec] < 0 ? INT64_MAX : found->bad[spec];
         if (st)
             return st;
         cudaError_t e = cudaMemcpyAsync(g->d_power + n * c->power_pitch, power,

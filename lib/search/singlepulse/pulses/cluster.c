@@ -142,16 +142,6 @@ static bool is_near(const struct field *f, size_t g, size_t trial)
     return (other > trial ? other - trial : trial - other) <= f->d->trial_tol;
 }
 
-/* The groups whose trials are near that of a node: [*from, *to). */
-static void find_groups(const struct field *f, const struct node *p, size_t *from, size_t *to)
-{
-    size_t trial = p->event->trial;
-    for (*from = p->group; *from > 0 && is_near(f, *from - 1, trial); --*from)
-        ;
-    for (*to = p->group + 1; *to < f->ngroup && is_near(f, *to, trial); ++*to)
-        ;
-}
-
 /* Ticks that friends in two trials may be apart. */
 static int64_t tolerance_of(const struct field *f, size_t trial, size_t other_trial)
 {
@@ -303,7 +293,12 @@ static void take_node(struct field *f, struct node *p)
 {
     const struct node *q;
     size_t from, to, own = (size_t)(p - f->node);
-    find_groups(f, p, &from, &to);
+    /* The groups whose trials are near that of a node: [*from, *to). */
+    size_t trial = p->event->trial;
+    for (from = p->group; from > 0 && is_near(f, from - 1, trial); --from)
+        ;
+    for (to = p->group + 1; to < f->ngroup && is_near(f, to, trial); ++to)
+        ;
     const struct node *best = find_best_friend(f, p, from, to);
     for (size_t g = from; best && g < to; g++)
         for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
@@ -391,18 +386,6 @@ static size_t collect_clusters(struct psr_cluster *clusters, const struct field 
     return count;
 }
 
-/* Given:  room [n] of the larger of a pointer and a size.  Returned: how many, in clusters [n] */
-static size_t make_clusters(struct field *f, const struct psr_event *events, void *room,
-                            struct psr_cluster *clusters)
-{
-    place_nodes(f, events);
-    group_nodes(f);
-    take_nodes(f, room);
-    size_t count = collect_clusters(clusters, f, room);
-    qsort(clusters, count, sizeof *clusters, compare_clusters);
-    return count;
-}
-
 static psr_status cluster_events(const struct psr_cluster_desc *d, const struct psr_event *events,
                                  size_t n, struct psr_cluster **clusters, size_t *nclusters,
                                  psr_err *err)
@@ -415,7 +398,12 @@ static psr_status cluster_events(const struct psr_cluster_desc *d, const struct 
         n * (sizeof(struct node *) > sizeof(size_t) ? sizeof(struct node *) : sizeof(size_t)));
     *clusters = malloc(n * sizeof **clusters);
     if (f.node && f.group && room && *clusters) {
-        *nclusters = make_clusters(&f, events, room, *clusters);
+        place_nodes(&f, events);
+        group_nodes(&f);
+        take_nodes(&f, room);
+        size_t count = collect_clusters(*clusters, &f, room);
+        qsort(*clusters, count, sizeof **clusters, compare_clusters);
+        *nclusters = count;
     } else {
         st = psr_fail_nomem(err, "clusters", (double)n * sizeof *f.node);
         free(*clusters);

@@ -15,23 +15,6 @@ static int compare_starts(const void *a, const void *b)
     return (p->pulse.first_s > q->pulse.first_s) - (p->pulse.first_s < q->pulse.first_s);
 }
 
-static psr_status check(const struct psr_beam_pulse *pulse, size_t n, size_t nbeam, double tol_s,
-                        psr_err *err)
-{
-    if (!(tol_s >= 0) || !isfinite(tol_s))
-        return psr_fail_field(err, PSR_EINVAL, "tol_s", "beams: a tolerance of %g s is below 0",
-                              tol_s);
-    for (size_t k = 0; k < n; k++)
-        if (pulse[k].beam >= nbeam)
-            return psr_fail_field(err, PSR_EINVAL, "beam", "beams: pulse %zu is in beam %zu of %zu",
-                                  k, pulse[k].beam, nbeam);
-        else if (!(pulse[k].last_s >= pulse[k].first_s) || !isfinite(pulse[k].first_s) ||
-                 !isfinite(pulse[k].last_s))
-            return psr_fail_field(err, PSR_EINVAL, "last_s", "beams: pulse %zu is from %g to %g s",
-                                  k, pulse[k].first_s, pulse[k].last_s);
-    return PSR_OK;
-}
-
 /* First pulse that does not begin before. */
 static size_t find_start(const struct sorted *s, size_t n, double from_s)
 {
@@ -67,9 +50,17 @@ psr_status psr_pulse_count_beams(const struct psr_beam_pulse *pulse, size_t n, s
                                  double tol_s, size_t *count, psr_err *err)
 {
     double longest_s = 0;
-    psr_status st = check(pulse, n, nbeam, tol_s, err);
-    if (st)
-        return st;
+    if (!(tol_s >= 0) || !isfinite(tol_s))
+        return psr_fail_field(err, PSR_EINVAL, "tol_s", "beams: a tolerance of %g s is below 0",
+                              tol_s);
+    for (size_t k = 0; k < n; k++)
+        if (pulse[k].beam >= nbeam)
+            return psr_fail_field(err, PSR_EINVAL, "beam", "beams: pulse %zu is in beam %zu of %zu",
+                                  k, pulse[k].beam, nbeam);
+        else if (!(pulse[k].last_s >= pulse[k].first_s) || !isfinite(pulse[k].first_s) ||
+                 !isfinite(pulse[k].last_s))
+            return psr_fail_field(err, PSR_EINVAL, "last_s", "beams: pulse %zu is from %g to %g s",
+                                  k, pulse[k].first_s, pulse[k].last_s);
     struct sorted *s = malloc((n + 1) * sizeof *s);
     size_t *seen = calloc(nbeam + 1, sizeof *seen);
     if (!s || !seen) {
