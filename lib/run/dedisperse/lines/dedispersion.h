@@ -64,16 +64,17 @@ struct psr_dedispersion_ops {
     /* Suggested spectra per block; all blocks but the last must have this length. */
     size_t (*block)(const void *state);
 
-    /* Number of series of a line; and the largest number of samples of each that a push of nsamp
-     * spectra completes. */
+    /* Number of series of a line, NULL: its trials; and the largest number of samples of each that a
+     * push of nsamp spectra completes, NULL: one more than it sums. */
     size_t (*nseries)(const void *state, size_t line);
     size_t (*most)(const void *state, size_t line, size_t nsamp);
 
     /* Samples per barycentring block, as in resample.h. */
     size_t (*presto_block)(const void *state, size_t line);
 
-    /* Status: PSR_EINVAL if nsamp spectra complete no sample of some trial of the line, or of all
-     *         trials if any_length is set */
+    /* NULL: as the plan of the line says, if it has one.
+     * Status: PSR_EUNSUPPORTED if nsamp spectra complete no sample of some trial of the line, or of
+     *         all trials if any_length is set */
     psr_status (*check_length)(const void *state, size_t line, int64_t nsamp, psr_err *err);
 
     /* Takes spectra, which must stay unchanged until all lines have been run. */
@@ -86,8 +87,8 @@ struct psr_dedispersion_ops {
     psr_status (*run_device)(void *state, size_t line, struct psr_block *series, size_t *left,
                              psr_err *err);
 
-    /* The plan of a line, for shifts and delays, and what psr_dedisp_describe would say of it; NULL if
-     * lines have none. */
+    /* The plan of a line, for shifts and delays; NULL if lines have none.  What psr_dedisp_describe would
+     * say of it; NULL: that. */
     const psr_dedisp *(*plan)(const void *state, size_t line);
     void (*describe)(const void *state, size_t line, struct psr_dedisp_info *info);
 
@@ -99,11 +100,10 @@ struct psr_dedispersion_ops {
 extern const struct psr_dedispersion_ops psr_dedispersion_direct, psr_dedispersion_beams,
     psr_dedispersion_subbands, psr_dedispersion_presto;
 
-/* Bytes of a spectrum, as it is read and as it becomes beside that; of its series, of the line that has
- * the most; and what cleaning takes. */
+/* Bytes of a spectrum, as it is read and as it becomes beside that; and of its series, of the line that
+ * has the most. */
 double psr_dedispersion_spectrum_bytes(const struct psr_dedispersion_desc *d);
 double psr_dedispersion_series_bytes(const struct psr_dedispersion_desc *d);
-int64_t psr_dedispersion_cleaning_bytes(const struct psr_dedispersion_desc *d);
 
 /* Returned: *mem_bytes, what the limit leaves to dedispersion
  * Status:   PSR_ENOMEM */
@@ -112,11 +112,6 @@ PSR_MUST_CHECK psr_status psr_dedispersion_share_memory(const struct psr_dedispe
 
 /* About n spectra: whole blocks of cleaning, and no more than the input has. */
 size_t psr_dedispersion_whole_block(const struct psr_dedispersion_desc *d, size_t n);
-
-/* check_length of a line, by its plan. */
-PSR_MUST_CHECK psr_status psr_dedispersion_check_length(const struct psr_dedispersion_desc *d,
-                                                        const psr_dedisp *plan, size_t line,
-                                                        int64_t nsamp, psr_err *err);
 
 /* Counts its users. */
 typedef struct psr_shared_beams psr_shared_beams;

@@ -258,18 +258,6 @@ static size_t choose_block(const void *state)
     return psr_dedispersion_whole_block(&s->d, s->shared->block);
 }
 
-static size_t nseries(const void *state, size_t line)
-{
-    const struct beams *s = state;
-    return s->d.trials->line[line].ndm;
-}
-
-static size_t most(const void *state, size_t line, size_t nsamp)
-{
-    const struct beams *s = state;
-    return nsamp / (size_t)s->d.trials->line[line].downsamp + 1;
-}
-
 static const psr_dedisp *plan(const void *state, size_t line)
 {
     const struct beams *s = state;
@@ -290,12 +278,6 @@ static void describe_line(const void *state, size_t line, struct psr_dedisp_info
         .ndevice = strcmp(s->shared->backend, "cpu") != 0,
         .difference = l.difference,
     };
-}
-
-static psr_status check_length(const void *state, size_t line, int64_t nsamp, psr_err *err)
-{
-    const struct beams *s = state;
-    return psr_dedispersion_check_length(&s->d, plan(s, line), line, nsamp, err);
 }
 
 static psr_status push(void *state, const struct psr_block *block, psr_err *err)
@@ -325,7 +307,7 @@ static psr_status run(void *state, size_t line, float *x, size_t stride, size_t 
         series.on_device.d_x += from;
         return psr_device_series_fetch(&series.on_device, 1, *n, x, stride, err);
     }
-    const size_t count = nseries(s, line);
+    const size_t count = s->d.trials->line[line].ndm;
 #pragma omp parallel for num_threads(s->nthread)
     for (size_t i = 0; i < count; i++)
         memcpy(x + i * stride, series.out + i * series.stride + from, *n * sizeof *x);
@@ -351,9 +333,6 @@ static psr_status run_device(void *state, size_t line, struct psr_block *block, 
 const struct psr_dedispersion_ops psr_dedispersion_beams = {
     .create = create,
     .block = choose_block,
-    .nseries = nseries,
-    .most = most,
-    .check_length = check_length,
     .push = push,
     .run = run,
     .run_device = run_device,

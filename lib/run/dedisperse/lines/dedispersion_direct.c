@@ -16,16 +16,14 @@ struct direct {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Reports a lack of memory in terms of -mem. */
-static psr_status fail_memory(const struct psr_dedispersion_desc *d, const psr_err *why,
-                              psr_err *err)
+/* Cleaning goes by whole blocks, whatever they take. */
+static int64_t count_cleaning_bytes(const struct psr_dedispersion_desc *d)
 {
-    char all[PSR_SIZE_TEXT], cleaning[PSR_SIZE_TEXT];
+    const double out = psr_dedispersion_series_bytes(d) * (d->equalise ? 2 : 1);
     if (!d->clean_block)
-        return psr_fail(err, PSR_ENOMEM, "-mem: %.400s", why->msg);
-    return psr_fail(err, PSR_ENOMEM, "-mem: %.300s; cleaning takes %s of %s", why->msg,
-                    psr_size_text(cleaning, (double)psr_dedispersion_cleaning_bytes(d)),
-                    psr_size_text(all, (double)psr_count_memory(d->mem_bytes)));
+        return 0;
+    return d->clean_bytes +
+           (int64_t)((double)d->clean_block * (psr_dedispersion_spectrum_bytes(d) + out));
 }
 
 /* Cleaning is done in place but for what becomes floats. */
@@ -123,8 +121,16 @@ static psr_status create_multi(struct direct *s, const struct psr_dedisp_multi_d
 {
     psr_err why;
     psr_status st = psr_dedisp_multi_create(&s->fan, fan, &why);
-    if (st == PSR_ENOMEM)
-        return fail_memory(&s->d, &why, err);
+    if (st == PSR_ENOMEM) {
+        /* Reports a lack of memory in terms of -mem. */
+        const struct psr_dedispersion_desc *d = &s->d;
+        char all[PSR_SIZE_TEXT], cleaning[PSR_SIZE_TEXT];
+        if (!d->clean_block)
+            return psr_fail(err, PSR_ENOMEM, "-mem: %.400s", why.msg);
+        return psr_fail(err, PSR_ENOMEM, "-mem: %.300s; cleaning takes %s of %s", why.msg,
+                        psr_size_text(cleaning, (double)count_cleaning_bytes(d)),
+                        psr_size_text(all, (double)psr_count_memory(d->mem_bytes)));
+    }
     return st ? psr_fail_field(err, st, why.field, "%s", why.msg) : PSR_OK;
 }
 
@@ -168,33 +174,10 @@ static psr_status create(void **state, const struct psr_dedispersion_desc *d, ps
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-static size_t nseries(const void *state, size_t line)
-{
-    const struct direct *s = state;
-    return s->d.trials->line[line].ndm;
-}
-
-static size_t most(const void *state, size_t line, size_t nsamp)
-{
-    const struct direct *s = state;
-    return nsamp / (size_t)s->d.trials->line[line].downsamp + 1;
-}
-
 static const psr_dedisp *plan(const void *state, size_t line)
 {
     const struct direct *s = state;
     return psr_dedisp_multi_plan(s->fan, line);
-}
-
-static void describe_line(const void *state, size_t line, struct psr_dedisp_info *info)
-{
-    psr_dedisp_describe(plan(state, line), info);
-}
-
-static psr_status check_length(const void *state, size_t line, int64_t nsamp, psr_err *err)
-{
-    const struct direct *s = state;
-    return psr_dedispersion_check_length(&s->d, plan(s, line), line, nsamp, err);
 }
 
 static psr_status push(void *state, const struct psr_block *block, psr_err *err)
@@ -224,14 +207,10 @@ const struct psr_dedispersion_ops psr_dedispersion_direct = {
     .backend = backend,
     .create = create,
     .block = choose_block,
-    .nseries = nseries,
-    .most = most,
-    .check_length = check_length,
     .push = push,
     .run = run,
     .run_device = run_device,
     .plan = plan,
-    .describe = describe_line,
     .destroy = destroy,
 };
 
@@ -253,22 +232,12 @@ double psr_dedispersion_series_bytes(const struct psr_dedispersion_desc *d)
     return out;
 }
 
-/* Cleaning goes by whole blocks, whatever they take. */
-int64_t psr_dedispersion_cleaning_bytes(const struct psr_dedispersion_desc *d)
-{
-    const double out = psr_dedispersion_series_bytes(d) * (d->equalise ? 2 : 1);
-    if (!d->clean_block)
-        return 0;
-    return d->clean_bytes +
-           (int64_t)((double)d->clean_block * (psr_dedispersion_spectrum_bytes(d) + out));
-}
-
 /* What -mem leaves to dedispersion. */
 psr_status psr_dedispersion_share_memory(const struct psr_dedispersion_desc *d, int64_t *mem_bytes,
                                          psr_err *err)
 {
     char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
-    int64_t all = psr_count_memory(d->mem_bytes), cleaning = psr_dedispersion_cleaning_bytes(d);
+    int64_t all = psr_count_memory(d->mem_bytes), cleaning = count_cleaning_bytes(d);
     *mem_bytes = all - cleaning;
     if (*mem_bytes > 0)
         return PSR_OK;
@@ -289,26 +258,4 @@ size_t psr_dedispersion_whole_block(const struct psr_dedispersion_desc *d, size_
         n = n ? n : d->clean_block;
     }
     return d->obs->nsamp >= 0 && (size_t)d->obs->nsamp < n ? (size_t)d->obs->nsamp : n;
-}
-
-/* The input may be shorter than a trial's sweep, and then no sample of it is ever complete. */
-psr_status psr_dedispersion_check_length(const struct psr_dedispersion_desc *d,
-                                         const psr_dedisp *plan, size_t line, int64_t nsamp,
-                                         psr_err *err)
-{
-    const struct psr_trial_list *t = d->trials;
-    const struct psr_line *l = &t->line[line];
-    int64_t have = nsamp / l->downsamp;
-    size_t worst = 0;
-    for (size_t i = 1; i < l->ndm; i++) {
-        bool higher = t->dm[l->first + i] > t->dm[l->first + worst];
-        worst = higher != d->any_length ? i : worst;
-    }
-    int64_t sweep = (int64_t)psr_dedisp_shift(plan, worst);
-    if (have > sweep)
-        return PSR_OK;
-    return psr_fail(err, PSR_EUNSUPPORTED,
-                    "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
-                    "complete",
-                    d->input, t->dm[l->first + worst], (long long)sweep, (long long)have);
 }

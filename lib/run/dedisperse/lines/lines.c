@@ -128,17 +128,23 @@ bool psr_lines_on_devices(const psr_lines *l)
 
 void psr_lines_describe(const psr_lines *l, size_t line, struct psr_dedisp_info *info)
 {
-    l->d.ops->describe(l->state, line, info);
+    if (l->d.ops->describe)
+        l->d.ops->describe(l->state, line, info);
+    else
+        psr_dedisp_describe(l->line[line].plan, info);
 }
 
 size_t psr_lines_nseries(const psr_lines *l, size_t line)
 {
-    return l->d.ops->nseries(l->state, line);
+    return l->d.ops->nseries ? l->d.ops->nseries(l->state, line)
+                             : l->d.dedispersion.trials->line[line].ndm;
 }
 
 size_t psr_lines_most(const psr_lines *l, size_t line, size_t nsamp)
 {
-    return l->d.ops->most(l->state, line, nsamp);
+    if (l->d.ops->most)
+        return l->d.ops->most(l->state, line, nsamp);
+    return nsamp / (size_t)l->d.dedispersion.trials->line[line].downsamp + 1;
 }
 
 size_t psr_lines_presto_block(const psr_lines *l, size_t line)
@@ -162,9 +168,29 @@ size_t psr_lines_maxshift(const psr_lines *l, size_t line)
     return plan ? psr_dedisp_maxshift(plan) : 0;
 }
 
+/* The input may be shorter than a trial's sweep, and then no sample of it is ever complete. */
 psr_status psr_lines_check_length(const psr_lines *l, size_t line, int64_t nsamp, psr_err *err)
 {
-    return l->d.ops->check_length ? l->d.ops->check_length(l->state, line, nsamp, err) : PSR_OK;
+    const struct psr_dedispersion_desc *d = &l->d.dedispersion;
+    const struct psr_trial_list *t = d->trials;
+    if (l->d.ops->check_length)
+        return l->d.ops->check_length(l->state, line, nsamp, err);
+    if (!l->line[line].plan)
+        return PSR_OK;
+    const struct psr_line *of = &t->line[line];
+    int64_t have = nsamp / of->downsamp;
+    size_t worst = 0;
+    for (size_t i = 1; i < of->ndm; i++) {
+        bool higher = t->dm[of->first + i] > t->dm[of->first + worst];
+        worst = higher != d->any_length ? i : worst;
+    }
+    int64_t sweep = (int64_t)psr_dedisp_shift(l->line[line].plan, worst);
+    if (have > sweep)
+        return PSR_OK;
+    return psr_fail(err, PSR_EUNSUPPORTED,
+                    "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
+                    "complete",
+                    d->input, t->dm[of->first + worst], (long long)sweep, (long long)have);
 }
 
 psr_status psr_lines_reserve(psr_lines *l, const size_t *stride, const bool *resident, psr_err *err)
