@@ -420,7 +420,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/rules/clip.h \
 	lib/rfi/rules/zerodm.c \
 	lib/rfi/rules/zerodm.h \
-	lib/rfi/statistics/rfi_block_moments.c \
 	lib/rfi/statistics/rfi_bytes.c \
 	lib/rfi/statistics/rfi_bytes.h \
 	lib/rfi/statistics/rfi_bytes_kernel.c \

@@ -226,6 +226,7 @@ dist_noinst_DATA += \
 	tests/support/pulse_reference.h \
 	tests/support/pulse_search.h \
 	tests/support/pulse_tests.h \
+	tests/support/rfi_block_moments.h \
 	tests/support/scratch.h \
 	tests/support/sample_formats.h \
 	tests/support/series_made.h \

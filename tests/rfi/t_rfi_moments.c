@@ -4,6 +4,7 @@
 #include "rfi/statistics/rfi_moments.h"
 
 #include "formats/spectra/unpack.h"
+#include "tests/support/rfi_block_moments.h"
 #include "tests/support/tap.h"
 #include <psrkit/signif.h>
 #include <string.h>
@@ -86,8 +87,8 @@ static void test_moments(uint64_t *seed)
         struct scene s;
         struct psr_rfi_moments got[CHANS], want;
         draw(&s, seed);
-        bad += psr_rfi_block_moments(&s.layout, s.in, s.n, s.skips ? s.skip : NULL, got, &err) !=
-               PSR_OK;
+        bad +=
+            find_block_moments(&s.layout, s.in, s.n, s.skips ? s.skip : NULL, got, &err) != PSR_OK;
         for (size_t c = 0; c < s.layout.nchan; c += 1 + s.layout.nchan / 7) {
             plain(&s, c, &want);
             const double sd = sqrt(want.m2) + 1e-300;
@@ -145,7 +146,7 @@ static void test_overflow(void)
         in[2 * t] = t % 2 ? 255 : 0;
         in[2 * t + 1] = t % 4 ? 255 : 0;
     }
-    psr_status st = psr_rfi_block_moments(&l, in, N, NULL, m, &err);
+    psr_status st = find_block_moments(&l, in, N, NULL, m, &err);
     ok(st == PSR_OK && m[0].mean == 127.5 && m[0].m2 == 127.5 * 127.5 && m[0].m3 == 0 &&
            m[0].m4 == pow(127.5, 4),
        "no sum overflows");
@@ -166,7 +167,7 @@ static void test_cancellation(uint64_t *seed)
         const uint16_t x = (uint16_t)(65000 + 2 * tap_normal(seed));
         memcpy(s.in + 2 * t, &x, 2);
     }
-    psr_status st = psr_rfi_block_moments(&l, s.in, N, NULL, &got, &err);
+    psr_status st = find_block_moments(&l, s.in, N, NULL, &got, &err);
     plain(&s, 0, &want);
     ok(st == PSR_OK && close_to(got.m2, want.m2, want.m2) && close_to(got.m4, want.m4, want.m4) &&
            close_to(got.m3, want.m3, want.m4),

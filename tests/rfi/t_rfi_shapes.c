@@ -3,6 +3,7 @@
 #include "rfi/detectors/rfi_shapes.h"
 #include "rfi/statistics/rfi_moments.h"
 
+#include "tests/support/rfi_block_moments.h"
 #include "tests/support/tap.h"
 #include <psrkit/signif.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static struct psr_rfi_cell measure(const unsigned char *x)
 {
     const struct psr_layout layout = {1, 8, PSR_UINT, 1};
     struct psr_rfi_moments m = {0};
-    if (psr_rfi_block_moments(&layout, x, N, NULL, &m, &err) != PSR_OK)
+    if (find_block_moments(&layout, x, N, NULL, &m, &err) != PSR_OK)
         diag("%s", err.msg);
     return psr_rfi_cell_from_moments(&m);
 }

@@ -98,25 +98,20 @@ void psr_rfi_fft_destroy(psr_rfi_fft *p)
 
 /* --- execute ---------------------------------------------------------------------------------- */
 
-static void run_other(const psr_rfi_fft *p, float *x, float *work)
-{
-    const size_t n = p->n;
-    for (size_t t = 0; t < n; t++) {
-        work[2 * t] = x[t];
-        work[2 * t + 1] = x[n + t];
-    }
-    fftwf_execute_dft(p->other, (fftwf_complex *)work, (fftwf_complex *)x);
-    for (size_t t = 0; t < n; t++) {
-        work[t] = x[2 * t];
-        work[n + t] = x[2 * t + 1];
-    }
-}
-
 float *psr_rfi_fft_execute(const psr_rfi_fft *p, float *x, float *work)
 {
     float *from = x, *to = work;
     if (!p->npass) {
-        run_other(p, x, work);
+        const size_t n = p->n;
+        for (size_t t = 0; t < n; t++) {
+            work[2 * t] = x[t];
+            work[2 * t + 1] = x[n + t];
+        }
+        fftwf_execute_dft(p->other, (fftwf_complex *)work, (fftwf_complex *)x);
+        for (size_t t = 0; t < n; t++) {
+            work[t] = x[2 * t];
+            work[n + t] = x[2 * t + 1];
+        }
         return work;
     }
     for (int k = 0; k < p->npass; k++) {

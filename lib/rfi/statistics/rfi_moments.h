@@ -78,13 +78,4 @@ struct psr_rfi_limits psr_rfi_sk_limits(double n, double d, double sigma);
 struct psr_rfi_limits psr_rfi_skewness_limits(double n, double sigma);
 struct psr_rfi_limits psr_rfi_kurtosis_limits(double n, double sigma);
 
-/* Moments of every channel of a block, on the calling thread.
- * Given:    in     [n] spectra, n at most 2^31
- *           skip   [n]   1: the spectrum is left out; NULL: none is
- * Returned: m [nchan], in the order of the data
- * Status:   PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_rfi_block_moments(const struct psr_layout *layout, const void *in,
-                                                size_t n, const unsigned char *skip,
-                                                struct psr_rfi_moments *m, psr_err *err);
-
 #endif
