@@ -154,16 +154,6 @@ static size_t count_bins(const psr_resample *p, size_t n)
     return k;
 }
 
-/* Series 0 tells what PRESTO puts into the first nbin bins. */
-static void fill_bins(psr_resample *p, size_t nbin, const float *x)
-{
-    size_t block = p->d.presto_block;
-    for (size_t k = 0; k < nbin && block; k++)
-        if (p->bin[k].step > 0)
-            p->bin[k].fill =
-                block_mean(x + (size_t)(p->bin[k].at - p->done) / block * block, block);
-}
-
 static void resample_row(psr_resample *p, size_t i, size_t nbin, float *x, size_t n)
 {
     float *in = p->row[psr_thread_number()], *out = x;
@@ -238,7 +228,12 @@ psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t
     if (st)
         return st;
     int64_t before = p->done + p->shift;
-    fill_bins(p, nbin, x);
+    /* Series 0 tells what PRESTO puts into the first nbin bins. */
+    size_t block = p->d.presto_block;
+    for (size_t k = 0; k < nbin && block; k++)
+        if (p->bin[k].step > 0)
+            p->bin[k].fill =
+                block_mean(x + (size_t)(p->bin[k].at - p->done) / block * block, block);
 #pragma omp parallel for num_threads(p->d.nthread) if (nbin)
     for (size_t i = 0; i < p->d.nseries; i++) {
         float last = x[i * stride + n - 1];

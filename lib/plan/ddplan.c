@@ -25,7 +25,8 @@ static const double sub_share = 0.8;      /* of the other smearing, for a sub-ba
 static const double line_ends_at = 2.0;   /* channel smearing over all other */
 static const double approx_k = 0.0001205; /* half of 0.000241 */
 
-double psr_smear_ms(double dm, double bw_mhz, double fctr_mhz)
+/* Smearing of dm over bw_mhz centred on fctr_mhz, in ms (formula in ddplan_internal.h). */
+static double smear_ms(double dm, double bw_mhz, double fctr_mhz)
 {
     double lo = fctr_mhz - 0.5 * bw_mhz, hi = fctr_mhz + 0.5 * bw_mhz;
     return 1000.0 * (dm / (0.000241 * lo * lo) - dm / (0.000241 * hi * hi));
@@ -33,20 +34,19 @@ double psr_smear_ms(double dm, double bw_mhz, double fctr_mhz)
 
 static double smear_chan(const struct psr_ddplan_desc *d, double dm)
 {
-    return psr_smear_ms(fabs(dm - d->cohdm), d->band.bw_mhz / (double)d->band.nchan,
-                        d->band.fctr_mhz);
+    return smear_ms(fabs(dm - d->cohdm), d->band.bw_mhz / (double)d->band.nchan, d->band.fctr_mhz);
 }
 
 static double smear_bw(const struct psr_ddplan_desc *d, double dmstep)
 {
-    return psr_smear_ms(0.5 * dmstep, d->band.bw_mhz, d->band.fctr_mhz);
+    return smear_ms(0.5 * dmstep, d->band.bw_mhz, d->band.fctr_mhz);
 }
 
 static double smear_sub(const struct psr_ddplan_desc *d, double dsubdm)
 {
     if (d->nsub == 0)
         return 0.0;
-    return psr_smear_ms(0.5 * dsubdm, d->band.bw_mhz / (double)d->nsub, d->band.fctr_mhz);
+    return smear_ms(0.5 * dsubdm, d->band.bw_mhz / (double)d->nsub, d->band.fctr_mhz);
 }
 
 static double square(double x)
@@ -132,8 +132,7 @@ psr_status psr_band_check(const struct psr_band *b, psr_err *err)
         st = check_number(err, "nchan", "number of channels", (double)b->nchan,
                           b->nchan >= 1 && b->nchan <= 1 << 20, "from 1 to 1048576");
     /* A channel must be wide enough for its edges to differ in double precision. */
-    if (st == PSR_OK &&
-        !(psr_smear_ms(allowed_step[0], b->bw_mhz / (double)b->nchan, b->fctr_mhz) > 0))
+    if (st == PSR_OK && !(smear_ms(allowed_step[0], b->bw_mhz / (double)b->nchan, b->fctr_mhz) > 0))
         st = psr_fail_field(err, PSR_EINVAL, "bw_mhz",
                             "a bandwidth of %g MHz is too small at %g MHz", b->bw_mhz, b->fctr_mhz);
     return st;
@@ -208,11 +207,11 @@ static int choose_first_factor(struct psr_ddplan *p, const int64_t *factor, int 
 static double best_step(const struct psr_band *b, double seconds)
 {
     double at = 0.0, width = 1000.0;
-    while (psr_smear_ms(width, b->bw_mhz, b->fctr_mhz) / 1000.0 <= seconds)
+    while (smear_ms(width, b->bw_mhz, b->fctr_mhz) / 1000.0 <= seconds)
         width *= 2.0;
     while (width >= 1e-14) {
         width *= 0.5;
-        double miss = psr_smear_ms(at + width, b->bw_mhz, b->fctr_mhz) / 1000.0 - seconds;
+        double miss = smear_ms(at + width, b->bw_mhz, b->fctr_mhz) / 1000.0 - seconds;
         if (miss <= 0.0)
             at += width;
         if (miss == 0.0)

@@ -29,9 +29,6 @@ int64_t psr_scrunch(double smear, double ratio, int64_t most);
 /* Status: PSR_EINVAL naming field, value and limit. */
 PSR_MUST_CHECK psr_status psr_band_check(const struct psr_band *band, psr_err *err);
 
-/* Smearing of dm over bw_mhz centred on fctr_mhz, in ms (formula above). */
-double psr_smear_ms(double dm, double bw_mhz, double fctr_mhz);
-
 /* Downsampling factors that a block of blocklen spectra allows, ascending from 1 in ratios of 1.5
  * to 2 where possible.
  * Returned: how many were written to factor, at most PSR_DDPLAN_MAX_FACTORS */

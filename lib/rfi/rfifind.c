@@ -147,20 +147,24 @@ static psr_status create_parts(psr_rfifind *p, psr_err *err)
     return st;
 }
 
-static psr_status create(psr_rfifind **out, const struct psr_rfifind_desc *desc, psr_err *err)
+psr_status psr_rfifind_create(psr_rfifind **out, const struct psr_rfifind_desc *desc, psr_err *err)
 {
-    psr_status st = check_desc(desc, err);
+    struct psr_rfifind_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "rfifind", err);
+    if (st)
+        return st;
+    st = check_desc(&d, err);
     if (st)
         return st;
     psr_rfifind *p = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "rfifind", sizeof *p);
-    p->d = *desc;
-    p->in = (struct psr_layout){desc->nchan, desc->nbit, desc->kind,
-                                psr_row_bytes(desc->nchan, desc->nbit)};
+    p->d = d;
+    p->in = (struct psr_layout){d.nchan, d.nbit, d.kind, psr_row_bytes(d.nchan, d.nbit)};
     p->use = p->in;
-    if (desc->zerodm)
-        p->use = (struct psr_layout){desc->nchan, 32, PSR_FLOAT, desc->nchan * sizeof(float)};
+    if (d.zerodm)
+        p->use = (struct psr_layout){d.nchan, 32, PSR_FLOAT, d.nchan * sizeof(float)};
     st = allocate(p, err);
     if (!st) {
         copy_desc(p);
@@ -171,14 +175,6 @@ static psr_status create(psr_rfifind **out, const struct psr_rfifind_desc *desc,
     else
         *out = p;
     return st;
-}
-
-psr_status psr_rfifind_create(psr_rfifind **out, const struct psr_rfifind_desc *desc, psr_err *err)
-{
-    struct psr_rfifind_desc d;
-    *out = NULL;
-    psr_status st = psr_copy_desc(&d, sizeof d, desc, "rfifind", err);
-    return st ? st : create(out, &d, err);
 }
 
 void psr_rfifind_destroy(psr_rfifind *p)

@@ -99,9 +99,6 @@ PSR_MUST_CHECK psr_status accel_check_names(struct accel_job *j);
 /* Whether a file is described by an .inf beside it. */
 bool accel_has_inf(const char *path);
 
-/* With -fftout: whether the .inf beside a series is that of its spectrum too, and is not written. */
-bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *root);
-
 /* One table is written, and no lists. */
 bool accel_has_table(const struct accel_options *o);
 

@@ -77,7 +77,7 @@ bool accel_has_inf(const char *path)
 }
 
 /* The .inf of a series describes its spectrum too. */
-bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *root)
+static bool keeps_inf(const struct accel_job *j, const char *path, const char *root)
 {
     char *mine = psr_path_beside(path, ".inf"), *other = NULL;
     struct stat about;
@@ -87,15 +87,6 @@ bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *ro
     free(mine);
     free(other);
     return same;
-}
-
-static psr_status check_spectrum(struct accel_job *j, const char *root, const char *path)
-{
-    const bool red = j->opt.fourier.search.rednoise;
-    psr_status st = check_output(j, root, red ? "_red.fft" : ".fft", path);
-    if (!st && !accel_keeps_inf(j, path, root))
-        st = check_output(j, root, red ? "_red.inf" : ".inf", path);
-    return st;
 }
 
 /* An input, and what is to be written of it. */
@@ -119,8 +110,12 @@ static psr_status check_file(struct accel_job *j, char *path)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
     psr_status st = PSR_OK;
     if (j->opt.fourier.search.keep_spectra && suffix &&
-        (!strcmp(suffix, ".dat") || !strcmp(suffix, ".sdat") || !accel_has_inf(path)))
-        st = check_spectrum(j, root, path);
+        (!strcmp(suffix, ".dat") || !strcmp(suffix, ".sdat") || !accel_has_inf(path))) {
+        const bool red = j->opt.fourier.search.rednoise;
+        st = check_output(j, root, red ? "_red.fft" : ".fft", path);
+        if (!st && !keeps_inf(j, path, root))
+            st = check_output(j, root, red ? "_red.inf" : ".inf", path);
+    }
     if (!st && !accel_has_table(&j->opt))
         st = psr_fourier_names(&j->opt.fourier.search, root, check_list, &of, &j->err);
     free(root);

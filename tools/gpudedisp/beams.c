@@ -143,21 +143,6 @@ static void print_found(const struct beams *b, const struct cli *tool)
     }
 }
 
-static psr_status run_beams(struct beams *b, struct cli *tool, psr_err *err)
-{
-    psr_pipeline *const *p = b->pipeline;
-    if (b->o->verbose) {
-        gpudedisp_print_plan(tool, p[0]);
-        print_state(b, tool);
-    }
-    psr_status st = psr_pipeline_run_beams(p, b->n, err);
-    for (size_t k = 0; k < b->n && !st; k++)
-        st = psr_pipeline_finish(p[k], err);
-    if (!st && b->o->verbose)
-        print_found(b, tool);
-    return st;
-}
-
 psr_status gpudedisp_run_beams(const struct gpudedisp_options *o, struct cli *tool, psr_err *err)
 {
     struct beams b = {.o = o, .n = o->run.npath};
@@ -168,8 +153,18 @@ psr_status gpudedisp_run_beams(const struct gpudedisp_options *o, struct cli *to
                         : psr_fail(err, PSR_ENOMEM, "no memory for %zu beams", b.n);
     if (!st)
         st = create_beams(&b, err);
-    if (!st)
-        st = run_beams(&b, tool, err);
+    if (!st) {
+        psr_pipeline *const *p = b.pipeline;
+        if (b.o->verbose) {
+            gpudedisp_print_plan(tool, p[0]);
+            print_state(&b, tool);
+        }
+        st = psr_pipeline_run_beams(p, b.n, err);
+        for (size_t k = 0; k < b.n && !st; k++)
+            st = psr_pipeline_finish(p[k], err);
+        if (!st && b.o->verbose)
+            print_found(&b, tool);
+    }
     for (size_t k = 0; b.beam && b.pipeline && k < b.n; k++) {
         psr_pipeline_destroy(b.pipeline[k]);
         free(b.beam[k].root);

@@ -5,21 +5,6 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-static void print_line(const struct cli *tool, const struct psr_pipeline_report *r,
-                       const struct psr_pipeline_line *l)
-{
-    fprintf(
-        stderr,
-        "%s: %zu trials, DM %g to %g, downsampled by %lld; largest shift %zu samples; %.2f times "
-        "fewer adds by sharing; backend %s, %d threads, %.0f MB\n",
-        tool->name, l->ndm, r->dm[l->first], r->dm[l->first + l->ndm - 1], (long long)l->downsamp,
-        l->maxshift, l->plan->adds_direct / l->plan->adds_planned, l->plan->backend, r->nthread,
-        (double)l->plan->bytes / 1e6);
-    if (l->plan->difference > 0)
-        fprintf(stderr, "%s: delays differ from exact ones by %.2f samples at most\n", tool->name,
-                l->plan->difference);
-}
-
 void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
 {
     struct psr_pipeline_report r;
@@ -29,8 +14,19 @@ void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
     fprintf(stderr, "%s: %zu channels, %g to %g MHz, %d bits, %g s; %lld spectra\n",
             cli_printable(name, sizeof name, r.input), obs->nchan, psr_obs_lowest_mhz(obs),
             psr_obs_highest_mhz(obs), obs->nbit, obs->tsamp_s, (long long)obs->nsamp);
-    for (size_t k = 0; k < r.nline; k++)
-        print_line(tool, &r, r.line[k]);
+    for (size_t k = 0; k < r.nline; k++) {
+        const struct psr_pipeline_line *l = r.line[k];
+        fprintf(stderr,
+                "%s: %zu trials, DM %g to %g, downsampled by %lld; largest shift %zu samples; %.2f "
+                "times "
+                "fewer adds by sharing; backend %s, %d threads, %.0f MB\n",
+                tool->name, l->ndm, r.dm[l->first], r.dm[l->first + l->ndm - 1],
+                (long long)l->downsamp, l->maxshift, l->plan->adds_direct / l->plan->adds_planned,
+                l->plan->backend, r.nthread, (double)l->plan->bytes / 1e6);
+        if (l->plan->difference > 0)
+            fprintf(stderr, "%s: delays differ from exact ones by %.2f samples at most\n",
+                    tool->name, l->plan->difference);
+    }
     if (r.npart)
         fprintf(
             stderr,

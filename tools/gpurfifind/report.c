@@ -86,8 +86,12 @@ static int by_power(const void *a, const void *b)
     return (x->power < y->power) - (x->power > y->power);
 }
 
-static psr_status print_lines(const struct cli *tool, const struct psr_rfi_lines *l, psr_err *err)
+psr_status gpurfifind_print_sums(const struct cli *tool, const struct psr_rfi_run_report *r,
+                                 psr_err *err)
 {
+    if (r->stats.burst)
+        print_bursts(tool, r);
+    const struct psr_rfi_lines *l = &r->lines;
     if (!l->n)
         return PSR_OK;
     const struct psr_rfi_line **sorted = malloc(l->n * sizeof *sorted);
@@ -102,14 +106,6 @@ static psr_status print_lines(const struct cli *tool, const struct psr_rfi_lines
     fprintf(stderr, " Hz\n");
     free(sorted);
     return PSR_OK;
-}
-
-psr_status gpurfifind_print_sums(const struct cli *tool, const struct psr_rfi_run_report *r,
-                                 psr_err *err)
-{
-    if (r->stats.burst)
-        print_bursts(tool, r);
-    return print_lines(tool, &r->lines, err);
 }
 
 static int by_sigma(const void *a, const void *b)

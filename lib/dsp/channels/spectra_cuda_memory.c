@@ -185,18 +185,6 @@ static cudaError_t make_streams(struct spectra_cuda *c)
     return cudaStreamCreateWithFlags(&c->back, cudaStreamNonBlocking);
 }
 
-static psr_status fail_memory(const psr_spectra *s, cudaError_t e, psr_err *err)
-{
-    if (e != cudaErrorMemoryAllocation)
-        return psr_cuda_fail(s->d.device, e, "channels", err);
-    (void)cudaGetLastError();
-    return psr_fail_field(
-        err, PSR_ENOMEM, "block",
-        "device %d: channels: no memory for blocks of %zu samples beyond %.3g MB: "
-        "use a smaller block",
-        s->d.device, s->d.block, (double)s->bytes / 1e6);
-}
-
 psr_status psr_spectra_cuda_create(psr_spectra *s, psr_err *err)
 {
     struct psr_device found;
@@ -212,8 +200,16 @@ psr_status psr_spectra_cuda_create(psr_spectra *s, psr_err *err)
     cudaError_t e = make_streams(c);
     if (!e)
         e = take_memory(c, s);
-    if (e)
-        return fail_memory(s, e, err);
+    if (e) {
+        if (e != cudaErrorMemoryAllocation)
+            return psr_cuda_fail(s->d.device, e, "channels", err);
+        (void)cudaGetLastError();
+        return psr_fail_field(
+            err, PSR_ENOMEM, "block",
+            "device %d: channels: no memory for blocks of %zu samples beyond %.3g MB: "
+            "use a smaller block",
+            s->d.device, s->d.block, (double)s->bytes / 1e6);
+    }
     st = psr_cufft_batch_open(&c->forward, c->compute, err);
     if (!st && s->shape.nfft > 1)
         st = psr_cufft_batch_open(&c->backward, c->compute, err);

@@ -148,19 +148,15 @@ static size_t count_bad(const psr_rfi_dm0 *p, const float *sum)
     return nbad;
 }
 
-static psr_status push_gap(psr_rfi_dm0 *p, float *share, psr_err *err)
-{
-    *share = 0;
-    for (size_t t = 0; t < p->n; t++)
-        p->sum[t] = p->last;
-    return p->search ? psr_rfi_line_search_push(p->search, p->sum, p->n, err) : PSR_OK;
-}
-
 psr_status psr_rfi_dm0_push(psr_rfi_dm0 *p, const float *sum, float *share, psr_err *err)
 {
     size_t nbad;
-    if (!sum)
-        return push_gap(p, share, err);
+    if (!sum) {
+        *share = 0;
+        for (size_t t = 0; t < p->n; t++)
+            p->sum[t] = p->last;
+        return p->search ? psr_rfi_line_search_push(p->search, p->sum, p->n, err) : PSR_OK;
+    }
     take_finite(p, sum);
     psr_status st = psr_rfi_outliers(p->sum, p->n, PSR_RFI_WINDOW, p->burst_sigma, p->level, p->bad,
                                      &nbad, err);

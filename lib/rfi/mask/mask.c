@@ -168,28 +168,6 @@ static float middle_mean(float *value, size_t n)
     return (float)mean;
 }
 
-static psr_status set_padding(struct psr_mask *m, const unsigned char *means,
-                              struct psr_byte_cursor *r)
-{
-    float *value = malloc(m->nint * sizeof *value);
-    m->padding = calloc(m->nchan, sizeof *m->padding);
-    psr_status st = PSR_OK;
-    if (!value || !m->padding)
-        st = psr_fail_nomem(r->err, "the padding of a mask", (double)(m->nint + m->nchan) * 4);
-    for (size_t c = 0; c < m->nchan && !st; c++) {
-        for (size_t i = 0; i < m->nint; i++)
-            memcpy(value + i, means + (i * m->nchan + c) * sizeof *value, sizeof *value);
-        for (size_t i = 0; i < m->nint && !st; i++)
-            if (!(fabsf(value[i]) < 1e30F))
-                st = psr_fail(r->err, PSR_EFORMAT,
-                              "%s: mean of channel %zu in interval %zu = %g, must be below 1e30",
-                              r->name, c, i, (double)value[i]);
-        m->padding[c] = st ? 0 : middle_mean(value, m->nint);
-    }
-    free(value);
-    return st;
-}
-
 /* Greatest powers, means, scatters: [interval][channel] each.
  * Given: bytes   behind the header */
 static psr_status check_tables(const struct psr_mask *mask, size_t bytes, const char *name,
@@ -219,7 +197,23 @@ psr_status psr_mask_parse_stats(struct psr_mask *mask, const void *bytes, size_t
     if (st)
         return st;
     free(mask->padding);
-    return set_padding(mask, r.at + r.n / 3, &r);
+    const unsigned char *means = r.at + r.n / 3;
+    float *value = malloc(mask->nint * sizeof *value);
+    mask->padding = calloc(mask->nchan, sizeof *mask->padding);
+    if (!value || !mask->padding)
+        st = psr_fail_nomem(r.err, "the padding of a mask", (double)(mask->nint + mask->nchan) * 4);
+    for (size_t c = 0; c < mask->nchan && !st; c++) {
+        for (size_t i = 0; i < mask->nint; i++)
+            memcpy(value + i, means + (i * mask->nchan + c) * sizeof *value, sizeof *value);
+        for (size_t i = 0; i < mask->nint && !st; i++)
+            if (!(fabsf(value[i]) < 1e30F))
+                st = psr_fail(r.err, PSR_EFORMAT,
+                              "%s: mean of channel %zu in interval %zu = %g, must be below 1e30",
+                              r.name, c, i, (double)value[i]);
+        mask->padding[c] = st ? 0 : middle_mean(value, mask->nint);
+    }
+    free(value);
+    return st;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

@@ -98,20 +98,24 @@ static void take_desc(psr_clean *p)
     p->nthread = psr_count_threads(d->nthread);
 }
 
-static psr_status create(psr_clean **out, const struct psr_clean_desc *desc, psr_err *err)
+psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc, psr_err *err)
 {
-    psr_status st = check_desc(desc, err);
+    struct psr_clean_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "cleaning", err);
+    if (st)
+        return st;
+    st = check_desc(&d, err);
     if (st)
         return st;
     psr_clean *p = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "cleaning", sizeof *p);
-    p->d = *desc;
-    p->in = (struct psr_layout){desc->nchan, desc->nbit, desc->kind,
-                                psr_row_bytes(desc->nchan, desc->nbit)};
+    p->d = d;
+    p->in = (struct psr_layout){d.nchan, d.nbit, d.kind, psr_row_bytes(d.nchan, d.nbit)};
     p->out = p->in;
-    if (desc->zerodm || desc->floats)
-        p->out = (struct psr_layout){desc->nchan, 32, PSR_FLOAT, desc->nchan * sizeof(float)};
+    if (d.zerodm || d.floats)
+        p->out = (struct psr_layout){d.nchan, 32, PSR_FLOAT, d.nchan * sizeof(float)};
     st = allocate(p, err);
     if (st) {
         psr_clean_destroy(p);
@@ -120,14 +124,6 @@ static psr_status create(psr_clean **out, const struct psr_clean_desc *desc, psr
     take_desc(p);
     *out = p;
     return PSR_OK;
-}
-
-psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc, psr_err *err)
-{
-    struct psr_clean_desc d;
-    *out = NULL;
-    psr_status st = psr_copy_desc(&d, sizeof d, desc, "cleaning", err);
-    return st ? st : create(out, &d, err);
 }
 
 enum psr_kind psr_clean_kind(const psr_clean *p)

@@ -17,16 +17,6 @@ static void find_moments(const float *x, size_t n, enum psr_moments how, double 
     *sd = sqrt(var);
 }
 
-static size_t copy_finite(float *to, const float *z, size_t n)
-{
-    size_t nfinite = 0;
-    for (size_t t = 0; t < n; t++) {
-        to[nfinite] = z[t];
-        nfinite += (size_t)(isfinite(z[t]) != 0);
-    }
-    return nfinite;
-}
-
 void psr_clip_measure(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
                       float *work, enum psr_moments how)
 {
@@ -35,8 +25,13 @@ void psr_clip_measure(struct psr_clip_block *block, const float *z, size_t n, un
     size_t npart = n;
     if (how == PSR_MOMENTS_RUNNING)
         memcpy(work, z, n * sizeof *work);
-    else
-        npart = copy_finite(work, z, n);
+    else {
+        npart = 0;
+        for (size_t t = 0; t < n; t++) {
+            work[npart] = z[t];
+            npart += (size_t)(isfinite(z[t]) != 0);
+        }
+    }
     if (npart == 0)
         return;
     find_moments(work, npart, how, &block->avg, &block->sd);

@@ -25,7 +25,8 @@ void psr_pipeline_set_defaults(struct psr_pipeline_desc *desc, size_t size)
     psr_give_desc(desc, size, &all, sizeof all);
 }
 
-bool psr_pipeline_runs_by_lines(const struct psr_pipeline *p)
+/* prepsubband is run once for each line of a plan. */
+static bool runs_by_lines(const struct psr_pipeline *p)
 {
     return p->d.presto && p->d.plan;
 }
@@ -39,8 +40,8 @@ psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_des
         return psr_fail_nomem(err, "a pipeline", sizeof *p);
     psr_status st = psr_pipeline_take_desc(&p->d, &p->searches, desc, err);
     if (!st)
-        st = psr_pipeline_runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err)
-                                           : psr_pipeline_prepare(p, err);
+        st =
+            runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err) : psr_pipeline_prepare(p, err);
     if (st)
         psr_pipeline_destroy(p);
     else
@@ -48,7 +49,8 @@ psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_des
     return st;
 }
 
-psr_status psr_pipeline_fail_run(const struct psr_pipeline *p, psr_status st, psr_err *err)
+/* Returned: st, of a run; *err says what became of the outputs if a device was lost */
+static psr_status fail_run(const struct psr_pipeline *p, psr_status st, psr_err *err)
 {
     if (st != PSR_EDEVICE || !p->nread || !err)
         return st;
@@ -61,9 +63,9 @@ psr_status psr_pipeline_fail_run(const struct psr_pipeline *p, psr_status st, ps
 
 psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err)
 {
-    if (psr_pipeline_runs_by_lines(p))
+    if (runs_by_lines(p))
         return psr_pipeline_run_by_lines(p, err);
-    return p->lines ? psr_pipeline_fail_run(p, psr_pipeline_loop(p, err), err) : PSR_OK;
+    return p->lines ? fail_run(p, psr_pipeline_loop(p, err), err) : PSR_OK;
 }
 
 psr_status psr_pipeline_execute(psr_pipeline *p, const void *spectra, size_t nsamp, psr_err *err)
@@ -80,7 +82,7 @@ psr_status psr_pipeline_execute(psr_pipeline *p, const void *spectra, size_t nsa
         if (psr_read_ahead_is_full(p->reader))
             st = psr_pipeline_take_block(p, &last, err);
     }
-    return psr_pipeline_fail_run(p, st, err);
+    return fail_run(p, st, err);
 }
 
 /* Some of the caller's spectra may still be in an incomplete block. */
@@ -93,12 +95,12 @@ static psr_status complete(psr_pipeline *p, psr_err *err)
         st = psr_pipeline_loop(p, err);
     if (!st)
         st = psr_pipeline_complete(p, err);
-    return psr_pipeline_fail_run(p, st, err);
+    return fail_run(p, st, err);
 }
 
 psr_status psr_pipeline_finish(psr_pipeline *p, psr_err *err)
 {
-    psr_status st = psr_pipeline_runs_by_lines(p) ? PSR_OK : complete(p, err);
+    psr_status st = runs_by_lines(p) ? PSR_OK : complete(p, err);
     psr_output_group *group = p->group;
     if (st || !group)
         return st;
@@ -131,14 +133,14 @@ static psr_status open_beam(psr_pipeline **out, const struct psr_pipeline_desc *
         return psr_fail_nomem(err, "a pipeline", sizeof *p);
     psr_status st = psr_pipeline_take_desc(&p->d, &p->searches, desc, err);
     if (!st)
-        st = psr_pipeline_runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err)
-                                           : psr_pipeline_prepare_input(p, err);
+        st = runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err)
+                              : psr_pipeline_prepare_input(p, err);
     return st;
 }
 
 static bool takes_plan(const psr_pipeline *p)
 {
-    return !psr_pipeline_runs_by_lines(p) && p->trials.ndm &&
+    return !runs_by_lines(p) && p->trials.ndm &&
            psr_pipeline_dedispersion(p) == &psr_dedispersion_direct;
 }
 
@@ -175,7 +177,7 @@ psr_status psr_pipeline_create_beams(psr_pipeline **out,
     if (!st)
         st = share_plan(out, n, err);
     for (size_t k = 0; k < n && !st; k++)
-        if (!psr_pipeline_runs_by_lines(out[k]))
+        if (!runs_by_lines(out[k]))
             st = psr_pipeline_prepare_run(out[k], err);
     for (size_t k = 0; k < n && st; k++) {
         psr_pipeline_destroy(out[k]);
@@ -194,7 +196,7 @@ psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err
     if (!done)
         return psr_fail_nomem(err, "beams", (double)n);
     for (size_t k = 0; k < n && !st; k++)
-        if (psr_pipeline_runs_by_lines(p[k]) || !p[k]->lines) {
+        if (runs_by_lines(p[k]) || !p[k]->lines) {
             st = psr_pipeline_run(p[k], err);
             done[k] = true;
             ndone++;
@@ -203,7 +205,7 @@ psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err
         for (size_t k = 0; k < n && !st; k++) {
             if (done[k])
                 continue;
-            st = psr_pipeline_fail_run(p[k], psr_pipeline_turn(p[k], &done[k], err), err);
+            st = fail_run(p[k], psr_pipeline_turn(p[k], &done[k], err), err);
             ndone += done[k];
         }
     free(done);

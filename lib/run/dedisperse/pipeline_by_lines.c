@@ -47,35 +47,31 @@ psr_status psr_pipeline_prepare_by_lines(struct psr_pipeline *p, psr_err *err)
     return st ? st : psr_pipeline_claim_outputs(p, err);
 }
 
-static psr_status run_line(struct psr_pipeline *all, const struct psr_plan_line *line, psr_err *err)
-{
-    const struct psr_trial_list *t = &all->trials;
-    struct psr_pipeline one = {
-        .d = all->d,
-        .group = all->group,
-        .trials = {.plan_name = t->plan_name,
-                   .plan = {.has_band = t->plan.has_band, .band = t->plan.band}},
-    };
-    one.d.plan = NULL;
-    one.d.lodm = line->lodm;
-    one.d.dmstep = line->dmstep;
-    one.d.ndm = line->ndm;
-    one.d.downsamp = line->downsamp;
-    one.d.nsub = line->nsub;
-    psr_status st = psr_pipeline_prepare(&one, err);
-    if (!st)
-        st = psr_pipeline_loop(&one, err);
-    if (!st)
-        st = psr_pipeline_complete(&one, err);
-    all->nread += one.nread;
-    psr_pipeline_release(&one);
-    return st;
-}
-
 psr_status psr_pipeline_run_by_lines(struct psr_pipeline *p, psr_err *err)
 {
     psr_status st = PSR_OK;
-    for (size_t k = 0; !st && k < p->trials.plan.nline; k++)
-        st = run_line(p, &p->trials.plan.line[k], err);
+    for (size_t k = 0; !st && k < p->trials.plan.nline; k++) {
+        const struct psr_plan_line *line = &p->trials.plan.line[k];
+        const struct psr_trial_list *t = &p->trials;
+        struct psr_pipeline one = {
+            .d = p->d,
+            .group = p->group,
+            .trials = {.plan_name = t->plan_name,
+                       .plan = {.has_band = t->plan.has_band, .band = t->plan.band}},
+        };
+        one.d.plan = NULL;
+        one.d.lodm = line->lodm;
+        one.d.dmstep = line->dmstep;
+        one.d.ndm = line->ndm;
+        one.d.downsamp = line->downsamp;
+        one.d.nsub = line->nsub;
+        st = psr_pipeline_prepare(&one, err);
+        if (!st)
+            st = psr_pipeline_loop(&one, err);
+        if (!st)
+            st = psr_pipeline_complete(&one, err);
+        p->nread += one.nread;
+        psr_pipeline_release(&one);
+    }
     return st;
 }

@@ -102,23 +102,6 @@ static psr_status announce_end(struct psr_pipeline *p, size_t line, psr_err *err
     return psr_sinks_gap(p->sinks, line, beyond, err);
 }
 
-/* Blank spectra complete the samples of trials with less than the longest sweep. */
-static psr_status run_tail(struct psr_pipeline *p, struct psr_block *block, psr_err *err)
-{
-    size_t left, most = psr_lines_block(p->lines);
-    psr_status st = psr_lines_end(p->lines, &left, err);
-    for (size_t k = 0; k < p->trials.nline && left && !st; k++)
-        if (!psr_lines_is_full(p->lines, k))
-            st = announce_end(p, k, err);
-    while (left && !st) {
-        size_t n = left < most ? left : most;
-        psr_stage_clean_blank(p->clean, block, n);
-        st = run_lines(p, block, err);
-        left -= n;
-    }
-    return st;
-}
-
 /* An endless input ends when the caller says so. */
 static bool ends_live(const struct psr_pipeline *p)
 {
@@ -147,8 +130,20 @@ psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *
     psr_charge(&p->clean_s, &since_s);
     if (!st && block.n > 0)
         st = run_lines(p, &block, err);
-    if (!st && *last)
-        st = run_tail(p, &block, err);
+    if (!st && *last) {
+        /* Blank spectra complete the samples of trials with less than the longest sweep. */
+        size_t left, most = psr_lines_block(p->lines);
+        st = psr_lines_end(p->lines, &left, err);
+        for (size_t k = 0; k < p->trials.nline && left && !st; k++)
+            if (!psr_lines_is_full(p->lines, k))
+                st = announce_end(p, k, err);
+        while (left && !st) {
+            size_t n = left < most ? left : most;
+            psr_stage_clean_blank(p->clean, &block, n);
+            st = run_lines(p, &block, err);
+            left -= n;
+        }
+    }
     if (!st && p->d.progress)
         p->d.progress(p->d.ctx, p->nread);
     return st;

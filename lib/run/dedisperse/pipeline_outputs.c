@@ -30,31 +30,6 @@ static psr_status check_name(void *ctx, const char *name, psr_err *err)
     return psr_overwrite_check_output(ctx, name, NULL, err);
 }
 
-static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overwrite_check *c,
-                             psr_err *err)
-{
-    char *stats = d->mask ? psr_path_beside(d->mask, ".stats") : NULL;
-    char *inf = d->npath ? psr_subbands_inf(d->path[0]) : NULL;
-    const char *const beside[] = {d->mask,
-                                  stats,
-                                  d->dms,
-                                  d->plan,
-                                  d->ignorechan,
-                                  d->fourier ? d->fourier->zaplist : NULL,
-                                  d->ffa ? d->ffa->zaplist : NULL,
-                                  inf};
-    psr_status st = PSR_OK;
-    for (size_t k = 0; k < d->npath && !st; k++)
-        st = psr_overwrite_check_input(c, d->path[k], err);
-    for (size_t k = 0; k < sizeof beside / sizeof *beside && !st; k++)
-        st = psr_overwrite_check_input(c, beside[k], err);
-    for (size_t k = 0; k < d->nbeside && !st; k++)
-        st = psr_overwrite_check_input(c, d->beside[k], err);
-    free(stats);
-    free(inf);
-    return st;
-}
-
 /* Whether complete series are recorded: their input must be files, of which it is known that they are the same. */
 static bool records(const struct psr_pipeline *p)
 {
@@ -101,7 +76,25 @@ psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)
     const struct psr_pipeline_desc *d = &p->d;
     const bool files = has_files(p), piped = files && !strcmp(d->root, "-");
     struct psr_overwrite_check c = {0};
-    psr_status st = add_inputs(d, &c, err);
+    char *stats = d->mask ? psr_path_beside(d->mask, ".stats") : NULL;
+    char *inf = d->npath ? psr_subbands_inf(d->path[0]) : NULL;
+    const char *const beside[] = {d->mask,
+                                  stats,
+                                  d->dms,
+                                  d->plan,
+                                  d->ignorechan,
+                                  d->fourier ? d->fourier->zaplist : NULL,
+                                  d->ffa ? d->ffa->zaplist : NULL,
+                                  inf};
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < d->npath && !st; k++)
+        st = psr_overwrite_check_input(&c, d->path[k], err);
+    for (size_t k = 0; k < sizeof beside / sizeof *beside && !st; k++)
+        st = psr_overwrite_check_input(&c, beside[k], err);
+    for (size_t k = 0; k < d->nbeside && !st; k++)
+        st = psr_overwrite_check_input(&c, d->beside[k], err);
+    free(stats);
+    free(inf);
     if (!st && files && !piped)
         st = check_trials(p, err);
     if (!st && files && !piped)

@@ -21,9 +21,6 @@
 
 /* Reads the plan and checks the properties common to all lines; the input is read again for each
  * line. */
-/* prepsubband is run once for each line of a plan. */
-bool psr_pipeline_runs_by_lines(const struct psr_pipeline *p);
-
 PSR_MUST_CHECK psr_status psr_pipeline_prepare_by_lines(struct psr_pipeline *p, psr_err *err);
 
 /* Creates a pipeline for each line; their files join the group. */
@@ -132,9 +129,6 @@ PSR_MUST_CHECK psr_status psr_pipeline_turn(struct psr_pipeline *p, bool *last, 
 
 /* Processes one block; an empty one is the last. */
 PSR_MUST_CHECK psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err);
-
-/* Returned: st, of a run; *err says what became of the outputs if a device was lost */
-psr_status psr_pipeline_fail_run(const struct psr_pipeline *p, psr_status st, psr_err *err);
 
 /* Completes the files of the group. */
 PSR_MUST_CHECK psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err);

@@ -124,27 +124,6 @@ struct coarseness {
     double step;
 };
 
-/* Variances add: of a pulse, a sample and its rounding, the smearing within a channel, and of what
- * each level does.  A fraction is off by up to half of one, uniformly: 1/12 of its square.  A step
- * is off by half of it at either end of the sub-band at the worst DM: 1/144 of its square.  Of the
- * ways to spend what the tolerance leaves, that with fewest rows is taken. */
-static struct coarseness coarseness_at(const struct psr_merge_builder *b, const struct span *s,
-                                       double dm)
-{
-    double chan = dm * s->width, f = b->d->tolerance;
-    double unavoidable = (PULSE * PULSE + 2 + chan * chan) / 12;
-    double left = (f * f - 1) * unavoidable / (double)(b->tree->nlevel - 1);
-    struct coarseness best = {MAX_FRACTION, 0};
-    for (int64_t n = 1; n <= MAX_FRACTION; n++) {
-        double rest = left - 1 / (12.0 * (double)(n * n));
-        double step = rest > 0 ? 12 * sqrt(rest) : 0;
-        if (step * (double)best.nfraction > best.step * (double)n)
-            best = (struct coarseness){n, step};
-    }
-    best.step = best.step > 0 ? best.step : 12 * sqrt(left) / 2;
-    return best;
-}
-
 static int64_t floor_divide(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
@@ -159,39 +138,27 @@ struct group {
     struct coarseness c;
 };
 
-static psr_status share_group(struct psr_merge_builder *b, const struct group *g, psr_err *err)
-{
-    struct psr_merge_level *at = &b->tree->level[g->l];
-    int32_t made[MAX_FRACTION];
-    double half = fmax(g->part.mean - g->part.first, g->part.last - g->part.mean);
-    memset(made, 0xff, sizeof made);
-    for (size_t r = g->r0; r < g->r1; r++) {
-        double dm = b->rows.dm[r];
-        /* The middles of the part and of its row fall together. */
-        double x = b->rows.fraction[r] + dm * (g->part.first - g->of.first) +
-                   (dm - g->dm) * (g->part.mean - g->part.first);
-        int64_t n = (int64_t)floor(x * (double)g->c.nfraction + 0.5);
-        int64_t whole = floor_divide(n, g->c.nfraction), f = n - whole * g->c.nfraction;
-        if (made[f] < 0) {
-            made[f] = (int32_t)b->below.n;
-            psr_status st =
-                add_row(&b->below, g->dm, (double)f / (double)g->c.nfraction, g->node, err);
-            if (st)
-                return st;
-        }
-        at->part[r * at->radix + g->j] = made[f];
-        at->offset[r * at->radix + g->j] = (int32_t)whole;
-        b->miss[g->l][r * at->radix + g->j] =
-            (float)(fabs((double)n / (double)g->c.nfraction - x) + fabs(dm - g->dm) * half);
-    }
-    return PSR_OK;
-}
-
 /* The next group begins at g->r0.  DM 0 keeps delays of 0. */
 static void find_group(const struct psr_merge_builder *b, struct group *g, size_t end)
 {
     double low = b->rows.dm[g->r0], span = g->part.last - g->part.first;
-    g->c = coarseness_at(b, &g->part, low);
+    /* Variances add: of a pulse, a sample and its rounding, the smearing within a channel, and
+     * of what each level does.  A fraction is off by up to half of one, uniformly: 1/12 of its
+     * square.  A step is off by half of it at either end of the sub-band at the worst DM: 1/144
+     * of its square.  Of the ways to spend what the tolerance leaves, that with fewest rows is
+     * taken. */
+    double chan = low * g->part.width, f = b->d->tolerance;
+    double unavoidable = (PULSE * PULSE + 2 + chan * chan) / 12;
+    double left = (f * f - 1) * unavoidable / (double)(b->tree->nlevel - 1);
+    struct coarseness best = {MAX_FRACTION, 0};
+    for (int64_t n = 1; n <= MAX_FRACTION; n++) {
+        double rest = left - 1 / (12.0 * (double)(n * n));
+        double step = rest > 0 ? 12 * sqrt(rest) : 0;
+        if (step * (double)best.nfraction > best.step * (double)n)
+            best = (struct coarseness){n, step};
+    }
+    best.step = best.step > 0 ? best.step : 12 * sqrt(left) / 2;
+    g->c = best;
     double reach = low > 0 ? g->c.step : g->c.step / 2;
     for (g->r1 = g->r0 + 1; g->r1 < end; g->r1++)
         if ((b->rows.dm[g->r1] - low) * span > reach)
@@ -209,9 +176,29 @@ static psr_status split_node(struct psr_merge_builder *b, int l, size_t node, si
         g.part = span_of(b, l - 1, g.node);
         for (g.r0 = r0; g.r0 < r1; g.r0 = g.r1) {
             find_group(b, &g, r1);
-            psr_status st = share_group(b, &g, err);
-            if (st)
-                return st;
+            struct psr_merge_level *at = &b->tree->level[g.l];
+            int32_t made[MAX_FRACTION];
+            double half = fmax(g.part.mean - g.part.first, g.part.last - g.part.mean);
+            memset(made, 0xff, sizeof made);
+            for (size_t r = g.r0; r < g.r1; r++) {
+                double dm = b->rows.dm[r];
+                /* The middles of the part and of its row fall together. */
+                double x = b->rows.fraction[r] + dm * (g.part.first - g.of.first) +
+                           (dm - g.dm) * (g.part.mean - g.part.first);
+                int64_t n = (int64_t)floor(x * (double)g.c.nfraction + 0.5);
+                int64_t whole = floor_divide(n, g.c.nfraction), f = n - whole * g.c.nfraction;
+                if (made[f] < 0) {
+                    made[f] = (int32_t)b->below.n;
+                    psr_status st =
+                        add_row(&b->below, g.dm, (double)f / (double)g.c.nfraction, g.node, err);
+                    if (st)
+                        return st;
+                }
+                at->part[r * at->radix + g.j] = made[f];
+                at->offset[r * at->radix + g.j] = (int32_t)whole;
+                b->miss[g.l][r * at->radix + g.j] =
+                    (float)(fabs((double)n / (double)g.c.nfraction - x) + fabs(dm - g.dm) * half);
+            }
         }
     }
     return PSR_OK;

@@ -16,17 +16,22 @@
 
 /* --- create ----------------------------------------------------------------------------------- */
 
-static psr_status create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
+psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
 {
-    psr_status st = psr_fold_check(desc, err);
+    struct psr_fold_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "fold", err);
+    if (st)
+        return st;
+    st = psr_fold_check(&d, err);
     if (st)
         return st;
     struct psr_fold *f = calloc(1, sizeof *f);
     if (!f)
         return psr_fail_nomem(err, "a fold", sizeof *f);
-    f->d = *desc;
-    f->d.nthread = psr_count_threads(desc->nthread);
-    f->d.nblock = desc->nblock ? desc->nblock : desc->npart * desc->part_blocks;
+    f->d = d;
+    f->d.nthread = psr_count_threads(d.nthread);
+    f->d.nblock = d.nblock ? d.nblock : d.npart * d.part_blocks;
     if ((st = psr_fold_make(f, err)) || (st = psr_fold_device_open(f, err))) {
         psr_fold_destroy(f);
         return st;
@@ -36,14 +41,6 @@ static psr_status create(psr_fold **out, const struct psr_fold_desc *desc, psr_e
     f->d.backend = NULL;
     *out = f;
     return PSR_OK;
-}
-
-psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
-{
-    struct psr_fold_desc d;
-    *out = NULL;
-    psr_status st = psr_copy_desc(&d, sizeof d, desc, "fold", err);
-    return st ? st : create(out, &d, err);
 }
 
 /* --- push ------------------------------------------------------------------------------------- */

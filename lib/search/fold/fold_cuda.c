@@ -200,24 +200,6 @@ static psr_status list_all(struct state *c, struct psr_fold *f, size_t first, si
     return st;
 }
 
-static void place_lists(struct state *c, const struct psr_fold *f, struct launch *l)
-{
-    l->nprofile = l->turn_bins = 0;
-    l->floats = false;
-    memset(l->n, 0, sizeof l->n);
-    for (size_t i = 0; i < l->ncand; i++) {
-        const size_t nbin = f->cube[l->first + i].cand.nbin;
-        c->place[i].profile = l->nprofile;
-        for (int k = 0; k < PSR_FOLD_NLIST; k++) {
-            c->place[i].at[k] = l->n[k];
-            l->n[k] += c->own[i].list[k].n;
-        }
-        l->nprofile += c->own[i].list[PSR_FOLD_PARTS].n * f->d.nsub * nbin;
-        l->turn_bins = nbin > l->turn_bins ? nbin : l->turn_bins;
-        l->floats |= c->own[i].floats;
-    }
-}
-
 static cudaError_t make_rooms(struct state *c, const struct psr_fold *f, struct launch *l)
 {
     const size_t parts = l->n[PSR_FOLD_PARTS] * f->d.nsub * sizeof(double);
@@ -270,7 +252,20 @@ static struct fold_k_candidate describe(const struct state *c, const struct psr_
 static cudaError_t join_all(struct state *c, const struct psr_fold *f, struct launch *l)
 {
     const int nthread = f->d.nthread;
-    place_lists(c, f, l);
+    l->nprofile = l->turn_bins = 0;
+    l->floats = false;
+    memset(l->n, 0, sizeof l->n);
+    for (size_t i = 0; i < l->ncand; i++) {
+        const size_t nbin = f->cube[l->first + i].cand.nbin;
+        c->place[i].profile = l->nprofile;
+        for (int k = 0; k < PSR_FOLD_NLIST; k++) {
+            c->place[i].at[k] = l->n[k];
+            l->n[k] += c->own[i].list[k].n;
+        }
+        l->nprofile += c->own[i].list[PSR_FOLD_PARTS].n * f->d.nsub * nbin;
+        l->turn_bins = nbin > l->turn_bins ? nbin : l->turn_bins;
+        l->floats |= c->own[i].floats;
+    }
     TRY(make_rooms(c, f, l));
     struct fold_k_candidate *cand = l->room[CAND].host;
 #pragma omp parallel for schedule(dynamic) num_threads(nthread)
@@ -299,35 +294,29 @@ static cudaError_t fetch(const struct launch *l, int r, size_t bytes)
                : cudaSuccess;
 }
 
-static struct fold_k_fold describe_launch(const struct state *c, const struct psr_fold *f,
-                                          const struct launch *l)
-{
-    return (struct fold_k_fold){.d_window = l->window->d_samples,
-                                .room = f->room,
-                                .store = (int)f->store,
-                                .bias = f->bias,
-                                .nsub = f->d.nsub,
-                                .ncand = l->ncand,
-                                .block_max = f->d.block,
-                                .d_band_first = c->d_band_first,
-                                .d_cand = l->room[CAND].device,
-                                .d_block = l->room[PSR_FOLD_BLOCKS].device,
-                                .d_run = l->room[PSR_FOLD_RUNS].device,
-                                .d_offset = l->room[PSR_FOLD_OFFSETS].device,
-                                .d_value = l->room[PSR_FOLD_VALUES].device,
-                                .d_first_step = l->window->first_step.device,
-                                .d_step = l->window->step.device,
-                                .d_row = l->room[ROW].device,
-                                .d_profile = l->room[PROFILE].device,
-                                .d_mean = l->room[MEAN].device,
-                                .d_square = l->room[SQUARE].device,
-                                .turn_bins = l->turn_bins};
-}
-
 static cudaError_t start(const struct state *c, const struct psr_fold *f, struct launch *l)
 {
     const size_t parts = l->n[PSR_FOLD_PARTS] * f->d.nsub * sizeof(double);
-    const struct fold_k_fold k = describe_launch(c, f, l);
+    const struct fold_k_fold k = {.d_window = l->window->d_samples,
+                                  .room = f->room,
+                                  .store = (int)f->store,
+                                  .bias = f->bias,
+                                  .nsub = f->d.nsub,
+                                  .ncand = l->ncand,
+                                  .block_max = f->d.block,
+                                  .d_band_first = c->d_band_first,
+                                  .d_cand = l->room[CAND].device,
+                                  .d_block = l->room[PSR_FOLD_BLOCKS].device,
+                                  .d_run = l->room[PSR_FOLD_RUNS].device,
+                                  .d_offset = l->room[PSR_FOLD_OFFSETS].device,
+                                  .d_value = l->room[PSR_FOLD_VALUES].device,
+                                  .d_first_step = l->window->first_step.device,
+                                  .d_step = l->window->step.device,
+                                  .d_row = l->room[ROW].device,
+                                  .d_profile = l->room[PROFILE].device,
+                                  .d_mean = l->room[MEAN].device,
+                                  .d_square = l->room[SQUARE].device,
+                                  .turn_bins = l->turn_bins};
     l->is_running = true;
     for (int r = 0; r < PSR_FOLD_PARTS; r++)
         TRY(send(l, r, l->n[r] * psr_fold_list_size(r)));

@@ -75,21 +75,6 @@ static void set_store(struct psr_fold *f)
     f->loops = psr_fold_rows_choose();
 }
 
-static psr_status make_cube(struct psr_fold *f, struct psr_fold_cube *cube, psr_err *err)
-{
-    const struct psr_fold_desc *d = &f->d;
-    const double profiles = (double)d->npart * (double)d->nsub;
-    const double length_s =
-        (double)d->npart * (double)d->part_blocks * (double)d->block * d->tsamp_s;
-    psr_fold_runs_begin(&cube->runs, &cube->cand, length_s);
-    psr_status st = allocate(&cube->delay, (double)d->nchan, sizeof *cube->delay, err);
-    if (!st)
-        st = allocate(&cube->value, (double)d->nchan, sizeof *cube->value, err);
-    if (!st)
-        st = allocate(&cube->offset, (double)d->nsub, sizeof *cube->offset, err);
-    return st ? st : allocate(&cube->stats, profiles, sizeof *cube->stats, err);
-}
-
 /* Many threads fill them first: with large pages they wait less for the system. */
 static psr_status map_profiles(struct psr_fold *f, psr_err *err)
 {
@@ -117,59 +102,53 @@ static psr_status make_cubes(struct psr_fold *f, psr_err *err)
     psr_status st = map_profiles(f, err);
     for (size_t i = 0; i < f->d.ncand && !st; i++) {
         f->cube[i].cand = f->d.cand[i];
-        st = make_cube(f, &f->cube[i], err);
+        struct psr_fold_cube *cube = &f->cube[i];
+        const struct psr_fold_desc *d = &f->d;
+        const double profiles = (double)d->npart * (double)d->nsub;
+        const double length_s =
+            (double)d->npart * (double)d->part_blocks * (double)d->block * d->tsamp_s;
+        psr_fold_runs_begin(&cube->runs, &cube->cand, length_s);
+        st = allocate(&cube->delay, (double)d->nchan, sizeof *cube->delay, err);
+        if (!st)
+            st = allocate(&cube->value, (double)d->nchan, sizeof *cube->value, err);
+        if (!st)
+            st = allocate(&cube->offset, (double)d->nsub, sizeof *cube->offset, err);
+        if (!st)
+            st = allocate(&cube->stats, profiles, sizeof *cube->stats, err);
         if (!st)
             st = set_delays(f, i, err);
     }
     return st;
 }
 
-/* Given: i   number of the slice: [group][candidate] */
-static psr_status make_slice(struct psr_fold *f, size_t i, psr_err *err)
-{
-    struct psr_fold_slice *s = &f->slice[i];
-    const size_t nsub = f->d.nsub;
-    s->cube = &f->cube[i % f->d.ncand];
-    s->first = i / f->d.ncand * PSR_FOLD_GROUP;
-    s->n = nsub - s->first < PSR_FOLD_GROUP ? nsub - s->first : PSR_FOLD_GROUP;
-    s->bins.nbin = s->cube->cand.nbin;
-    const double n = (double)s->n, cells = PSR_FOLD_GROUP * (double)s->bins.nbin;
-    psr_status st = allocate(&s->bins.turn, cells, sizeof *s->bins.turn, err);
-    if (!st)
-        st = allocate(&s->bins.sum, cells, sizeof *s->bins.sum, err);
-    if (!st)
-        st = allocate(&s->bins.carry, PSR_FOLD_GROUP, sizeof *s->bins.carry, err);
-    if (!st)
-        st = allocate(&s->mean, n, sizeof *s->mean, err);
-    return st ? st : allocate(&s->square, n, sizeof *s->square, err);
-}
-
 static psr_status make_slices(struct psr_fold *f, psr_err *err)
 {
     f->nslice = f->d.ncand * psr_fold_groups(&f->d);
     psr_status st = allocate(&f->slice, (double)f->nslice, sizeof *f->slice, err);
-    for (size_t i = 0; i < f->nslice && !st; i++)
-        st = make_slice(f, i, err);
+    for (size_t i = 0; i < f->nslice && !st; i++) {
+        struct psr_fold_slice *s = &f->slice[i];
+        const size_t nsub = f->d.nsub;
+        s->cube = &f->cube[i % f->d.ncand];
+        s->first = i / f->d.ncand * PSR_FOLD_GROUP;
+        s->n = nsub - s->first < PSR_FOLD_GROUP ? nsub - s->first : PSR_FOLD_GROUP;
+        s->bins.nbin = s->cube->cand.nbin;
+        const double n = (double)s->n, cells = PSR_FOLD_GROUP * (double)s->bins.nbin;
+        st = allocate(&s->bins.turn, cells, sizeof *s->bins.turn, err);
+        if (!st)
+            st = allocate(&s->bins.sum, cells, sizeof *s->bins.sum, err);
+        if (!st)
+            st = allocate(&s->bins.carry, PSR_FOLD_GROUP, sizeof *s->bins.carry, err);
+        if (!st)
+            st = allocate(&s->mean, n, sizeof *s->mean, err);
+        if (!st)
+            st = allocate(&s->square, n, sizeof *s->square, err);
+    }
     return st;
 }
 
-/* Of sums of words. */
-static psr_status make_words(const struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
+static psr_status make_scratch(struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
 {
-    const double rows = (double)f->d.block + PSR_FOLD_TILE + 1;
-    psr_status st = allocate(&w->word, rows * PSR_FOLD_GROUP, sizeof *w->word, err);
-    if (!st)
-        st = allocate(&w->piece, PSR_FOLD_TILE * PSR_FOLD_GROUP, sizeof *w->piece, err);
-    if (!st)
-        st = allocate(&w->line, PSR_FOLD_TILE, sizeof *w->line, err);
-    if (!st)
-        st = allocate(&w->offset, PSR_FOLD_GROUP, sizeof *w->offset, err);
-    return st ? st : allocate(&w->lane, (double)f->d.nchan, sizeof *w->lane, err);
-}
-
-/* Of sums of floats. */
-static psr_status make_floats(const struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
-{
+    /* Of sums of floats. */
     const double group = PSR_FOLD_GROUP, block = (double)f->d.block;
     psr_status st = allocate(&w->band, group * block, sizeof *w->band, err);
     if (!st)
@@ -180,14 +159,21 @@ static psr_status make_floats(const struct psr_fold *f, struct psr_fold_scratch 
         st = allocate(&w->run, group, sizeof *w->run, err);
     if (!st)
         st = allocate(&w->square, group, sizeof *w->square, err);
-    return st ? st : allocate(&w->shift, group, sizeof *w->shift, err);
-}
-
-static psr_status make_scratch(struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
-{
-    psr_status st = make_floats(f, w, err);
-    if (!st && f->most)
-        st = make_words(f, w, err);
+    if (!st)
+        st = allocate(&w->shift, group, sizeof *w->shift, err);
+    if (!st && f->most) {
+        /* Of sums of words. */
+        const double rows = (double)f->d.block + PSR_FOLD_TILE + 1;
+        st = allocate(&w->word, rows * PSR_FOLD_GROUP, sizeof *w->word, err);
+        if (!st)
+            st = allocate(&w->piece, PSR_FOLD_TILE * PSR_FOLD_GROUP, sizeof *w->piece, err);
+        if (!st)
+            st = allocate(&w->line, PSR_FOLD_TILE, sizeof *w->line, err);
+        if (!st)
+            st = allocate(&w->offset, PSR_FOLD_GROUP, sizeof *w->offset, err);
+        if (!st)
+            st = allocate(&w->lane, (double)f->d.nchan, sizeof *w->lane, err);
+    }
     if (st)
         return st;
     return psr_cornerturn_create(&w->cornerturn,

@@ -80,20 +80,6 @@ static struct extent measure_part(const double *part, size_t n, double *mean)
     return e;
 }
 
-/* Roundings: 1/2 of a count in every bin of a group; single precision, where a sum of 8 parts takes
- * 4 steps of at most 2^-24 of the parts' norms each; and of double precision, of what prepfold sums. */
-static void set_scale(struct psr_fold_table *t, const struct psr_fold_sums *s, struct extent all)
-{
-    const double side = sqrt((double)s->nbin), groups = (double)s->ngroup;
-    const double counts = 0.51 * groups * side;
-    const double room =
-        fmin((norm_max - counts) / all.norm, (element_max - 0.51 * groups) / all.element);
-    t->most = all.norm;
-    t->scale = room > 0 && isfinite(room) ? room : 0;
-    t->slack = counts / t->scale + all.norm * 0x1p-20 +
-               side * all.value * (double)(s->npart + 4) * 0x1p-50;
-}
-
 void psr_fold_table_set(struct psr_fold_table *t, const struct psr_fold_sums *s, const double *part)
 {
     struct extent all = {0, 0, 0};
@@ -108,7 +94,17 @@ void psr_fold_table_set(struct psr_fold_table *t, const struct psr_fold_sums *s,
         all.element += e.element;
         all.value += e.value;
     }
-    set_scale(t, s, all);
+    /* Roundings: 1/2 of a count in every bin of a group; single precision, where a sum of 8
+     * parts takes 4 steps of at most 2^-24 of the parts' norms each; and of double precision, of
+     * what prepfold sums. */
+    const double side = sqrt((double)s->nbin), groups = (double)s->ngroup;
+    const double counts = 0.51 * groups * side;
+    const double room =
+        fmin((norm_max - counts) / all.norm, (element_max - 0.51 * groups) / all.element);
+    t->most = all.norm;
+    t->scale = room > 0 && isfinite(room) ? room : 0;
+    t->slack = counts / t->scale + all.norm * 0x1p-20 +
+               side * all.value * (double)(s->npart + 4) * 0x1p-50;
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */

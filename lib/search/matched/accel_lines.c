@@ -181,18 +181,6 @@ static void change_hit(const struct pair *p, const struct psr_accel_hit *hit, in
             (double)psr_direct_power(&p->with, p->bank, t, i);
 }
 
-static void change_hits(const struct psr_accel_search *s, const struct pair *p, struct hits *hits)
-{
-    for (int stage = 0; stage < s->nstage; stage++)
-        for (int h = 1; h <= 1 << stage; h++) {
-            const double half_bins = 2.0 * (1 << stage) / h;
-            size_t k = find_hit(hits, stage, (p->r - p->away - 1) * half_bins);
-            const size_t end = find_hit(hits, stage, (p->r + p->away + 1) * half_bins);
-            for (; k < end; k++)
-                change_hit(p, &hits->hit[k], h, &hits->own[k]);
-        }
-}
-
 /* --- all lines -------------------------------------------------------------------------------- */
 
 /* Takes a line out of all hits if it is one. */
@@ -223,7 +211,14 @@ static psr_status take_line(struct psr_accel_lines *lines, const struct psr_acce
         p->without = (struct psr_direct){line->first, (int64_t)room, without};
         if (psr_line_scale(line, with, 1)) {
             psr_line_subtract(line, line->first, room, without);
-            change_hits(lines->s, p, hits);
+            for (int stage = 0; stage < lines->s->nstage; stage++)
+                for (int h = 1; h <= 1 << stage; h++) {
+                    const double half_bins = 2.0 * (1 << stage) / h;
+                    size_t k = find_hit(hits, stage, (p->r - p->away - 1) * half_bins);
+                    const size_t end = find_hit(hits, stage, (p->r + p->away + 1) * half_bins);
+                    for (; k < end; k++)
+                        change_hit(p, &hits->hit[k], h, &hits->own[k]);
+                }
         } else
             line->n = 0;
         lines->line[lines->n++] = *line;
@@ -275,21 +270,6 @@ static psr_status take_lines(struct psr_accel_lines *lines, const struct psr_acc
     return st;
 }
 
-/* Drops hits that are a line's. */
-static void keep_own(const struct psr_accel_search *s, const struct hits *hits, size_t *n)
-{
-    size_t kept = 0;
-    for (size_t k = 0; k < *n; k++) {
-        struct psr_accel_hit hit = hits->hit[k];
-        const float own = (float)hits->own[k];
-        if (own <= s->cut[hit.stage] || own < MOST_SHARE * hit.power)
-            continue;
-        hit.power = own;
-        hits->hit[kept++] = hit;
-    }
-    *n = kept;
-}
-
 static bool has_bright(const struct psr_accel_hits *hits, float least)
 {
     for (size_t k = 0; k < hits->n; k++)
@@ -330,8 +310,19 @@ psr_status psr_accel_lines_subtract(struct psr_accel_lines *lines,
             hits.own[k] = (double)all->hit[k].power;
         st = take_lines(lines, norm, bank, &hits, rank, rank_hits(&hits, least, rank), err);
     }
-    if (!st)
-        keep_own(lines->s, &hits, &all->n);
+    if (!st) {
+        /* Drops hits that are a line's. */
+        size_t kept = 0;
+        for (size_t k = 0; k < all->n; k++) {
+            struct psr_accel_hit hit = hits.hit[k];
+            const float own = (float)hits.own[k];
+            if (own <= lines->s->cut[hit.stage] || own < MOST_SHARE * hit.power)
+                continue;
+            hit.power = own;
+            hits.hit[kept++] = hit;
+        }
+        all->n = kept;
+    }
     free(rank);
     free(hits.own);
     return st;

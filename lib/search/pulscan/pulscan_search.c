@@ -139,21 +139,6 @@ static void set_prefilter(struct psr_pulscan_search *s, size_t h)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static void set_significance(struct psr_significance *o, const struct psr_pulscan_search *s,
-                             const struct psr_pulscan_desc *d)
-{
-    *o = (struct psr_significance){
-        .significance = d->significance,
-        .compat = d->compat,
-        .nbin = (double)d->nbin,
-        .normblock = (double)s->normblock,
-        .zmax = d->zmax,
-        .trials = d->ntrials > 0 ? d->ntrials : psr_significance_calibrated(s),
-        .redden = d->redden,
-        .last = psr_significance_last_block(&d->redden, (int64_t)d->nbin),
-    };
-}
-
 psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_significance *o,
                                const struct psr_pulscan_desc *d, psr_err *err)
 {
@@ -178,7 +163,16 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_signific
     if ((st = set_widths(s, d, err)) || (st = set_stretches(s, err)) || (st = set_zaps(s, d, err)))
         return st;
     set_boxes(s, d);
-    set_significance(o, s, d);
+    *o = (struct psr_significance){
+        .significance = d->significance,
+        .compat = d->compat,
+        .nbin = (double)d->nbin,
+        .normblock = (double)s->normblock,
+        .zmax = d->zmax,
+        .trials = d->ntrials > 0 ? d->ntrials : psr_significance_calibrated(s),
+        .redden = d->redden,
+        .last = psr_significance_last_block(&d->redden, (int64_t)d->nbin),
+    };
     set_floors(s, o, d->sigma);
     for (size_t h = 0; h < s->nharm && !psr_is_stopped(&s->stop); h++)
         set_prefilter(s, h);

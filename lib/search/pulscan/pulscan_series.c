@@ -58,25 +58,6 @@ static size_t room_of(const struct psr_pulscan_series *x, const float *in)
     return x->s->batch;
 }
 
-/* Series that are in a room stay there, whichever it is; the others get one that is free. */
-static void share_rooms(struct psr_pulscan_series *x, size_t nspec, const float *const *in)
-{
-    memset(x->taken, 0, x->s->batch * sizeof *x->taken);
-    for (size_t slot = 0; slot < nspec; slot++) {
-        size_t k = room_of(x, in[slot]);
-        x->at[slot] = k < x->s->batch ? x->spectrum + k * x->stride : NULL;
-        if (k < x->s->batch)
-            x->taken[k] = true;
-    }
-    for (size_t slot = 0, k = 0; slot < nspec; slot++) {
-        if (x->at[slot])
-            continue;
-        while (x->taken[k])
-            k++;
-        x->at[slot] = x->spectrum + k++ * x->stride;
-    }
-}
-
 static psr_status transform_one(struct psr_pulscan_series *x, const float *in, float *out,
                                 int64_t *bad, psr_err *err)
 {
@@ -92,7 +73,21 @@ psr_status psr_pulscan_series_transform(struct psr_pulscan_series *x, size_t nsp
                                         const float *const *in, int64_t *bad, psr_err *err)
 {
     psr_status st = PSR_OK;
-    share_rooms(x, nspec, in);
+    /* Series that are in a room stay there, whichever it is; the others get one that is free. */
+    memset(x->taken, 0, x->s->batch * sizeof *x->taken);
+    for (size_t slot = 0; slot < nspec; slot++) {
+        size_t k = room_of(x, in[slot]);
+        x->at[slot] = k < x->s->batch ? x->spectrum + k * x->stride : NULL;
+        if (k < x->s->batch)
+            x->taken[k] = true;
+    }
+    for (size_t slot = 0, k = 0; slot < nspec; slot++) {
+        if (x->at[slot])
+            continue;
+        while (x->taken[k])
+            k++;
+        x->at[slot] = x->spectrum + k++ * x->stride;
+    }
 #pragma omp parallel for schedule(dynamic) num_threads(x->s->nthread)
     for (size_t slot = 0; slot < nspec; slot++) {
         psr_err why;

@@ -8,18 +8,6 @@
 
 /* --- noise of finite stretches ---------------------------------------------------------------- */
 
-/* Medians and deviations of stretches of n bins scatter, and so do the powers they normalise: a box
- * of w bins (h w of harmonic h) is spread a little wider than chi^2, as if it had fewer degrees of
- * freedom by this factor.  The box is part of its stretch, which takes back three quarters of what
- * the scatter alone would add in wide boxes; in narrow ones, whose tails are of few bright bins, it
- * does not.  The two numbers were fitted to exceedances of 1e-3 to 1e-5 of noise (tests/science).
- */
-static double spread_of_stretches(const struct psr_significance *o, int nharm, int z)
-{
-    double bins = (2 * nharm + 1) / 3.0 * (z + 1); /* mean over harmonics, by their own bins */
-    return 1 / (1 + (40 + 1.2 * bins) / o->normblock);
-}
-
 /* --- noise that was de-reddened --------------------------------------------------------------- */
 
 struct psr_span psr_significance_last_block(const struct psr_redden *redden, int64_t nbin)
@@ -70,7 +58,16 @@ static double spread_of_levels(const struct psr_significance *o,
 
 static double spread(const struct psr_significance *o, const struct psr_significance_box *box)
 {
-    double s = spread_of_stretches(o, box->nharm, box->z);
+    /* Medians and deviations of stretches of n bins scatter, and so do the powers they
+     * normalise: a box of w bins (h w of harmonic h) is spread a little wider than chi^2, as if
+     * it had fewer degrees of freedom by this factor.  The box is part of its stretch, which
+     * takes back three quarters of what the scatter alone would add in wide boxes; in narrow
+     * ones, whose tails are of few bright bins, it does not.  The two numbers were fitted to
+     * exceedances of 1e-3 to 1e-5 of noise (tests/science). */
+    int nharm = box->nharm;
+    int z = box->z;
+    double bins = (2 * nharm + 1) / 3.0 * (z + 1); /* mean over harmonics, by their own bins */
+    double s = 1 / (1 + (40 + 1.2 * bins) / o->normblock);
     return o->redden.start > 0 ? s * spread_of_levels(o, box) : s;
 }
 

@@ -16,12 +16,14 @@ static double sweep_of(const struct psr_sift_band *b)
                : 0;
 }
 
-double psr_sift_curve_turns(const struct psr_sift_band *band, double f_hz)
+/* Turns by which 1 pc cm^-3 sweeps frequency f_hz over the band; 0 if the band is not known. */
+static double count_turns(const struct psr_sift_band *band, double f_hz)
 {
     return f_hz * PSR_DMCONST_PRESTO * sweep_of(band);
 }
 
-double psr_sift_curve_share(const struct psr_sift_band *band, double x)
+/* Share of its power that a harmonic keeps when the band sweeps it over x turns; 1 if the band is not known. */
+static double share_of_band(const struct psr_sift_band *band, double x)
 {
     const double sweep = sweep_of(band), step = band->high_mhz - band->low_mhz;
     x = fabs(x);
@@ -43,10 +45,10 @@ double psr_sift_curve_share(const struct psr_sift_band *band, double x)
 struct psr_sift_power psr_sift_curve_expect(const struct psr_sift_band *band, double f_hz,
                                             const float *power, int nharm, double dm, double part)
 {
-    const double x = psr_sift_curve_turns(band, f_hz) * dm * part;
+    const double x = count_turns(band, f_hz) * dm * part;
     struct psr_sift_power expected = {0, 0};
     for (int h = 1; h <= nharm; h++) {
-        const double share = psr_sift_curve_share(band, h * x), p = (double)power[h - 1];
+        const double share = share_of_band(band, h * x), p = (double)power[h - 1];
         expected.sum += share * p + 1 - share;
         expected.var += 2 * share * (1 - share) * p + (1 - share) * (1 - share);
     }

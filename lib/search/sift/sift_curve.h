@@ -9,12 +9,6 @@
 
 #include "sift_state.h"
 
-/* Share of its power that a harmonic keeps when the band sweeps it over x turns; 1 if the band is not known. */
-double psr_sift_curve_share(const struct psr_sift_band *band, double x);
-
-/* Turns by which 1 pc cm^-3 sweeps frequency f_hz over the band; 0 if the band is not known. */
-double psr_sift_curve_turns(const struct psr_sift_band *band, double f_hz);
-
 struct psr_sift_power {
     double sum, var; /* of the powers of all harmonics */
 };

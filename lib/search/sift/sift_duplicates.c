@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-void psr_sift_take_hits(struct psr_sift *s, size_t best, size_t e)
+/* Takes entry e out of the order, as a hit or a harmonic of the best. */
+static void take_hits(struct psr_sift *s, size_t best, size_t e)
 {
     struct psr_sift_entry *to = &s->all.entry[best], *from = &s->all.entry[e];
     s->all.entry[to->last].next = e;
@@ -31,7 +32,7 @@ static bool take(void *ctx, size_t id)
     if (t->rank[id] < t->rank[t->best] || !psr_sift_same_segment(s, a, b) ||
         !(fabs(a->f - b->f) < s->d.r_err / (ta < tb ? ta : tb)))
         return false;
-    psr_sift_take_hits(s, t->best, id);
+    take_hits(s, t->best, id);
     return true;
 }
 
@@ -95,9 +96,9 @@ psr_status psr_sift_duplicates_presto(struct psr_sift *s, psr_err *err)
                     best = k;
             for (size_t k = end; k-- > first;)
                 if (k != best)
-                    psr_sift_take_hits(s, item[best].id, item[k].id);
+                    take_hits(s, item[best].id, item[k].id);
             if (current != best)
-                psr_sift_take_hits(s, item[best].id, item[current].id);
+                take_hits(s, item[best].id, item[current].id);
             current = best;
             first = end;
         } else {

@@ -18,22 +18,17 @@ struct reading {
     psr_err err;
 };
 
-/* Its harmonics' powers go to the end of the list's. */
-static psr_status append_powers(struct psr_sift_entries *to, size_t n, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    while (!st && to->power_room < to->npower + n)
-        st = psr_grow(&to->power, &to->power_room, to->power_room, sizeof *to->power, "candidates",
-                      err);
-    return st;
-}
-
 static psr_status append_entry(struct psr_sift_entries *to, const struct psr_sift_entry *e,
                                psr_err *err)
 {
     psr_status st = psr_grow(&to->entry, &to->room, to->n, sizeof *to->entry, "candidates", err);
-    if (!st)
-        st = append_powers(to, (size_t)e->nharm, err);
+    if (!st) {
+        /* Its harmonics' powers go to the end of the list's. */
+        size_t n = (size_t)e->nharm;
+        while (!st && to->power_room < to->npower + n)
+            st = psr_grow(&to->power, &to->power_room, to->power_room, sizeof *to->power,
+                          "candidates", err);
+    }
     if (st)
         return st;
     to->entry[to->n] = *e;

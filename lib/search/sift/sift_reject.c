@@ -91,8 +91,10 @@ static bool hits_frame(const struct frame *frame, double f_hz, double half_bin_h
            (next > 0 && f_hz - frame->middle[next - 1] <= half_bin_hz);
 }
 
-bool psr_sift_birds_hit(const struct psr_sift_birds *birds, double f_hz, double tobs_s,
-                        bool barycentric)
+/* Whether f_hz, of a list of this length and frame, is within a bird, each at least a bin wide.
+ * Takes log n. */
+static bool birds_hit(const struct psr_sift_birds *birds, double f_hz, double tobs_s,
+                      bool barycentric)
 {
     const double topo = barycentric ? f_hz / birds->scale : f_hz;
     const double bary = barycentric ? f_hz : f_hz * birds->scale;
@@ -215,7 +217,7 @@ static bool is_bird(const struct psr_sift *s, const struct psr_sift_entry *e, do
                     bool barycentric)
 {
     const struct psr_sift_desc *d = &s->d;
-    if (s->birds && psr_sift_birds_hit(s->birds, e->f, tobs_s, barycentric))
+    if (s->birds && birds_hit(s->birds, e->f, tobs_s, barycentric))
         return true;
     for (size_t i = 0; i < d->nbird_f && !d->presto; i++)
         if (fabs(e->f - d->bird_f[i].value) < d->bird_f[i].error)

@@ -16,11 +16,6 @@ PSR_MUST_CHECK psr_status psr_sift_birds_create(struct psr_sift_birds **out,
                                                 const struct psr_zaplist *list, double baryv,
                                                 psr_err *err);
 
-/* Whether f_hz, of a list of this length and frame, is within a bird, each at least a bin wide.
- * Takes log n. */
-bool psr_sift_birds_hit(const struct psr_sift_birds *birds, double f_hz, double tobs_s,
-                        bool barycentric);
-
 void psr_sift_birds_destroy(struct psr_sift_birds *birds);
 
 #define PSR_SIFT_NONE SIZE_MAX
@@ -170,9 +165,6 @@ int psr_sift_dm_of_name(const char *path, bool presto, double *dm);
 /* Adds the DMs of the .inf files beside lists first .. nlist - 1.
  * Status: PSR_ENOMEM.  A folder that cannot be read has none. */
 PSR_MUST_CHECK psr_status psr_sift_find_dms(struct psr_sift *s, size_t first, psr_err *err);
-
-/* Takes entry e out of the order, as a hit of, or a harmonic of, entry `of`. */
-void psr_sift_take_hits(struct psr_sift *s, size_t best, size_t e);
 
 /* The steps; each takes entries out of s->order, which is by falling sigma before and after. */
 PSR_MUST_CHECK psr_status psr_sift_sort(struct psr_sift *s, psr_err *err);

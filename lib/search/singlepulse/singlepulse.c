@@ -114,45 +114,41 @@ static psr_status use_host(struct psr_singlepulse *p, psr_err *err)
     return psr_fail_nomem(err, "the series of a single-pulse search", (double)p->nseries * each);
 }
 
-static psr_status create(psr_singlepulse **out, const struct psr_singlepulse_desc *desc,
-                         psr_err *err)
-{
-    psr_status st = check_desc(desc, err);
-    if (st)
-        return st;
-    struct psr_singlepulse *p = calloc(1, sizeof *p);
-    if (!p)
-        return psr_fail_nomem(err, "a single-pulse search", sizeof *p);
-    p->nseries = desc->nseries;
-    p->maxwidth = psr_singlepulse_longest(desc->maxwidth_s, desc->tsamp_s);
-    p->length = psr_pulse_piece_length(p->maxwidth);
-    p->room = p->length + p->maxwidth;
-    p->causal = desc->causal;
-    p->late = desc->late;
-    psr_pulse_set_scale(
-        &p->scale, p->maxwidth, p->length,
-        desc->detrend > 0 ? psr_pulse_choose_fixed(desc->detrend, p->length, p->causal) : -1);
-    if (p->causal)
-        psr_pulse_trail_scale(&p->scale, p->length);
-    p->block = desc->block;
-    p->threshold = (float)desc->threshold;
-    p->nthread = count_threads(desc->nthread, p->nseries);
-    if (!allocate_plan(p, desc)) {
-        psr_singlepulse_destroy(p);
-        return psr_fail_nomem(err, "a single-pulse search",
-                              (double)desc->nseries * sizeof(struct pulse_series_state));
-    }
-    *out = p;
-    return PSR_OK;
-}
-
 psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_singlepulse_desc *desc,
                                   psr_err *err)
 {
     struct psr_singlepulse_desc d;
     *out = NULL;
     psr_status st = psr_copy_desc(&d, sizeof d, desc, "single pulses", err);
-    return st ? st : create(out, &d, err);
+    if (st)
+        return st;
+    st = check_desc(&d, err);
+    if (st)
+        return st;
+    struct psr_singlepulse *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "a single-pulse search", sizeof *p);
+    p->nseries = d.nseries;
+    p->maxwidth = psr_singlepulse_longest(d.maxwidth_s, d.tsamp_s);
+    p->length = psr_pulse_piece_length(p->maxwidth);
+    p->room = p->length + p->maxwidth;
+    p->causal = d.causal;
+    p->late = d.late;
+    psr_pulse_set_scale(&p->scale, p->maxwidth, p->length,
+                        d.detrend > 0 ? psr_pulse_choose_fixed(d.detrend, p->length, p->causal)
+                                      : -1);
+    if (p->causal)
+        psr_pulse_trail_scale(&p->scale, p->length);
+    p->block = d.block;
+    p->threshold = (float)d.threshold;
+    p->nthread = count_threads(d.nthread, p->nseries);
+    if (!allocate_plan(p, &d)) {
+        psr_singlepulse_destroy(p);
+        return psr_fail_nomem(err, "a single-pulse search",
+                              (double)d.nseries * sizeof(struct pulse_series_state));
+    }
+    *out = p;
+    return PSR_OK;
 }
 
 psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_span span, psr_err *err)

@@ -157,14 +157,6 @@ static void take_samples(struct search *s, int64_t first, int64_t end)
     update_cells(s, first, end + (int64_t)s->r->maxwidth);
 }
 
-/* Excludes boxcars that extend beyond both ends of samples first .. end - 1. */
-static void exclude_crossing(struct search *s, int64_t first, int64_t end)
-{
-    for (int c = 0; c < s->nwidth; c++)
-        exclude_boxcars(s, c, end, first + s->sum[c].width - 2);
-    update_cells(s, end, first + (int64_t)s->r->maxwidth);
-}
-
 /* Of equal merit the earlier centre, then the narrower. */
 static bool is_before(const struct search *s, const struct box *a, const struct box *b)
 {
@@ -284,8 +276,13 @@ static bool is_bridge(struct search *s, const struct box *b)
                 most = both, cut = first, width = w;
         }
     }
-    if (width)
-        exclude_crossing(s, cut, cut + width);
+    if (width) {
+        /* Excludes boxcars that extend beyond both ends of samples first .. end - 1. */
+        int64_t end = cut + width;
+        for (int c = 0; c < s->nwidth; c++)
+            exclude_boxcars(s, c, end, cut + s->sum[c].width - 2);
+        update_cells(s, end, cut + (int64_t)s->r->maxwidth);
+    }
     return width > 0;
 }
 

@@ -248,18 +248,6 @@ static psr_status fetch(const psr_resident_series *r, size_t i, float *x, int64_
     return st || n <= 0 ? st : psr_series_store_read(r->d.store, i, x, n, err);
 }
 
-static psr_status take_spare(psr_resident_series *r, float **x, psr_err *err)
-{
-    void *room = NULL;
-    pthread_mutex_lock(&r->lock);
-    if (r->nspare)
-        room = r->spare[--r->nspare];
-    pthread_mutex_unlock(&r->lock);
-    psr_status st = room ? PSR_OK : psr_device_pin(&room, (size_t)r->came * sizeof **x, err);
-    *x = room;
-    return st;
-}
-
 static void give_spare(psr_resident_series *r, float *x)
 {
     psr_err err;
@@ -285,7 +273,13 @@ psr_status psr_resident_series_read(psr_resident_series *r, size_t i, float *x, 
         return PSR_OK;
     if (!r->nbin)
         return fetch(r, i, x, most, err);
-    psr_status st = take_spare(r, &came, err);
+    void *room = NULL;
+    pthread_mutex_lock(&r->lock);
+    if (r->nspare)
+        room = r->spare[--r->nspare];
+    pthread_mutex_unlock(&r->lock);
+    psr_status st = room ? PSR_OK : psr_device_pin(&room, (size_t)r->came * sizeof *came, err);
+    came = room;
     if (st)
         return st;
     st = fetch(r, i, came, r->came, err);

@@ -287,17 +287,6 @@ static psr_status gather(struct psr_search_lane *l, bool *more, psr_err *err)
     return PSR_OK;
 }
 
-static void fail(struct psr_series_search *s, psr_status st, const psr_err *err)
-{
-    pthread_mutex_lock(&s->lock);
-    if (!s->status) {
-        s->status = st;
-        s->err = *err;
-    }
-    pthread_mutex_unlock(&s->lock);
-    atomic_store(&s->failed, true);
-}
-
 static psr_status drive(void *lane, psr_err *err)
 {
     struct psr_search_lane *l = lane;
@@ -310,8 +299,16 @@ static psr_status drive(void *lane, psr_err *err)
     }
     if (!st && !atomic_load(&l->of->failed))
         st = drain(l, err);
-    if (st)
-        fail(l->of, st, err);
+    if (st) {
+        struct psr_series_search *s = l->of;
+        pthread_mutex_lock(&s->lock);
+        if (!s->status) {
+            s->status = st;
+            s->err = *err;
+        }
+        pthread_mutex_unlock(&s->lock);
+        atomic_store(&s->failed, true);
+    }
     return st;
 }
 

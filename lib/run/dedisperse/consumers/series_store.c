@@ -89,20 +89,6 @@ static int open_scratch(const char *prefix)
     return fd;
 }
 
-/* Returned: *at, room for a chunk in the file, which is opened if there is none */
-static psr_status take_place(psr_series_store *s, int64_t *at, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    pthread_mutex_lock(&s->lock);
-    if (s->fd < 0 && (s->fd = open_scratch(s->prefix)) < 0)
-        st = psr_fail_errno(err, "%s: its scratch file", s->prefix);
-    *at = s->scratch_used;
-    if (!st)
-        s->scratch_used += (int64_t)(s->chunk_samples * sizeof(float));
-    pthread_mutex_unlock(&s->lock);
-    return st;
-}
-
 static psr_status write_place(const psr_series_store *s, const float *x, int64_t at, psr_err *err)
 {
     const char *from = (const char *)x;
@@ -161,7 +147,13 @@ static psr_status add_chunk(psr_series_store *s, struct kept *k, psr_err *err)
     float *x = NULL;
     psr_status st = PSR_OK;
     if (last && !take_memory(s)) {
-        st = take_place(s, &last->at, err);
+        pthread_mutex_lock(&s->lock);
+        if (s->fd < 0 && (s->fd = open_scratch(s->prefix)) < 0)
+            st = psr_fail_errno(err, "%s: its scratch file", s->prefix);
+        last->at = s->scratch_used;
+        if (!st)
+            s->scratch_used += (int64_t)(s->chunk_samples * sizeof(float));
+        pthread_mutex_unlock(&s->lock);
         if (!st)
             st = write_place(s, last->x, last->at, err);
         x = last->x;

@@ -114,9 +114,11 @@ static size_t line_of(const psr_pulse_spectra *p, size_t trial)
     return psr_pulse_line_of(p->stream, trial);
 }
 
-/* The spectrum with which a sample begins. */
-static int64_t find_spectrum(const psr_pulse_spectra *p, size_t line, int64_t sample)
+static int64_t first_of(const psr_pulse_spectra *p, const struct psr_event *e)
 {
+    /* The spectrum with which a sample begins. */
+    size_t line = line_of(p, e->trial);
+    int64_t sample = e->sample - e->width / 2;
     const struct places *l = &p->line[line];
     size_t low = 0, high = l->n;
     while (low + 1 < high) {
@@ -128,11 +130,6 @@ static int64_t find_spectrum(const psr_pulse_spectra *p, size_t line, int64_t sa
     }
     const struct place none = {0}, *at = l->n ? &l->place[low] : &none;
     return at->spectrum + (sample - at->first) * p->stream->line[line].downsamp;
-}
-
-static int64_t first_of(const psr_pulse_spectra *p, const struct psr_event *e)
-{
-    return find_spectrum(p, line_of(p, e->trial), e->sample - e->width / 2);
 }
 
 /* The delays stay until the next pulse. */

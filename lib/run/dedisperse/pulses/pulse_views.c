@@ -7,19 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Cells are 01 (at low) to ff (at high); 00: no data. */
-static char *encode(const struct psr_pulse_picture *p, double low, double high)
-{
-    const size_t n = p->nt * p->nf;
-    char *text = malloc(2 * n + 1);
-    for (size_t i = 0; i < n && text; i++) {
-        const double x = (double)p->value[i];
-        const double share = fmin(fmax((x - low) / (high - low), 0), 1);
-        snprintf(text + 2 * i, 3, "%02x", isnan(x) ? 0U : 1U + (unsigned)lrint(254 * share));
-    }
-    return text;
-}
-
 static void find_limits(const struct psr_pulse_picture *p, double *low, double *high)
 {
     *low = INFINITY;
@@ -105,7 +92,14 @@ static psr_status put_picture(struct psr_json *j, const char *name,
     shown.nf = rows.n;
     shown.value = rows.value ? rows.value : p->value;
     find_limits(&shown, &low, &high);
-    char *cells = encode(&shown, low, high);
+    /* Cells are 01 (at low) to ff (at high); 00: no data. */
+    const size_t n = shown.nt * shown.nf;
+    char *cells = malloc(2 * n + 1);
+    for (size_t i = 0; i < n && cells; i++) {
+        const double x = (double)shown.value[i];
+        const double share = fmin(fmax((x - low) / (high - low), 0), 1);
+        snprintf(cells + 2 * i, 3, "%02x", isnan(x) ? 0U : 1U + (unsigned)lrint(254 * share));
+    }
     free(rows.value);
     if (!cells)
         return psr_fail_nomem(err, "the picture of a pulse", 2 * (double)p->nt * (double)rows.n);

@@ -157,24 +157,6 @@ static void group_rows(struct psr_beams_level *v, size_t first)
     }
 }
 
-static psr_status make_level(struct maker *m, int l, psr_err *err)
-{
-    const struct psr_merge_level *at = m->tree->level + l;
-    struct psr_beams_level *v = m->rows->level + l;
-    psr_status st = take_level(v, at->nrow, at->nrow * at->radix, err);
-    for (size_t r = 0, first = 0; r < at->nrow && !st; r++) {
-        const struct wanted *w = m->want[l] + r;
-        size_t node = (size_t)w->node;
-        put_row(m, l, r, node, 0, psr_merge_parts_of(m->tree, l, node),
-                (struct beams_k_row){.at = w->at, .lo = w->lo, .extra = w->hi - w->lo});
-        if (r + 1 < at->nrow && m->want[l][r + 1].node == w->node)
-            continue;
-        group_rows(v, first);
-        first = v->nrow;
-    }
-    return st;
-}
-
 /* Trial i, or a part of the band, goes to row "to" of the output. */
 static void put_output(struct maker *m, size_t i, size_t to, size_t first, size_t nparts)
 {
@@ -216,8 +198,21 @@ psr_status psr_beams_rows_make(struct psr_beams_rows *rows, const struct psr_ded
     st = st ? st : find_wanted(&m, err);
     if (!st)
         place_rows(&m);
-    for (int n = 0; n + 1 < rows->nlevel && !st; n++)
-        st = make_level(&m, n, err);
+    for (int n = 0; n + 1 < rows->nlevel && !st; n++) {
+        const struct psr_merge_level *at = m.tree->level + n;
+        struct psr_beams_level *v = m.rows->level + n;
+        st = take_level(v, at->nrow, at->nrow * at->radix, err);
+        for (size_t r = 0, first = 0; r < at->nrow && !st; r++) {
+            const struct wanted *w = m.want[n] + r;
+            size_t node = (size_t)w->node;
+            put_row(&m, n, r, node, 0, psr_merge_parts_of(m.tree, n, node),
+                    (struct beams_k_row){.at = w->at, .lo = w->lo, .extra = w->hi - w->lo});
+            if (r + 1 < at->nrow && m.want[n][r + 1].node == w->node)
+                continue;
+            group_rows(v, first);
+            first = v->nrow;
+        }
+    }
     st = st ? st : make_outputs(&m, err);
     for (int n = 0; n < PSR_MERGE_MAXLEVEL; n++)
         free(m.want[n]);

@@ -8,44 +8,6 @@
 
 /* --- delays ----------------------------------------------------------------------------------- */
 
-static psr_status make_layout(struct psr_dedisp_line *l, const struct psr_dedisp_beams_desc *desc,
-                              psr_err *err)
-{
-    double *dm = malloc(l->ndm * sizeof *dm);
-    if (!dm)
-        return psr_fail_nomem(err, "trials", 8.0 * (double)l->ndm);
-    for (size_t i = 0; i < l->ndm; i++)
-        dm[i] = desc->dm[l->trial[i]];
-    struct psr_dedisp_desc d = {
-        .size = sizeof d,
-        .nchan = desc->nchan,
-        .freq_mhz = desc->freq_mhz,
-        .tsamp_s = desc->tsamp_s,
-        .nbit = desc->nbit,
-        .kind = desc->kind,
-        .downsamp = l->downsamp,
-        .dmconst = desc->dmconst,
-        .ndm = l->ndm,
-        .dm = dm,
-        .keep = desc->keep,
-        .algo = PSR_DEDISP_TREE,
-        .nthread = desc->nthread,
-        .mem_bytes = desc->mem_bytes,
-        .smear = desc->smear,
-    };
-    psr_status st = psr_dedisp_create_layout(&l->plan, &d, l->downsamp, 16, err);
-    free(dm);
-    if (st)
-        return st;
-    l->layout = psr_dedisp_layout(l->plan);
-    l->freq_mhz = malloc(l->layout->nkept * sizeof *l->freq_mhz);
-    if (!l->freq_mhz)
-        return psr_fail_nomem(err, "channels", 8.0 * (double)l->layout->nkept);
-    for (size_t k = 0; k < l->layout->nkept; k++)
-        l->freq_mhz[k] = desc->freq_mhz[l->layout->chan[k]];
-    return PSR_OK;
-}
-
 /* Every trial ends with the latest sample of its last channel; aligned ones with that of the longest sweep. */
 static psr_status align_trials(struct psr_dedisp_line *l, bool aligned, psr_err *err)
 {
@@ -189,9 +151,38 @@ psr_status psr_dedisp_line_create(struct psr_dedisp_line *l,
                                   size_t *trial, size_t ndm, size_t most, psr_err *err)
 {
     *l = (struct psr_dedisp_line){.downsamp = downsamp, .ndm = ndm, .most = most, .trial = trial};
-    psr_status st = make_layout(l, desc, err);
+    double *dm = malloc(l->ndm * sizeof *dm);
+    if (!dm)
+        return psr_fail_nomem(err, "trials", 8.0 * (double)l->ndm);
+    for (size_t i = 0; i < l->ndm; i++)
+        dm[i] = desc->dm[l->trial[i]];
+    struct psr_dedisp_desc d = {
+        .size = sizeof d,
+        .nchan = desc->nchan,
+        .freq_mhz = desc->freq_mhz,
+        .tsamp_s = desc->tsamp_s,
+        .nbit = desc->nbit,
+        .kind = desc->kind,
+        .downsamp = l->downsamp,
+        .dmconst = desc->dmconst,
+        .ndm = l->ndm,
+        .dm = dm,
+        .keep = desc->keep,
+        .algo = PSR_DEDISP_TREE,
+        .nthread = desc->nthread,
+        .mem_bytes = desc->mem_bytes,
+        .smear = desc->smear,
+    };
+    psr_status st = psr_dedisp_create_layout(&l->plan, &d, l->downsamp, 16, err);
+    free(dm);
     if (st)
         return st;
+    l->layout = psr_dedisp_layout(l->plan);
+    l->freq_mhz = malloc(l->layout->nkept * sizeof *l->freq_mhz);
+    if (!l->freq_mhz)
+        return psr_fail_nomem(err, "channels", 8.0 * (double)l->layout->nkept);
+    for (size_t k = 0; k < l->layout->nkept; k++)
+        l->freq_mhz[k] = desc->freq_mhz[l->layout->chan[k]];
     l->lanes = psr_lanes_for(psr_dedisp_layout_sample_max(l->layout), l->layout->nkept);
     if ((st = align_trials(l, desc->aligned, err)) || (st = make_bands(l, desc->nhalve, err)))
         return st;

@@ -49,17 +49,6 @@ static int32_t align_of(const struct writer *w, size_t i)
     return w->pl->align ? w->pl->align[i] : 0;
 }
 
-/* An odd number of cache lines, so that the same sample of neighbouring rows does not fall into the
- * same set of a cache. */
-static int32_t take_lanes(struct writer *w, size_t lanes, size_t bytes)
-{
-    size_t at = w->top / bytes;
-    w->top += (((lanes * bytes + 63) / 64) | 1) * 64;
-    size_t most = (w->top + w->pl->node_bytes - 1) / w->pl->node_bytes;
-    w->program->scratch = most > w->program->scratch ? most : w->program->scratch;
-    return (int32_t)at;
-}
-
 static void count_cost(struct writer *w, size_t lanes, size_t nsrc, size_t bytes)
 {
     struct psr_program *pr = w->program;
@@ -202,7 +191,13 @@ static psr_status write_node(struct writer *w, int l, size_t node, struct need *
         size_t m = 0, k = 0, bytes = lane_bytes(w, l);
         for (; m < nmade; m++) {
             size_t lanes = w->pl->shape.tile + (size_t)(made[m].hi - made[m].lo);
-            made[m].from = take_lanes(w, lanes, bytes);
+            /* An odd number of cache lines, so that the same sample of neighbouring rows does
+             * not fall into the same set of a cache. */
+            size_t at = w->top / bytes;
+            w->top += (((lanes * bytes + 63) / 64) | 1) * 64;
+            size_t most = (w->top + w->pl->node_bytes - 1) / w->pl->node_bytes;
+            w->program->scratch = most > w->program->scratch ? most : w->program->scratch;
+            made[m].from = (int32_t)at;
             for (;
                  k < n && need[k].row == made[m].row &&
                  (m + 1 == nmade || made[m + 1].row != need[k].row || need[k].lo < made[m + 1].lo);

@@ -133,17 +133,6 @@ static void round_up(struct psr_node *node)
     node->hi = node->lo + extra;
 }
 
-static void spread_below(struct psr_tree *tr, int level, size_t sub)
-{
-    struct psr_tree_parts p = psr_tree_parts(tr, level, sub);
-    const struct psr_node *node = tr->node[level] + sub * tr->ntrial;
-    for (size_t n = 0; n < tr->nnode[level][sub]; n++)
-        for (size_t q = 0; q < p.n; q++) {
-            int32_t rep = node[n].rep, shift = p.delay[q][rep] - p.delay[0][rep];
-            widen(p.node[q] + p.pattern[q][rep], node[n].lo + shift, node[n].hi + shift);
-        }
-}
-
 void psr_tree_grow(struct psr_tree *tr, const struct psr_dedisp_layout *s, size_t k0, size_t i0)
 {
     size_t left = s->nkept - k0;
@@ -160,8 +149,16 @@ void psr_tree_grow(struct psr_tree *tr, const struct psr_dedisp_layout *s, size_
         for (size_t sub = 0; sub < psr_tree_subgroups(tr, l); sub++) {
             for (size_t n = 0; n < tr->nnode[l][sub]; n++)
                 round_up(tr->node[l] + sub * tr->ntrial + n);
-            if (l)
-                spread_below(tr, l, sub);
+            if (l) {
+                struct psr_tree_parts p = psr_tree_parts(tr, l, sub);
+                const struct psr_node *node = tr->node[l] + sub * tr->ntrial;
+                for (size_t n = 0; n < tr->nnode[l][sub]; n++)
+                    for (size_t q = 0; q < p.n; q++) {
+                        int32_t rep = node[n].rep, shift = p.delay[q][rep] - p.delay[0][rep];
+                        widen(p.node[q] + p.pattern[q][rep], node[n].lo + shift,
+                              node[n].hi + shift);
+                    }
+            }
         }
 }
 

@@ -11,7 +11,7 @@
 
 #include "dedisp_cpu.h"
 
-enum { PSR_MAXGROUP = 64, PSR_MAXTRIAL = 512 };
+enum { PSR_MAXGROUP = 64 };
 
 struct psr_node {
     int32_t rep;    /* a trial that has this pattern */

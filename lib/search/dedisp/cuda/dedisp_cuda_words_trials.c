@@ -41,13 +41,6 @@ static void find_parts(struct psr_words_maker *m, int l, size_t node, struct psr
     }
 }
 
-static void find_all_parts(struct psr_words_maker *m, const size_t *trial, size_t n)
-{
-    for (size_t t = 0; t < n; t++)
-        find_parts(m, m->tree->nlevel - 1, 0,
-                   (struct psr_words_part){m->tree->row[trial[t]], m->tree->offset[trial[t]]}, t);
-}
-
 /* --- a step ----------------------------------------------------------------------------------- */
 
 static psr_status add_copy(struct psr_words *w, struct words_k_copy copy, struct psr_words_row want,
@@ -164,7 +157,9 @@ static psr_status write_steps(struct psr_words_maker *m, const size_t *trial, si
     psr_status bad = grow_steps(w, err);
     if (bad)
         return bad;
-    find_all_parts(m, trial, n);
+    for (size_t t = 0; t < n; t++)
+        find_parts(m, m->tree->nlevel - 1, 0,
+                   (struct psr_words_part){m->tree->row[trial[t]], m->tree->offset[trial[t]]}, t);
     for (size_t k = 0; k < w->nstep && !bad; k++) {
         m->at = w->ntrial_group * w->nstep + k;
         m->nneed = 0;

@@ -136,18 +136,6 @@ static psr_status split_level(struct psr_fold_sums *s, size_t level, const struc
     return PSR_OK;
 }
 
-static psr_status split_levels(struct psr_fold_sums *s, struct patterns *top, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t level = s->ntop; level > 0 && !st; level--) {
-        struct patterns below = {0};
-        st = split_level(s, level, top, &below, err);
-        clear_patterns(top);
-        *top = below;
-    }
-    return st;
-}
-
 /* --- trials ----------------------------------------------------------------------------------- */
 
 /* offset[i] of all parts; those of the last group that do not exist are not rotated. */
@@ -240,8 +228,14 @@ psr_status psr_fold_sums_init(struct psr_fold_sums *s, const struct psr_fold_tri
                         ? choose_groups(s, t, r, &top, err)
                         : psr_fail_nomem(err, "the trials of a fold",
                                          (double)ntrial * (double)(t->npart + 1) * 4);
-    if (!st)
-        st = split_levels(s, &top, err);
+    if (!st) {
+        for (size_t level = s->ntop; level > 0 && !st; level--) {
+            struct patterns below = {0};
+            st = split_level(s, level, &top, &below, err);
+            clear_patterns(&top);
+            top = below;
+        }
+    }
     clear_patterns(&top);
     if (st)
         psr_fold_sums_clear(s);

@@ -62,17 +62,6 @@ static void set_noise(struct psr_fold_harmonics *h, const struct psr_pfd *fold)
         h->var[k % h->nsub] += fold->stats[k].prof_var * per_bin;
 }
 
-static void set_places(struct psr_fold_harmonics *h, const struct psr_fold_trials *t,
-                       const struct psr_fold_times *times)
-{
-    const double part_s = (double)times->part_blocks * times->block_s;
-    h->length_s = part_s * (double)h->npart;
-    for (size_t i = 0; i < h->npart; i++)
-        h->u[i] = (t->part_s[i] + part_s / 2) / h->length_s - 0.5;
-    for (size_t j = 0; j < h->nsub && h->nsub > 1; j++)
-        h->per_dm[j] = psr_fold_trials_dm_bins(t, 1, j) / (double)t->nbin;
-}
-
 psr_status psr_fold_harmonics_init(struct psr_fold_harmonics *h, const struct psr_pfd *fold,
                                    const struct psr_fold_times *times, psr_err *err)
 {
@@ -94,7 +83,12 @@ psr_status psr_fold_harmonics_init(struct psr_fold_harmonics *h, const struct ps
         st = transform_all(h, fold, err);
     if (!st) {
         set_noise(h, fold);
-        set_places(h, &t, times);
+        const double part_s = (double)times->part_blocks * times->block_s;
+        h->length_s = part_s * (double)h->npart;
+        for (size_t i = 0; i < h->npart; i++)
+            h->u[i] = (t.part_s[i] + part_s / 2) / h->length_s - 0.5;
+        for (size_t j = 0; j < h->nsub && h->nsub > 1; j++)
+            h->per_dm[j] = psr_fold_trials_dm_bins(&t, 1, j) / (double)t.nbin;
     } else
         psr_fold_harmonics_clear(h);
     psr_fold_trials_clear(&t);

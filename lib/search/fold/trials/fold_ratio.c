@@ -62,21 +62,6 @@ static void divide_by_scatter(struct psr_fold_turns *t)
     }
 }
 
-/* Takes the wave of k periods in nbin out of a profile. */
-static void subtract_wave(double *profile, size_t nbin, size_t k)
-{
-    double re = 0, im = 0;
-    for (size_t b = 0; b < nbin && k; b++) {
-        const double angle = 2 * M_PI * (double)(b * k % nbin) / (double)nbin;
-        re += profile[b] * cos(angle) * 2 / (double)nbin;
-        im += profile[b] * sin(angle) * 2 / (double)nbin;
-    }
-    for (size_t b = 0; b < nbin && k; b++) {
-        const double angle = 2 * M_PI * (double)(b * k % nbin) / (double)nbin;
-        profile[b] -= re * cos(angle) + im * sin(angle);
-    }
-}
-
 /* Given: work   [nbin] */
 static void fill_parts(struct psr_fold_turns *t, const struct psr_pfd *fold, size_t without,
                        const double complex *root, double *work)
@@ -86,7 +71,17 @@ static void fill_parts(struct psr_fold_turns *t, const struct psr_pfd *fold, siz
         memcpy(work, fold->profile + i * nbin, nbin * sizeof *work);
         if (is_empty(work, nbin))
             continue;
-        subtract_wave(work, nbin, without);
+        /* Takes the wave of k periods in nbin out of a profile. */
+        double re = 0, im = 0;
+        for (size_t b = 0; b < nbin && without; b++) {
+            const double angle = 2 * M_PI * (double)(b * without % nbin) / (double)nbin;
+            re += work[b] * cos(angle) * 2 / (double)nbin;
+            im += work[b] * sin(angle) * 2 / (double)nbin;
+        }
+        for (size_t b = 0; b < nbin && without; b++) {
+            const double angle = 2 * M_PI * (double)(b * without % nbin) / (double)nbin;
+            work[b] -= re * cos(angle) + im * sin(angle);
+        }
         double complex *part = t->coef + t->npart++ * TURNS * t->nharm;
         for (size_t k = 0; k < TURNS; k++)
             psr_fold_transform(work + k * per_turn, per_turn, root, 0, t->nharm,

@@ -21,9 +21,12 @@ static psr_status finish(struct psr_accel_cuda *c, struct psr_accel_slot *slot,
     return st;
 }
 
-static psr_status search_pairs(struct psr_accel_cuda *c, const struct psr_accel_batch *b,
-                               psr_err *err)
+static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *err)
 {
+    struct psr_accel_cuda *c = state;
+    cudaError_t e = cudaSetDevice(c->s->device);
+    if (e)
+        return psr_accel_cuda_fail(c, e, "search", err);
     const int nslot = c->plan.nslot;
     psr_status st = PSR_OK;
     int current = 0;
@@ -40,16 +43,6 @@ static psr_status search_pairs(struct psr_accel_cuda *c, const struct psr_accel_
     }
     for (int k = 0; k < nslot && !st; k++)
         st = finish(c, &c->slot[k], b, err);
-    return st;
-}
-
-static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *err)
-{
-    struct psr_accel_cuda *c = state;
-    cudaError_t e = cudaSetDevice(c->s->device);
-    if (e)
-        return psr_accel_cuda_fail(c, e, "search", err);
-    psr_status st = search_pairs(c, b, err);
     if (st) {
         (void)cudaStreamSynchronize(c->in);
         (void)cudaStreamSynchronize(c->work);

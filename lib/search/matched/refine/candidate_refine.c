@@ -255,22 +255,6 @@ static double equal_power(double ln_p, int nharm)
     return psr_chi2_threshold(psr_logp_from_sf(ln_p), 2.0 * nharm) / 2;
 }
 
-static void split_power(const struct psr_refine_box *b, const struct psr_pulscan_hit *hit,
-                        struct psr_accel_harm *harm)
-{
-    double total = 0, over = fmax(0, equal_power(hit->ln_p, hit->nharm) - hit->nharm);
-    for (int h = 0; h < hit->nharm; h++)
-        total += fmax(0, b->excess[h]);
-    for (int h = 0; h < hit->nharm; h++) {
-        double share = total > 0 ? fmax(0, b->excess[h]) / total : 1.0 / hit->nharm;
-        double power = 1 + share * over;
-        harm[h].power = with_error(power, sqrt(2 * power));
-        harm[h].sigma = fmax(0, psr_gauss_sigma(psr_chi2_logp(2 * power, 2)));
-        harm[h].raw =
-            b->matched[h] || b->chi2[h] > 0 ? b->chi2[h] / 2 : (double)hit->power / 2 / hit->nharm;
-    }
-}
-
 /* Fills the harmonics' places and gives the coherent power there. */
 static double respond_all(const struct psr_refine_box *b, const struct psr_refine_place *place,
                           struct psr_accel_harm *harm)
@@ -297,7 +281,17 @@ static struct psr_accel_cand describe(const struct psr_pulscan_cand *cand,
                                       struct psr_accel_harm *harm)
 {
     const struct psr_pulscan_hit *hit = &cand->best;
-    split_power(b, hit, harm);
+    double total = 0, over = fmax(0, equal_power(hit->ln_p, hit->nharm) - hit->nharm);
+    for (int h = 0; h < hit->nharm; h++)
+        total += fmax(0, b->excess[h]);
+    for (int h = 0; h < hit->nharm; h++) {
+        double share = total > 0 ? fmax(0, b->excess[h]) / total : 1.0 / hit->nharm;
+        double power = 1 + share * over;
+        harm[h].power = with_error(power, sqrt(2 * power));
+        harm[h].sigma = fmax(0, psr_gauss_sigma(psr_chi2_logp(2 * power, 2)));
+        harm[h].raw =
+            b->matched[h] || b->chi2[h] > 0 ? b->chi2[h] / 2 : (double)hit->power / 2 / hit->nharm;
+    }
     return (struct psr_accel_cand){
         .sigma = hit->sigma,
         .power = (double)hit->power / 2,

@@ -161,18 +161,6 @@ double psr_residual_shared(struct psr_residual *r, int64_t first, int64_t n, flo
 
 /* --- what is held ----------------------------------------------------------------------------- */
 
-static void add_bin(const struct page *p, int64_t i, struct psr_residual_held *sum)
-{
-    const bool held = p->owner[i] >= 0;
-    const float most = held ? p->power[i] : p->lobe[i] + p->line[i];
-    /* A line can take power from a bin, too. */
-    sum->excess += (double)most - (held ? 2 : 0);
-    if ((held || most > 0) && (sum->owner < 0 || most > sum->most)) {
-        sum->owner = held ? p->owner[i] : p->from[i];
-        sum->most = most;
-    }
-}
-
 void psr_residual_add_held(const struct psr_residual *r, int64_t first, int64_t n,
                            struct psr_residual_held *sum)
 {
@@ -181,8 +169,17 @@ void psr_residual_add_held(const struct psr_residual *r, int64_t first, int64_t 
         const struct page *p = r->page[k / PAGE];
         int64_t stop = (k / PAGE + 1) * PAGE;
         stop = stop < end ? stop : end;
-        for (; p && p->held && k < stop; k++)
-            add_bin(p, k % PAGE, sum);
+        for (; p && p->held && k < stop; k++) {
+            int64_t i = k % PAGE;
+            const bool held = p->owner[i] >= 0;
+            const float most = held ? p->power[i] : p->lobe[i] + p->line[i];
+            /* A line can take power from a bin, too. */
+            sum->excess += (double)most - (held ? 2 : 0);
+            if ((held || most > 0) && (sum->owner < 0 || most > sum->most)) {
+                sum->owner = held ? p->owner[i] : p->from[i];
+                sum->most = most;
+            }
+        }
         k = stop;
     }
 }

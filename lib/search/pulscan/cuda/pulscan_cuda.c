@@ -165,21 +165,18 @@ static psr_status fetch(struct psr_pulscan_state *c, struct psr_cuda_group *g,
     return PSR_OK;
 }
 
-/* A series that holds no number somewhere has none in any bin of its spectrum. */
-static int64_t lowest_bad(const struct psr_pulscan_state *c, const float *in, int64_t bin)
-{
-    int64_t sample = c->s->series ? psr_spectrum_bad(in, 2 * (int64_t)c->s->nbin) : -1;
-    return sample < 0 ? bin : sample;
-}
-
 static void note_bad(const struct psr_pulscan_state *c, size_t nspec, const float *const *in,
                      struct psr_pulscan_found *found)
 {
     if (c->hybrid)
         return;
     for (size_t n = 0; n < nspec; n++)
-        if (c->h_bad[n] < PULSCAN_NO_BIN)
-            found->bad[n] = lowest_bad(c, in[n], c->h_bad[n]);
+        if (c->h_bad[n] < PULSCAN_NO_BIN) {
+            /* A series that holds no number somewhere has none in any bin of its spectrum. */
+            int64_t bin = c->h_bad[n];
+            int64_t sample = c->s->series ? psr_spectrum_bad(in[n], 2 * (int64_t)c->s->nbin) : -1;
+            found->bad[n] = sample < 0 ? bin : sample;
+        }
 }
 
 /* --- the backends ----------------------------------------------------------------------------- */

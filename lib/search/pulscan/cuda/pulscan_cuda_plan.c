@@ -74,14 +74,6 @@ static size_t choose_test(const struct psr_pulscan_search *s, size_t h, size_t k
     return best;
 }
 
-static uint32_t groups_of(const struct psr_boxes_plan *p, int z0, int z1)
-{
-    uint32_t groups = 0;
-    for (int g = z0 >> p->group_shift; g <= z1 >> p->group_shift; g++)
-        groups |= UINT32_C(1) << g;
-    return groups;
-}
-
 /* Tests of one sum, with floors still as floats. */
 struct draft {
     int step, bins;
@@ -98,26 +90,14 @@ static size_t draft_tests(const struct psr_boxes_plan *p, const struct psr_pulsc
         size_t count = choose_test(s, h, k, &d->step, &d->floor);
         int last = s->z[k + count - 1];
         d->bins = test_bins(last, d->step);
-        d->groups = groups_of(p, s->z[k], last);
+        int z0 = s->z[k];
+        d->groups = 0;
+        for (int g = z0 >> p->group_shift; g <= last >> p->group_shift; g++)
+            d->groups |= UINT32_C(1) << g;
         n += isfinite(d->floor);
         k += count;
     }
     return n;
-}
-
-/* Powers are cut above all floors and scaled so that no box of a test reaches 2^32. */
-static void set_scale(struct pulscan_k_sum *sum, const struct draft *draft, size_t n)
-{
-    double most = 1, widest = 1;
-    for (size_t i = 0; i < n; i++) {
-        most = fmax(most, (double)draft[i].floor);
-        widest = fmax(widest, draft[i].bins);
-    }
-    most *= 1.001;
-    sum->cut = (float)most;
-    sum->scale = (float)exp2(floor(log2(0x1p32 / (widest * (most + 1)))));
-    while ((ceil(most * (double)sum->scale) + 1) * widest >= 0x1p32)
-        sum->scale /= 2;
 }
 
 /* The kernels' sums differ from exact ones by less than 3e-5. */
@@ -135,7 +115,17 @@ static psr_status set_tests(struct psr_boxes_plan *p, const struct psr_pulscan_s
     if (!draft)
         return psr_fail_nomem(err, "tests of boxes", (double)s->nz * sizeof *draft);
     size_t n = draft_tests(p, s, h, draft);
-    set_scale(sum, draft, n);
+    /* Powers are cut above all floors and scaled so that no box of a test reaches 2^32. */
+    double most = 1, widest = 1;
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, (double)draft[i].floor);
+        widest = fmax(widest, draft[i].bins);
+    }
+    most *= 1.001;
+    sum->cut = (float)most;
+    sum->scale = (float)exp2(floor(log2(0x1p32 / (widest * (most + 1)))));
+    while ((ceil(most * (double)sum->scale) + 1) * widest >= 0x1p32)
+        sum->scale /= 2;
     for (int step = 0; step < PULSCAN_STEPS; step++) {
         sum->test[step] = (uint32_t)p->ntest;
         for (size_t i = 0; i < n; i++) {
@@ -153,25 +143,6 @@ static psr_status set_tests(struct psr_boxes_plan *p, const struct psr_pulscan_s
     sum->test[PULSCAN_STEPS] = (uint32_t)p->ntest;
     free(draft);
     return PSR_OK;
-}
-
-static void set_widths(struct psr_boxes_plan *p, const struct psr_pulscan_search *s, size_t h)
-{
-    struct pulscan_k_sum *sum = &p->sum[h];
-    struct pulscan_k_width *width = p->width + h * (size_t)p->nwidth;
-    *sum = (struct pulscan_k_sum){.nharm = s->harm[h], .begin = INT_MAX};
-    for (int z = 0; z < p->nwidth; z++)
-        width[z].floor = INFINITY;
-    for (size_t k = 0; k < s->nz; k++) {
-        const struct psr_boxes *b = &s->boxes[h * s->nz + k];
-        if (!is_searched(b))
-            continue;
-        width[s->z[k]] = (struct pulscan_k_width){b->floor, (int)b->lo, (int)b->hi, (uint32_t)k};
-        sum->begin = (int)b->lo < sum->begin ? (int)b->lo : sum->begin;
-        sum->end = (int)b->hi > sum->end ? (int)b->hi : sum->end;
-    }
-    p->begin = sum->begin < p->begin ? sum->begin : p->begin;
-    p->end = sum->end > p->end ? sum->end : p->end;
 }
 
 static uint32_t count_pieces(const struct psr_pulscan_search *s, int end)
@@ -202,7 +173,22 @@ psr_status psr_boxes_plan_make(struct psr_boxes_plan *p, const struct psr_pulsca
         return psr_fail_nomem(err, "tests of boxes", 48.0 * (double)(s->nharm * s->nz));
     psr_status st = PSR_OK;
     for (size_t h = 0; !st && h < s->nharm; h++) {
-        set_widths(p, s, h);
+        struct pulscan_k_sum *sum = &p->sum[h];
+        struct pulscan_k_width *width = p->width + h * (size_t)p->nwidth;
+        *sum = (struct pulscan_k_sum){.nharm = s->harm[h], .begin = INT_MAX};
+        for (int z = 0; z < p->nwidth; z++)
+            width[z].floor = INFINITY;
+        for (size_t k = 0; k < s->nz; k++) {
+            const struct psr_boxes *b = &s->boxes[h * s->nz + k];
+            if (!is_searched(b))
+                continue;
+            width[s->z[k]] =
+                (struct pulscan_k_width){b->floor, (int)b->lo, (int)b->hi, (uint32_t)k};
+            sum->begin = (int)b->lo < sum->begin ? (int)b->lo : sum->begin;
+            sum->end = (int)b->hi > sum->end ? (int)b->hi : sum->end;
+        }
+        p->begin = sum->begin < p->begin ? sum->begin : p->begin;
+        p->end = sum->end > p->end ? sum->end : p->end;
         st = set_tests(p, s, h, err);
     }
     p->npiece = count_pieces(s, p->end);

@@ -45,17 +45,6 @@ static double middle_mhz(const struct psr_band_range *r)
     return sqrt(2 / (1 / (r->low_mhz * r->low_mhz) + 1 / (r->high_mhz * r->high_mhz)));
 }
 
-static struct arrival find_arrival(const struct field *f, size_t k, double mhz)
-{
-    const struct psr_cluster_parts_desc *d = f->d;
-    const struct psr_event *e = &f->cluster[k].best;
-    const double scale = (double)d->scale[e->trial], dm = d->dm[e->trial];
-    const double late_s =
-        psr_delay_s(d->dmconst, dm, mhz) - psr_delay_s(d->dmconst, dm, d->ref_mhz);
-    const double middle = (double)(e->sample - e->width / 2) + 0.5 * e->width;
-    return (struct arrival){middle * scale + late_s / d->tick_s, e->width * scale, k};
-}
-
 static int compare_arrivals(const void *a, const void *b)
 {
     const struct arrival *p = a, *q = b;
@@ -75,7 +64,13 @@ static void list_arrivals(struct field *f, const struct psr_band_range *r)
         if (o->high_mhz - o->low_mhz < width_mhz || o->low_mhz > r->high_mhz ||
             o->high_mhz < r->low_mhz)
             continue;
-        const struct arrival a = find_arrival(f, k, mhz);
+        const struct psr_cluster_parts_desc *d = f->d;
+        const struct psr_event *e = &f->cluster[k].best;
+        const double scale = (double)d->scale[e->trial], dm = d->dm[e->trial];
+        const double late_s =
+            psr_delay_s(d->dmconst, dm, mhz) - psr_delay_s(d->dmconst, dm, d->ref_mhz);
+        const double middle = (double)(e->sample - e->width / 2) + 0.5 * e->width;
+        const struct arrival a = {middle * scale + late_s / d->tick_s, e->width * scale, k};
         f->widest = a.width > f->widest ? a.width : f->widest;
         f->arrival[f->narrival++] = a;
     }

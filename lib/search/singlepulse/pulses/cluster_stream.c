@@ -136,12 +136,6 @@ static size_t find_root(psr_cluster_stream *s, size_t k)
     return k;
 }
 
-static void join(psr_cluster_stream *s, size_t a, size_t b)
-{
-    const size_t p = find_root(s, a), q = find_root(s, b);
-    s->held[p > q ? p : q].up = p > q ? q : p;
-}
-
 /* Joins events that may be friends.  Of each trial the one that reaches furthest stands for those before it: all that
  * an event meets have met it. */
 static void find_groups(psr_cluster_stream *s)
@@ -156,8 +150,11 @@ static void find_groups(psr_cluster_stream *s)
             continue;
         find_near(s, h->event.trial, &from, &to);
         for (size_t i = from; i < to; i++)
-            if (s->latest[i] != NONE && s->held[s->latest[i]].reach >= h->first)
-                join(s, k, s->latest[i]);
+            if (s->latest[i] != NONE && s->held[s->latest[i]].reach >= h->first) {
+                size_t b = s->latest[i];
+                const size_t p = find_root(s, k), q = find_root(s, b);
+                s->held[p > q ? p : q].up = p > q ? q : p;
+            }
         size_t *latest = &s->latest[h->event.trial];
         if (*latest == NONE || s->held[*latest].reach < h->reach)
             *latest = k;
@@ -165,17 +162,6 @@ static void find_groups(psr_cluster_stream *s)
 }
 
 /* --- what is complete ------------------------------------------------------------------------- */
-
-/* Sample before which none of the events to come begins that may be friends of one of this trial. */
-static int64_t settled_near(const psr_cluster_stream *s, const int64_t *settled, size_t trial)
-{
-    size_t from, to;
-    int64_t least = INT64_MAX;
-    find_near(s, trial, &from, &to);
-    for (size_t i = from; i < to; i++)
-        least = settled[i] < least ? settled[i] : least;
-    return least;
-}
 
 /* Whether more may come to a group, and whether to wait for it. */
 static void judge_groups(psr_cluster_stream *s, const int64_t *settled)
@@ -186,7 +172,14 @@ static void judge_groups(psr_cluster_stream *s, const int64_t *settled)
         struct held *h = &s->held[k], *root = &s->held[find_root(s, k)];
         if (h->given)
             continue;
-        const int64_t near = settled_near(s, settled, h->event.trial);
+        /* Sample before which none of the events to come begins that may be friends of one of
+         * this trial. */
+        size_t trial = h->event.trial;
+        size_t from, to;
+        int64_t near = INT64_MAX;
+        find_near(s, trial, &from, &to);
+        for (size_t i = from; i < to; i++)
+            near = settled[i] < near ? settled[i] : near;
         h->there = h->first < near;
         root->open |= h->reach >= near;
         root->cut |= s->longest && h->there && root->first < near - s->longest;
