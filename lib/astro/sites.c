@@ -157,8 +157,7 @@ psr_status psr_position_parse(const char *text, double *ra_deg, double *dec_deg,
     if (fabs(*ra_deg) > 360 || *ra_deg < 0 || fabs(*dec_deg) > 90)
         return psr_fail_field(
             err, PSR_EINVAL, "position",
-            "position '%.100s': right ascension must be 0 to 24 h, declination -90 to "
-            "90 degrees",
+            "position '%.100s': right ascension must be 0 to 24 h, declination -90 to 90 degrees",
             text);
     return PSR_OK;
 }

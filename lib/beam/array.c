@@ -216,8 +216,7 @@ static psr_status check_complete(const struct psr_array *a, const char *path, ps
         if (a->cell[d] == ABSENT)
             return psr_fail_field(
                 err, PSR_EFORMAT, "dish",
-                "%s: dish %zu of 0 to %zu is missing (one that is off the grid is "
-                "'dish %zu none')",
+                "%s: dish %zu of 0 to %zu is missing (one that is off the grid is 'dish %zu none')",
                 path, d, a->ndish - 1, d);
     return psr_array_check(a, path, err);
 }

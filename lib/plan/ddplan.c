@@ -125,8 +125,7 @@ psr_status psr_band_check(const struct psr_band *b, psr_err *err)
     if (st == PSR_OK && !(lowest > 0))
         st = psr_fail_field(
             err, PSR_EINVAL, "bw_mhz",
-            "the band of %g MHz about %g MHz reaches down to %g MHz; it must stay above "
-            "0 MHz",
+            "the band of %g MHz about %g MHz reaches down to %g MHz; it must stay above 0 MHz",
             b->bw_mhz, b->fctr_mhz, lowest);
     if (st == PSR_OK)
         st = check_number(err, "nchan", "number of channels", (double)b->nchan,

@@ -61,8 +61,7 @@ static psr_status check_desc(const struct psr_rfifind_desc *d, psr_err *err)
                         d->clip_sigma);
     if (!(d->freq_sigma >= 0) || !isfinite(d->freq_sigma))
         return psr_fail(err, PSR_EINVAL,
-                        "rfifind: periodic signals above %g sigma, must be 0 or "
-                        "more",
+                        "rfifind: periodic signals above %g sigma, must be 0 or more",
                         d->freq_sigma);
     if (!(d->burst_sigma >= 0 && d->line_sigma >= 0) || !isfinite(d->burst_sigma + d->line_sigma) ||
         (d->line_sigma > 0 && !(d->burst_sigma > 0)))

@@ -33,9 +33,8 @@ static void add_general(struct cli_table *list, struct fourier_options *o)
     const struct cli_option options[] = {
         {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"search", CLI_TEXT, &o->name, "NAME",
-         "boxes: fast, less sensitive; matched: the search of accelsearch; both: one "
-         "list, with the boxes that matched has not found (default boxes; if run as accelsearch, "
-         "matched).",
+         "boxes: fast, less sensitive; matched: the search of accelsearch; both: one list, with "
+         "the boxes that matched has not found (default boxes; if run as accelsearch, matched).",
          0, 0},
         {"zmax", CLI_INT, &o->search.zmax, "N",
          "Largest drift in bins over the observation, rounded up to even (default 200); for "

@@ -14,8 +14,7 @@ void cli_add_observation(struct cli_table *table, struct cli_observation o)
          "Use polarisation or IF N, from 0 (default: total intensity).", 0, 15},
         {"state", CLI_TEXT, o.state, "NAME",
          "What the polarisations are, instead of what the header says: Stokes (the first is total "
-         "intensity) or "
-         "Coherence (the sum of the first two is).",
+         "intensity) or Coherence (the sum of the first two is).",
          0, 0},
         {"noweights", CLI_FLAG, o.no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
         {"noscales", CLI_FLAG, o.no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},

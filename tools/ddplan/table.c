@@ -25,8 +25,7 @@ static void add_tolerance(struct cli_table *list, struct ddplan_options *o)
     const struct cli_option options[] = {
         {"dm_tol", CLI_DOUBLE, &o->dm_tol, "F",
          "Instead of a plan list the DMs, one a line for gpudedisp -dms, between which a pulse "
-         "becomes at most F times "
-         "as wide, as Heimdall does (there 1.25 by default).",
+         "becomes at most F times as wide, as Heimdall does (there 1.25 by default).",
          1.0001, 100},
         {"dm_pulse_width", CLI_DOUBLE, &o->dm_pulse_width_us, "US",
          "With -dm_tol: width of the pulse, microseconds (default 40).", 0, 1e8},
@@ -63,8 +62,7 @@ static void add_output(struct cli_table *list, struct ddplan_options *o)
         {"json", CLI_FLAG, &o->json, NULL, "Print the plan as JSON.", 0, 0},
         {"o, output", CLI_TEXT, &o->draw, "FILE",
          "Write a plot of smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; .eps is "
-         "appended to "
-         "other names (needs cairo).",
+         "appended to other names (needs cairo).",
          0, 0},
     };
     CLI_ADD(list, options);

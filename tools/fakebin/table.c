@@ -139,8 +139,7 @@ static void add_network(struct cli_table *list, struct fakebin_options *o)
         {"Network", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"udp", CLI_TEXT, &o->udp, "ADDRESS:PORT",
          "Send the filterbank in numbered datagrams instead, or the frames of -vdif, at the rate "
-         "at "
-         "which they are sampled.",
+         "at which they are sampled.",
          0, 0},
         {"rate", CLI_DOUBLE, &o->rate, "X",
          "Send at X times that rate (default 1); 0: as fast as it is made.", 0, 1e9},

@@ -113,10 +113,8 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
                     "fbedit -band 1300:1400 -order down -o - obs.fits | gpudedisp -o obs -\n",
         .summary =
             "Make a SIGPROC, PSRFITS or DADA file of observations in any format that psrkit reads: "
-            "cut times "
-            "and channels, add signals, clean, dedisperse, sum samples, change their bits, correct "
-            "headers. "
-            "What is not changed keeps its bits.",
+            "cut times and channels, add signals, clean, dedisperse, sum samples, change their "
+            "bits, correct headers. What is not changed keeps its bits.",
         .options = table.option,
         .noptions = table.n,
     };

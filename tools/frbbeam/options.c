@@ -92,8 +92,7 @@ static void add_output(struct cli_table *list, struct psr_beamformer_desc *d)
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &d->root, "ROOT",
          "Write files whose names begin with ROOT: ROOT_beam0000.fil and so on; with -beam K, - is "
-         "standard "
-         "output.",
+         "standard output.",
          0, 0},
         {"nbits", CLI_INT, &d->nbits, "N", "Bits per sample: 4, 8 (default) or 32 (floats).", 4,
          32},

@@ -18,8 +18,7 @@ static void add_output(struct cli_table *list, struct accel_options *o)
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
          "Write files whose names begin with ROOT (default: the input's name without suffix); with "
-         "-csv or "
-         "-json, write the table to ROOT; - is -csv on standard output.",
+         "-csv or -json, write the table to ROOT; - is -csv on standard output.",
          0, 0},
         {"outdir", CLI_TEXT, &o->outdir, "DIR", "Write to DIR instead of the folder of the input.",
          0, 0},

@@ -387,8 +387,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
                     "gpudedisp -plan obs.plan -clean auto -o obs obs.fil\n"
                     "gpudedisp -mask obs_rfifind.mask -lodm 40 -numdms 100 -o obs obs.fil\n",
         .summary = "Dedisperse telescope data (SIGPROC filterbank, PSRFITS, DADA, sub-band files) "
-                   "exactly at "
-                   "many trial DMs, and search for single pulses.",
+                   "exactly at many trial DMs, and search for single pulses.",
         .options = table.option,
         .noptions = table.n,
     };

@@ -18,8 +18,7 @@ void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
         const struct psr_pipeline_line *l = r.line[k];
         fprintf(stderr,
                 "%s: %zu trials, DM %g to %g, downsampled by %lld; largest shift %zu samples; %.2f "
-                "times "
-                "fewer adds by sharing; backend %s, %d threads, %.0f MB\n",
+                "times fewer adds by sharing; backend %s, %d threads, %.0f MB\n",
                 tool->name, l->ndm, r.dm[l->first], r.dm[l->first + l->ndm - 1],
                 (long long)l->downsamp, l->maxshift, l->plan->adds_direct / l->plan->adds_planned,
                 l->plan->backend, r.nthread, (double)l->plan->bytes / 1e6);

@@ -29,9 +29,7 @@ static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
     const struct cli_option weights[] = {
         {"weights", CLI_TEXT, &o->weights, "HOW",
          "snr: with -clean auto, weight channels by their signal to noise: level around them over "
-         "scatter, in "
-         "whole numbers. "
-         "none (default): all channels alike.",
+         "scatter, in whole numbers. none (default): all channels alike.",
          0, 0},
     };
     CLI_ADD(list, weights);
@@ -114,8 +112,7 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->run.root, "ROOT",
          "Write files whose names begin with ROOT: ROOT_DM12.00.dat and so on; with one DM, - is a "
-         ".tim on "
-         "standard output.",
+         ".tim on standard output.",
          0, 0},
         {"format", CLI_TEXT, &o->format, "NAME",
          "dat: PRESTO's .dat and .inf (default). tim: SIGPROC's .tim.", 0, 0},
@@ -134,8 +131,7 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
         {"nopad", CLI_FLAG, &o->run.nopad, NULL, "Do not pad the series to a good length.", 0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
          "Write no series: only what searches find, or without them but with -v, the CRC-32 of "
-         "each "
-         "series.",
+         "each series.",
          0, 0},
     };
     CLI_ADD(list, options);
@@ -156,8 +152,7 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          0, 1e6},
         {"detrend", CLI_DOUBLE, &o->pulses.detrend, "SAMPLES",
          "Length of the baseline in samples, rounded to one of five: for boxcars up to 300 "
-         "samples, "
-         "405, 884, 1810, 3641 or 10944 (default 0: adapted to the noise).",
+         "samples, 405, 884, 1810, 3641 or 10944 (default 0: adapted to the noise).",
          0, 1e9},
         {"timetol", CLI_INT, &o->pulses.time_tol, "N",
          "Largest gap in samples between boxcars of one pulse (default 3).", 0, 1e9},
@@ -165,15 +160,12 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "Largest distance in DM trials between events of one pulse (default 3).", 0, 1e9},
         {"halve", CLI_INT, &o->run.nhalve, "N",
          "Search parts of the band, too: halves, quarters .. 1/2^N of its channels, each "
-         "overlapping the next by half. "
-         "Their events go to ROOT_LOW-HIGHMHz.singlepulse for each part; ROOT.cand names a pulse "
-         "once, and the part "
-         "it is best in (default 0: none).",
+         "overlapping the next by half. Their events go to ROOT_LOW-HIGHMHz.singlepulse for each "
+         "part; ROOT.cand names a pulse once, and the part it is best in (default 0: none).",
          1, PSR_PIPELINE_HALVE},
         {"fine", CLI_INT, &o->run.nfine, "N",
          "Search lines that sum samples also with N times fewer, and DMs as much closer, for "
-         "single "
-         "pulses only. Their events go to ROOT_fine.singlepulse (default 1: no such lines).",
+         "single pulses only. Their events go to ROOT_fine.singlepulse (default 1: no such lines).",
          1, PSR_PIPELINE_FINE},
         {"views", CLI_INT, &o->pulses.nview, "N",
          "Write the spectra around the N best pulses to ROOT.bursts.jsonl, for psrreport to draw "
@@ -186,31 +178,25 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          0, 0},
         {"live", CLI_FLAG, &o->live, NULL,
          "Search an endless input, with level and scatter from what was before: each pulse is told "
-         "as a line "
-         "of JSON to -o FILE, tcp://HOST:PORT or unix:PATH (default -, standard output) once its "
-         "members are "
-         "complete, at most -block after "
-         "its last sample. Without -clip, which takes blocks of 2400 spectra; -clean auto takes 2 "
-         "s. SIGTERM "
-         "ends the input, SIGHUP opens FILE anew.",
+         "as a line of JSON to -o FILE, tcp://HOST:PORT or unix:PATH (default -, standard output) "
+         "once its members are complete, at most -block after its last sample. Without -clip, "
+         "which takes blocks of 2400 spectra; -clean auto takes 2 s. SIGTERM ends the input, "
+         "SIGHUP opens FILE anew.",
          0, 0},
         {"block", CLI_DOUBLE, &o->run.block_s, "SEC",
          "With -live: tell of a pulse at most SEC after its last sample at the lowest frequency, "
-         "and what the machine "
-         "takes (default: 4 longest boxcars or 256 samples, and 0.1). On GPUs also the largest "
-         "sweep less its own.",
+         "and what the machine takes (default: 4 longest boxcars or 256 samples, and 0.1). On GPUs "
+         "also the largest sweep less its own.",
          1e-6, 1e6},
         {"drop", CLI_DOUBLE, &o->run.drop_s, "SEC",
          "With -live, of a pipe: hold at most SEC seconds for a search that is too slow, and drop "
-         "whole blocks beyond, which are "
-         "counted and give no events (default: the writer waits).",
+         "whole blocks beyond, which are counted and give no events (default: the writer waits).",
          1e-3, 1e6},
         {"ring", CLI_DOUBLE, &o->run.ring_s, "SEC",
          "With -live and -dump: hold the last SEC seconds of the input in memory.", 1e-6, 1e6},
         {"dump", CLI_TEXT, &o->run.dump, "DIR",
          "With -live and -ring: write the input around each pulse to a SIGPROC filterbank in the "
-         "folder DIR, named by the "
-         "pulse's date and DM.",
+         "folder DIR, named by the pulse's date and DM.",
          0, 0},
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
          "Plot the events; format by suffix: png, pdf, svg, eps or ps (needs cairo).", 0, 0},
@@ -239,9 +225,8 @@ static void add_fourier(struct cli_table *list, struct gpudedisp_options *o)
          0, 0},
         {"ffa", CLI_TEXT, &o->slow, "OPTIONS",
          "Search every series for slow pulsars as gpuffa does its file, with that tool's options "
-         "in "
-         "one word (\"-pmin 0.5 -pmax 30\"): writes ROOT_ffa.csv, one list for all DMs, and with "
-         "-nowrite no series but their .inf.",
+         "in one word (\"-pmin 0.5 -pmax 30\"): writes ROOT_ffa.csv, one list for all DMs, and "
+         "with -nowrite no series but their .inf.",
          0, 0},
     };
     CLI_ADD(list, options);
@@ -253,8 +238,7 @@ static void add_running(struct cli_table *list, struct gpudedisp_options *o)
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->run.device, "NAME",
          "Device for dedispersion and searches: auto (a GPU if there is one, the default), cpu, "
-         "cuda, "
-         "or the numbers of GPUs that share the trials: 0,1,2,3 or all.",
+         "cuda, or the numbers of GPUs that share the trials: 0,1,2,3 or all.",
          0, 0},
     };
     const struct cli_option resume[] = {

@@ -163,9 +163,7 @@ int digifil_options_parse(struct digifil_options *o, struct cli *tool, int argc,
                     "gpudigifil -F 1024:D -D 26.8 -stokes -b 8 -o obs.fil obs.raw\n",
         .summary =
             "Divide voltages (VDIF, DADA, GUPPI raw; udp:// receives VDIF, dada:// reads a ring of "
-            "psrdada) into channels, "
-            "detect them, and write a "
-            "SIGPROC filterbank.",
+            "psrdada) into channels, detect them, and write a SIGPROC filterbank.",
         .options = table.option,
         .noptions = table.n,
     };

@@ -30,8 +30,7 @@ static void add_files(struct cli_table *list, struct gpuffa_options *o)
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->ffa.search.device, "NAME",
          "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "numbers "
-         "of GPUs that share the files or DMs: 0,1,2,3 or all.",
+         "numbers of GPUs that share the files or DMs: 0,1,2,3 or all.",
          0, 0},
         {"batch", CLI_INT, &o->ffa.search.batch, "N",
          "Most files searched at once (default: depends on memory).", 1, 4096},
@@ -80,9 +79,8 @@ int gpuffa_options_parse(struct gpuffa_options *o, struct cli *tool, int argc, c
                     "gpuffa -pmin 0.5 -pmax 30 -zaplist lines.birds obs_DM*.dat\n",
         .summary =
             "Search time series (.dat, .tim), or an observation at many DMs, for slow pulsars with "
-            "the fast folding algorithm: every "
-            "period is folded, so that narrow pulses of long periods, whose power is in many "
-            "harmonics, are found.",
+            "the fast folding algorithm: every period is folded, so that narrow pulses of long "
+            "periods, whose power is in many harmonics, are found.",
         .options = table.option,
         .noptions = table.n,
     };

@@ -7,8 +7,7 @@ static void add_input(struct cli_table *list, struct gpufold_options *o)
         {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
          "Write files whose names begin with ROOT: ROOT_NAME.pfd and ROOT_NAME.pfd.bestprof "
-         "(default: the "
-         "input's name without suffix).",
+         "(default: the input's name without suffix).",
          0, 0},
     };
     CLI_ADD(list, options);
@@ -137,13 +136,11 @@ static void add_search(struct cli_table *list, struct gpufold_options *o)
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"compat", CLI_TEXT, &o->compat, "NAME",
          "presto: fold as prepfold does, also towards RA 0, Dec 0 where the header has no "
-         "position; "
-         "the default where gpufold is called by the name prepfold.",
+         "position; the default where gpufold is called by the name prepfold.",
          0, 0},
         {"device", CLI_TEXT, &o->run.device, "NAME",
          "Devices that fold and search: auto (a GPU if there is one, and enough to do), cpu, cuda, "
-         "or "
-         "the numbers of GPUs that share the candidates: 0,1,2,3 or all; the same results.",
+         "or the numbers of GPUs that share the candidates: 0,1,2,3 or all; the same results.",
          0, 0},
         {"json", CLI_FLAG, &o->json, NULL,
          "Print a line of JSON for each candidate on standard output.", 0, 0},

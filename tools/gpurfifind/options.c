@@ -119,8 +119,7 @@ static void add_output(struct cli_table *list, struct gpurfifind_options *o)
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->run.root, "ROOT",
          "Write files whose names begin with ROOT: ROOT_rfifind.mask, .stats, .moments, .rfi, "
-         ".bytemask, .zaplist, "
-         ".birds and .inf.",
+         ".bytemask, .zaplist, .birds and .inf.",
          0, 0},
         {"compat", CLI_TEXT, &o->compat, "NAME",
          "presto: make rfifind's mask, and read headers as it does.", 0, 0},

@@ -56,8 +56,7 @@ static void add_options(struct cli_table *list, struct inject_options *o, struct
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->output, "DIR",
          "Write the results into the folder DIR: recall.html, recall.tsv and a table for each "
-         "copy. "
-         "A run goes on where an earlier one with the same options ended.",
+         "copy. A run goes on where an earlier one with the same options ended.",
          0, 0},
         {"keep", CLI_FLAG, &o->keep, NULL, "Keep the copies and the folders of their searches.", 0,
          0},

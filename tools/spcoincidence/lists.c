@@ -41,9 +41,7 @@ static psr_status take_numbers(char *line, struct pulse *p, char **marks, const 
         char *at = *marks;
         if (!at)
             return psr_fail(err, PSR_EFORMAT,
-                            "%s: %d columns, of a list of single pulses 9 are "
-                            "needed",
-                            where, k);
+                            "%s: %d columns, of a list of single pulses 9 are needed", where, k);
         *marks = cut_column(at);
         snprintf(what, sizeof what, "%.1100s: %s", where, name[k]);
         psr_status st = psr_parse_double(what, at, -1e18, 1e18, &value[k], err);

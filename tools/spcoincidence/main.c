@@ -20,10 +20,9 @@ static const char examples[] = "spcoincidence beam*.cand > all.cand\n"
 
 static const char summary[] =
     "Mark single pulses that most beams of a pointing see at the same time: interference, which "
-    "comes in from "
-    "all sides. Each LIST is gpudedisp's (or Heimdall's) .cand list of one beam. Prints the rows "
-    "of all lists, "
-    "best first, with the mark 'beams', the number of beams and the list; no row is dropped.";
+    "comes in from all sides. Each LIST is gpudedisp's (or Heimdall's) .cand list of one beam. "
+    "Prints the rows of all lists, best first, with the mark 'beams', the number of beams and the "
+    "list; no row is dropped.";
 
 static const char head[] =
     "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks";
@@ -36,8 +35,7 @@ static void add_options(struct cli_table *list, struct options *o)
          "Mark what more than this share of the beams see, at least 2 (default 0.5).", 0, 1},
         {"timetol", CLI_DOUBLE, &o->timetol_s, "SEC",
          "Rows are one pulse if they are at most so far apart, from the first to the last sample "
-         "of each "
-         "(default 0).",
+         "of each (default 0).",
          0, 1e6},
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->output, "FILE",

@@ -261,8 +261,7 @@ static psr_status check_header(const char *path, int64_t size, psr_err *err)
     const double most = HEADER_BYTES + 4 * (2 + nchan + 2 * nint + nint * nchan);
     if ((double)size > most)
         return psr_fail(err, PSR_EFORMAT,
-                        "%s: %lld bytes, and its %zu intervals of %zu channels "
-                        "make %.0f at most",
+                        "%s: %lld bytes, and its %zu intervals of %zu channels make %.0f at most",
                         path, (long long)size, m.nint, m.nchan, most);
     return PSR_OK;
 }

@@ -151,8 +151,7 @@ static psr_status take_moments(struct psr_rfi_stats *stats, const char *bytes, s
         head[2] != stats->ptsperint)
         return psr_fail(
             err, PSR_EFORMAT,
-            "%s: %d intervals of %d spectra and %d channels, and .stats has %zu of %lld "
-            "and %zu",
+            "%s: %d intervals of %d spectra and %d channels, and .stats has %zu of %lld and %zu",
             path, head[1], head[2], head[0], stats->nint, (long long)stats->ptsperint,
             stats->nchan);
     if (n != STATS_BYTES + burst + cell)

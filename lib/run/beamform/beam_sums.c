@@ -80,9 +80,8 @@ static psr_status check_lengths(struct psr_beam_sums *s, const struct psr_beam_i
         if (s->length[f] % s->tds)
             return psr_fail(
                 err, PSR_EFORMAT,
-                "%s: sums of %zu samples at %g MHz, must be a multiple of the shortest, "
-                "%zu",
-                file, s->length[f], in->freq_mhz[f], s->tds);
+                "%s: sums of %zu samples at %g MHz, must be a multiple of the shortest, %zu", file,
+                s->length[f], in->freq_mhz[f], s->tds);
         s->unit = s->unit / common_divisor(s->unit, s->length[f]) * s->length[f];
         if (s->unit > MOST_TDS)
             return psr_fail(err, PSR_EFORMAT,

@@ -13,8 +13,7 @@ static psr_status check_again(const struct psr_pipeline_desc *d, psr_err *err)
         if (piped || (stat(d->path[k], &st) == 0 && !S_ISREG(st.st_mode)))
             return psr_fail_field(
                 err, PSR_EINVAL, "plan",
-                "%s: -compat presto -plan reads its input once for each line, and this "
-                "is no file",
+                "%s: -compat presto -plan reads its input once for each line, and this is no file",
                 psr_path_called(d->path[k]));
     }
     return PSR_OK;

@@ -237,8 +237,7 @@ static psr_status check_trials(const psr_folder *f, size_t nbin, psr_err *err)
         return PSR_OK;
     return psr_fail_field(err, PSR_EINVAL, "nbin",
                           "%zu bins make %.0f trials of the period by as many of its derivative, "
-                          "which take %s; %s of "
-                          "memory allow at most %.0f bins",
+                          "which take %s; %s of memory allow at most %.0f bins",
                           nbin, ntrial, psr_size_text(need, bytes), psr_size_text(have, most),
                           floor((sqrt(most / point) - 1) / 2 / (double)f->d.npfact));
 }

@@ -63,9 +63,8 @@ static psr_status set_shifts(psr_subband *p, const struct psr_subband_desc *d, p
         if (shift < 0 || shift > (int64_t)most)
             return psr_fail_field(
                 err, PSR_EINVAL, "dm",
-                "sub-bands: DM %g sweeps over %lld samples inside a sub-band, at most "
-                "%zu",
-                d->dm, (long long)shift, most);
+                "sub-bands: DM %g sweeps over %lld samples inside a sub-band, at most %zu", d->dm,
+                (long long)shift, most);
         p->shift[c] = (size_t)shift;
         p->maxshift = p->shift[c] > p->maxshift ? p->shift[c] : p->maxshift;
         if (!d->keep || d->keep[c])

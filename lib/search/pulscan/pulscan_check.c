@@ -54,8 +54,7 @@ static psr_status check_harmonics(const struct psr_pulscan_desc *d, psr_err *err
         if (d->nharm[k] <= before || d->nharm[k] > PSR_PULSCAN_MAX_HARM)
             return psr_fail_field(
                 err, PSR_EINVAL, "nharm",
-                "search: a sum of %d harmonics after one of %d is not in 1 to %d and "
-                "ascending",
+                "search: a sum of %d harmonics after one of %d is not in 1 to %d and ascending",
                 d->nharm[k], before, PSR_PULSCAN_MAX_HARM);
     }
     return PSR_OK;

@@ -30,8 +30,7 @@ static psr_status fill(struct cpu *c, const struct psr_accel_search *s, psr_err 
     if (bytes > (double)s->mem_bytes)
         return psr_fail_field(
             err, PSR_ENOMEM, "mem_bytes",
-            "search: zmax %d and wmax %d need %.0f MB of templates, and the limit is "
-            "%.0f MB",
+            "search: zmax %d and wmax %d need %.0f MB of templates, and the limit is %.0f MB",
             2 * s->jmax, 20 * s->lmax, bytes / 1e6, (double)s->mem_bytes / 1e6);
     st = psr_template_bank_create(&c->bank, c->correlator, s->jmax, s->lmax, false, true,
                                   s->nthread, &s->stop, err);
