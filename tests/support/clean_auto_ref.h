@@ -37,8 +37,8 @@ struct ref {
     double *L, *S;
     size_t *since; /* the first window of the history of a channel */
     unsigned char *bad, *was_bad;
-    bool hold, was_held, open; /* levels stay; the last window ended in a jump of the band */
-    bool burst_open;           /* .. in a burst */
+    bool hold, held_prev, open; /* levels stay; the last window ended in a jump of the band */
+    bool burst_open;            /* .. in a burst */
     double tail, last_sum;
     struct ref_delay past_delay[64]; /* of the last runs */
     size_t ndelay;
@@ -392,7 +392,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
             if (S0[c] > 0 && !r->was_bad[c] && r->hold) {
                 l = L0[c];
                 s = S0[c];
-            } else if (S0[c] > 0 && !r->was_bad[c] && !r->was_held) {
+            } else if (S0[c] > 0 && !r->was_bad[c] && !r->held_prev) {
                 l = L0[c] + (l - L0[c]) * share;
                 s = S0[c] + (s - S0[c]) * share;
             }

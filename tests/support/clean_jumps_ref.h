@@ -27,7 +27,7 @@ static void ref_hold(struct ref *r, size_t nblock, const float *m, const double 
     z[0] = before;
     for (size_t k = 2; k <= nblock; k++)
         near |= fabs(z[k] - z[k - 2]) > 0.8 * fabs(change);
-    r->was_held = r->hold;
+    r->held_prev = r->hold;
     r->hold = r->nwindow > 0 && fabs(change) > 0.2 && near;
     r->tail = ref_level_of(r, m + (nblock - 1) * n, r->L, r->S);
 }

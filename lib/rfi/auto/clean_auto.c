@@ -92,10 +92,10 @@ static void allocate_channels(psr_clean_auto *p)
     l->npast = psr_own(&p->own, nchan, 1);
     l->level = psr_own(&p->own, nchan, sizeof *l->level);
     l->sd = psr_own(&p->own, nchan, sizeof *l->sd);
-    l->now_l = psr_own(&p->own, nchan, sizeof *l->now_l);
-    l->now_s = psr_own(&p->own, nchan, sizeof *l->now_s);
-    l->old_l = psr_own(&p->own, nchan, sizeof *l->old_l);
-    l->old_s = psr_own(&p->own, nchan, sizeof *l->old_s);
+    l->l_now = psr_own(&p->own, nchan, sizeof *l->l_now);
+    l->s_now = psr_own(&p->own, nchan, sizeof *l->s_now);
+    l->l_prev = psr_own(&p->own, nchan, sizeof *l->l_prev);
+    l->s_prev = psr_own(&p->own, nchan, sizeof *l->s_prev);
     l->past_l = psr_own(&p->own, PSR_AUTO_HISTORY * nchan, sizeof *l->past_l);
     l->past_s = psr_own(&p->own, PSR_AUTO_HISTORY * nchan, sizeof *l->past_s);
     p->account.masked = psr_own(&p->own, nchan, sizeof *p->account.masked);

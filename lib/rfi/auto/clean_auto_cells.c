@@ -51,8 +51,8 @@ static bool has_stepped(const psr_clean_auto *p, size_t c)
 {
     const double n = (double)(p->win.nblock * p->win.size), l = (double)p->levels.level[c],
                  s = (double)p->levels.sd[c];
-    return p->levels.old_s[c] > 0 &&
-           fabs(l - p->levels.old_l[c]) > limit * median_noise * s / sqrt(n);
+    return p->levels.s_prev[c] > 0 &&
+           fabs(l - p->levels.l_prev[c]) > limit * median_noise * s / sqrt(n);
 }
 
 /* Median of what the history of a channel has of its last n windows. */
@@ -77,8 +77,8 @@ static void update_levels(psr_clean_auto *p)
     for (size_t c = 0; c < nchan; c++) {
         size_t n = has_stepped(p, c) ? 0 : p->levels.npast[c];
         p->levels.npast[c] = (unsigned char)(n < PSR_AUTO_HISTORY ? n + 1 : n);
-        p->levels.now_l[c] = median_of_last(p, p->levels.past_l, c, p->levels.npast[c]);
-        p->levels.now_s[c] = median_of_last(p, p->levels.past_s, c, p->levels.npast[c]);
+        p->levels.l_now[c] = median_of_last(p, p->levels.past_l, c, p->levels.npast[c]);
+        p->levels.s_now[c] = median_of_last(p, p->levels.past_s, c, p->levels.npast[c]);
     }
 }
 
@@ -96,13 +96,13 @@ static double band_level(psr_clean_auto *p, const float *x, const double *l, con
 static bool band_steps(psr_clean_auto *p)
 {
     double z[PSR_AUTO_BLOCKS + 1];
-    const double change = band_level(p, p->levels.level, p->levels.old_l, p->levels.old_s),
+    const double change = band_level(p, p->levels.level, p->levels.l_prev, p->levels.s_prev),
                  most = jump_share * fabs(change);
     if (!(fabs(change) > jump_least))
         return false;
     z[0] = p->levels.tail;
     for (size_t k = 0; k < p->win.nblock; k++)
-        z[k + 1] = band_level(p, p->win.block[k].mean, p->levels.old_l, p->levels.old_s);
+        z[k + 1] = band_level(p, p->win.block[k].mean, p->levels.l_prev, p->levels.s_prev);
     bool steps = copysign(1, change) * z[0] > most;
     for (size_t k = 2; k <= p->win.nblock; k++)
         steps = steps || fabs(z[k] - z[k - 2]) > most;
@@ -114,7 +114,7 @@ static void note_steps(psr_clean_auto *p)
     p->levels.held_before = p->levels.hold;
     p->levels.hold = p->win.nblock && p->levels.nwindow > 1 && band_steps(p);
     p->levels.tail = p->win.nblock ? band_level(p, p->win.block[p->win.nblock - 1].mean,
-                                                p->levels.now_l, p->levels.now_s)
+                                                p->levels.l_now, p->levels.s_now)
                                    : 0;
 }
 
@@ -123,7 +123,7 @@ static void note_steps(psr_clean_auto *p)
 /* Channels that can be judged. */
 static bool is_live(const psr_clean_auto *p, size_t c)
 {
-    return p->keep[c] && p->levels.now_s[c] > 0 && p->levels.sd[c] > 0;
+    return p->keep[c] && p->levels.s_now[c] > 0 && p->levels.sd[c] > 0;
 }
 
 static void subtract_median(const psr_clean_auto *p, float *z, float *work)
@@ -321,13 +321,13 @@ static void set_gain(psr_clean_auto *p, size_t k)
     const size_t step = k < p->win.nblock || !p->win.nblock ? k + 1 : p->win.nblock;
     const double share = (double)step / PSR_AUTO_BLOCKS;
     for (size_t c = 0; c < p->d.nchan; c++) {
-        double l = p->levels.now_l[c], s = p->levels.now_s[c];
-        if (p->levels.old_s[c] > 0 && !p->levels.was_bad[c] && p->levels.hold) {
-            l = p->levels.old_l[c];
-            s = p->levels.old_s[c];
-        } else if (p->levels.old_s[c] > 0 && !p->levels.was_bad[c] && !p->levels.held_before) {
-            l = p->levels.old_l[c] + (l - p->levels.old_l[c]) * share;
-            s = p->levels.old_s[c] + (s - p->levels.old_s[c]) * share;
+        double l = p->levels.l_now[c], s = p->levels.s_now[c];
+        if (p->levels.s_prev[c] > 0 && !p->levels.was_bad[c] && p->levels.hold) {
+            l = p->levels.l_prev[c];
+            s = p->levels.s_prev[c];
+        } else if (p->levels.s_prev[c] > 0 && !p->levels.was_bad[c] && !p->levels.held_before) {
+            l = p->levels.l_prev[c] + (l - p->levels.l_prev[c]) * share;
+            s = p->levels.s_prev[c] + (s - p->levels.s_prev[c]) * share;
         }
         double gain = PSR_AUTO_SIGMA / s;
         b->gain[c] = b->masked[c] ? 0 : (float)gain;
@@ -352,8 +352,8 @@ static void count_channels(const psr_clean_auto *p, struct psr_auto_block *b)
 void psr_auto_judge(psr_clean_auto *p)
 {
     const size_t nchan = p->d.nchan;
-    memcpy(p->levels.old_l, p->levels.now_l, nchan * sizeof *p->levels.now_l);
-    memcpy(p->levels.old_s, p->levels.now_s, nchan * sizeof *p->levels.now_s);
+    memcpy(p->levels.l_prev, p->levels.l_now, nchan * sizeof *p->levels.l_now);
+    memcpy(p->levels.s_prev, p->levels.s_now, nchan * sizeof *p->levels.s_now);
     memcpy(p->levels.was_bad, p->levels.bad, nchan);
 #pragma omp parallel for num_threads(p->nthread)
     for (size_t k = 0; k < p->win.nblock; k++)

@@ -45,7 +45,7 @@ static psr_status find_jumps(psr_clean_auto *p, bool *some, psr_err *err)
 static psr_status add_jumps(psr_clean_auto *p, psr_err *err)
 {
     (void)err;
-    psr_auto_subtract_jumps(p);
+    psr_auto_subtract_steps(p);
     return PSR_OK;
 }
 
@@ -57,7 +57,7 @@ static psr_status measure(psr_clean_auto *p, struct psr_auto_products *now,
     return PSR_OK;
 }
 
-static psr_status find_less(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err)
+static psr_status find_offsets(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err)
 {
     (void)err;
     psr_auto_subtract(p, m);
@@ -71,7 +71,7 @@ static psr_status find_mean(psr_clean_auto *p, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status find_nothing(psr_clean_auto *p, psr_err *err)
+static psr_status clear_offsets(psr_clean_auto *p, psr_err *err)
 {
     (void)err;
     memset(p->modes.less, 0, p->win.n * p->ngroup * sizeof *p->modes.less);
@@ -141,9 +141,9 @@ const struct psr_auto_ops psr_auto_cpu = {
     .find_sparks = find_sparks,
     .find_jumps = find_jumps,
     .measure = measure,
-    .find_less = find_less,
+    .find_offsets = find_offsets,
     .find_mean = find_mean,
-    .find_nothing = find_nothing,
+    .clear_offsets = clear_offsets,
     .add_jumps = add_jumps,
     .quantise_less = quantise_less,
     .blank = blank,

@@ -67,7 +67,7 @@ static void list_ranges(struct auto_cuda *c, const psr_clean_auto *p)
         memcpy(c->offset + k * nchan, b->offset, nchan * sizeof *c->offset);
     }
     for (size_t i = 0; i < nchan; i++)
-        c->level[i] = (float)p->levels.now_l[i];
+        c->level[i] = (float)p->levels.l_now[i];
 }
 
 static cudaError_t quantise_on_device(struct auto_cuda *c, const psr_clean_auto *p)
@@ -166,7 +166,7 @@ static psr_status measure(psr_clean_auto *p, struct psr_auto_products *now,
     return PSR_OK;
 }
 
-static psr_status find_less(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err)
+static psr_status find_offsets(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err)
 {
     struct auto_cuda *c = p->state;
     cudaError_t e = put_silent(c, p);
@@ -192,7 +192,7 @@ static cudaError_t add_jumps_on_device(struct auto_cuda *c, psr_clean_auto *p)
     const size_t bytes = p->win.n * p->ngroup * sizeof *p->modes.less;
     TRY(cudaMemcpyAsync(p->modes.less, c->w.d_less, bytes, cudaMemcpyDeviceToHost, c->stream));
     TRY(cudaStreamSynchronize(c->stream));
-    psr_auto_subtract_jumps(p);
+    psr_auto_subtract_steps(p);
     return cudaMemcpyAsync(c->w.d_less, p->modes.less, bytes, cudaMemcpyHostToDevice, c->stream);
 }
 
@@ -214,7 +214,7 @@ static psr_status find_mean(psr_clean_auto *p, psr_err *err)
     return e ? fail(c, e, err) : PSR_OK;
 }
 
-static psr_status find_nothing(psr_clean_auto *p, psr_err *err)
+static psr_status clear_offsets(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
     const size_t bytes = p->win.n * p->ngroup * sizeof *p->modes.less;
@@ -373,9 +373,9 @@ const struct psr_auto_ops psr_auto_cuda = {
     .find_sparks = find_sparks,
     .find_jumps = find_jumps,
     .measure = measure,
-    .find_less = find_less,
+    .find_offsets = find_offsets,
     .find_mean = find_mean,
-    .find_nothing = find_nothing,
+    .clear_offsets = clear_offsets,
     .add_jumps = add_jumps,
     .quantise_less = quantise_less,
     .blank = blank,

@@ -242,7 +242,7 @@ static void take_out(psr_clean_auto *p, const struct psr_auto_jump *s)
         }
 }
 
-void psr_auto_subtract_jumps(psr_clean_auto *p)
+void psr_auto_subtract_steps(psr_clean_auto *p)
 {
     const size_t G = p->ngroup;
     for (size_t k = 0; k < p->jumps.njump; k++)

@@ -80,9 +80,9 @@ struct psr_auto_ops {
     psr_status (*measure)(psr_clean_auto *p, struct psr_auto_products *now,
                           struct psr_auto_scale *one, psr_err *err); /* as psr_auto_measure */
     /* What to subtract, of one kind: common noise, the mean of all channels, nothing. */
-    psr_status (*find_less)(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err);
+    psr_status (*find_offsets)(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err);
     psr_status (*find_mean)(psr_clean_auto *p, psr_err *err);
-    psr_status (*find_nothing)(psr_clean_auto *p, psr_err *err);
+    psr_status (*clear_offsets)(psr_clean_auto *p, psr_err *err);
     psr_status (*add_jumps)(psr_clean_auto *p, psr_err *err);     /* to that */
     psr_status (*quantise_less)(psr_clean_auto *p, psr_err *err); /* by weight, too */
     psr_status (*blank)(psr_clean_auto *p, psr_err *err);         /* sparks */
@@ -110,8 +110,8 @@ struct psr_auto_window {
 
 /* What is known of channels (clean_auto_cells.c). */
 struct psr_auto_levels {
-    float *level, *sd;                     /* [nchan] l and s; not a number: none */
-    double *now_l, *now_s, *old_l, *old_s; /* [nchan] L and S, and those of the window before */
+    float *level, *sd;                       /* [nchan] l and s; not a number: none */
+    double *l_now, *s_now, *l_prev, *s_prev; /* [nchan] L and S, and those of the window before */
     unsigned char *bad, *was_bad; /* [nchan] masked in the whole window, and in that before */
     unsigned char *npast;         /* [nchan] windows since the level stepped */
     float *past_l, *past_s;       /* [PSR_AUTO_HISTORY][nchan], a ring; not a number: none */
@@ -292,7 +292,7 @@ void psr_auto_find_mean(psr_clean_auto *p);
 bool psr_auto_find_jumps(psr_clean_auto *p);
 
 /* Adds them to less. */
-void psr_auto_subtract_jumps(psr_clean_auto *p);
+void psr_auto_subtract_steps(psr_clean_auto *p);
 
 /* --- modes ------------------------------------------------------------------------------------ */
 

@@ -256,7 +256,7 @@ static void sum_groups(const psr_clean_auto *p, const uint8_t *out, int32_t *sum
 static void mend_row(const psr_clean_auto *p, float *row)
 {
     for (size_t c = 0; p->in.kind == PSR_FLOAT && c < p->d.nchan; c++)
-        row[c] = isfinite(row[c]) ? row[c] : (float)p->levels.now_l[c];
+        row[c] = isfinite(row[c]) ? row[c] : (float)p->levels.l_now[c];
 }
 
 /* Given: row   the spectrum as floats; NULL: it is the bytes in */

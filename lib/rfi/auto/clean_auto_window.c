@@ -114,9 +114,9 @@ static psr_status find_common(psr_clean_auto *p, bool *filtered, psr_err *err)
     psr_auto_choose_modes(p, now, &one, &m);
     *filtered = m.n > 0 || jumps;
     if (m.n)
-        st = p->ops->find_less(p, &m, err);
+        st = p->ops->find_offsets(p, &m, err);
     else if (p->d.weights || jumps)
-        st = p->ops->find_nothing(p, err);
+        st = p->ops->clear_offsets(p, err);
     return st || !jumps ? st : p->ops->add_jumps(p, err);
 }
 
@@ -158,7 +158,7 @@ enum { HEAVIEST = 10, BESIDE = 8 };
 
 static bool is_known(const psr_clean_auto *p, size_t c)
 {
-    return p->keep[c] && p->levels.now_s[c] > 0;
+    return p->keep[c] && p->levels.s_now[c] > 0;
 }
 
 /* The level around a channel, over its scatter; not a number if it is not known. */
@@ -171,8 +171,8 @@ static float find_ratio(const psr_clean_auto *p, size_t c)
         return NAN;
     for (size_t k = from; k < end && k < p->d.nchan; k++)
         if (is_known(p, k))
-            level[n++] = (float)p->levels.now_l[k];
-    return (float)(psr_quantile_median(level, n) / p->levels.now_s[c]);
+            level[n++] = (float)p->levels.l_now[k];
+    return (float)(psr_quantile_median(level, n) / p->levels.s_now[c]);
 }
 
 void psr_auto_weigh(psr_clean_auto *p)
