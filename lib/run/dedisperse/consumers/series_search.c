@@ -78,10 +78,10 @@ static size_t limit_batch(const struct psr_search_lane *l)
 static void complete(struct psr_series_search *s, struct psr_searched *g)
 {
     g->done = true;
-    s->nsearched += !g->status;
-    s->nrefused += g->status != PSR_OK;
+    s->found.nsearched += !g->status;
+    s->found.nrefused += g->status != PSR_OK;
     if (s->d.stream->searched)
-        s->d.stream->searched(s->d.stream->ctx, (int64_t)(s->nsearched + s->nrefused),
+        s->d.stream->searched(s->d.stream->ctx, (int64_t)(s->found.nsearched + s->found.nrefused),
                               (int64_t)(s->d.stream->ndm * s->nsegment));
 }
 
@@ -471,10 +471,13 @@ psr_status psr_series_search_run(struct psr_series_search *s, const struct psr_s
     for (size_t k = 0; k < s->nlane; k++) {
         const struct psr_search_lane *l = &s->lane[k];
         (void)!psr_async_task_wait(&s->lane[k].driver, NULL);
-        charge_most(&s->load_s, l->load_s);
-        charge_most(&s->search_s, l->search_s);
-        charge_most(&s->write_s, l->write_s);
+        charge_most(&s->found.load_s, l->load_s);
+        charge_most(&s->found.search_s, l->search_s);
+        charge_most(&s->found.write_s, l->write_s);
     }
+    s->found.device_bytes = s->d.series->bytes.device;
+    s->found.memory_bytes = s->d.series->bytes.memory;
+    s->found.scratch_bytes = s->d.series->bytes.scratch;
     note_refused(s);
     return s->status ? psr_fail_field(err, s->status, s->err.field, "%s", s->err.msg) : PSR_OK;
 }

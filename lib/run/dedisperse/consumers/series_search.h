@@ -95,8 +95,7 @@ struct psr_series_search {
     psr_status status; /* of the first that failed */
     psr_err err;
 
-    size_t nsearched, nrefused;
-    double load_s, search_s, write_s; /* of the busiest device */
+    struct psr_fourier_found found; /* candidates are the sink's to count */
 };
 
 /* Makes plans for series as long as they should be: a plan that cannot be made is an error now, not when hours of

@@ -211,15 +211,15 @@ static psr_status write_list(struct ffa *s, psr_err *err)
 static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
 {
     struct ffa *s = state;
-    const struct psr_whole_series_bytes *bytes = &s->search.d.series->bytes;
+    const struct psr_fourier_found *f = &s->search.found;
     psr_status st = psr_series_search_run(&s->search, end, err);
-    s->found.nsearched = s->search.nsearched;
-    s->found.nrefused = s->search.nrefused;
-    s->found.device_bytes = bytes->device;
-    s->found.memory_bytes = bytes->memory;
-    s->found.scratch_bytes = bytes->scratch;
-    s->found.load_s = s->search.load_s;
-    s->found.search_s = s->search.search_s;
+    s->found = (struct psr_ffa_series_found){.nsearched = f->nsearched,
+                                             .nrefused = f->nrefused,
+                                             .device_bytes = f->device_bytes,
+                                             .memory_bytes = f->memory_bytes,
+                                             .scratch_bytes = f->scratch_bytes,
+                                             .load_s = f->load_s,
+                                             .search_s = f->search_s};
     for (size_t i = 0; i < s->stream->ndm && !st; i++)
         if (s->place[i].search)
             st = psr_ffasearch_move(s->all, s->place[i].search, s->place[i].k, err);

@@ -19,7 +19,6 @@ struct fourier {
     struct psr_fourier_desc what;
     struct psr_zaplist zaplist;
     struct psr_series_search search;
-    struct psr_fourier_found found;
     size_t nrecalled;                  /* series that an earlier run has searched */
     const struct psr_searched *red;    /* the first in the order of trials with red noise, */
     struct psr_fourier_result how_red; /* and what is said of it */
@@ -192,8 +191,8 @@ static psr_status digest_series(const struct fourier *s, const struct psr_search
 static void count(struct fourier *s, const struct psr_searched *g,
                   const struct psr_fourier_result *result)
 {
-    s->found.ncand += result->ncand;
-    s->found.nleft_out += result->left_out;
+    s->search.found.ncand += result->ncand;
+    s->search.found.nleft_out += result->left_out;
     keep_red_noise(s, g, result);
 }
 
@@ -314,24 +313,15 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
 static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
 {
     struct fourier *s = state;
-    const struct psr_whole_series_bytes *bytes = &s->search.d.series->bytes;
     psr_status st = psr_series_search_run(&s->search, end, err);
-    if (st == PSR_ESTOPPED && s->search.nsearched)
+    if (st == PSR_ESTOPPED && s->search.found.nsearched)
         psr_note(&s->stream->notes,
                  "%zu of %zu series are searched, and recorded in %s" PSR_RECORD
                  ": the same command goes on from there",
-                 s->search.nsearched, s->search.n, s->stream->root);
+                 s->search.found.nsearched, s->search.n, s->stream->root);
     else if (!st && s->nrecalled)
         psr_note(&s->stream->notes, "%zu of %zu series were searched by an earlier run",
                  s->nrecalled, s->search.n);
-    s->found.nsearched = s->search.nsearched;
-    s->found.nrefused = s->search.nrefused;
-    s->found.device_bytes = bytes->device;
-    s->found.memory_bytes = bytes->memory;
-    s->found.scratch_bytes = bytes->scratch;
-    s->found.load_s = s->search.load_s;
-    s->found.search_s = s->search.search_s;
-    s->found.write_s = s->search.write_s;
     if (s->red)
         psr_fourier_note_red_noise(&s->how_red, s->red->stem, &s->stream->notes);
     return st;
@@ -340,7 +330,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
 static const void *result(const void *state)
 {
     const struct fourier *s = state;
-    return &s->found;
+    return &s->search.found;
 }
 
 static void abort_sink(void *state)
