@@ -422,6 +422,7 @@ FUZZ_NAMES = \
 	sigproc \
 	source \
 	spectrum \
+	tar \
 	voltages \
 	weights \
 	zaplist
@@ -444,6 +445,7 @@ FUZZ_TESTS = \
 	tests/fuzz/fuzz_sigproc \
 	tests/fuzz/fuzz_source \
 	tests/fuzz/fuzz_spectrum \
+	tests/fuzz/fuzz_tar \
 	tests/fuzz/fuzz_voltages \
 	tests/fuzz/fuzz_weights \
 	tests/fuzz/fuzz_zaplist
@@ -480,6 +482,7 @@ tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main
 tests_fuzz_fuzz_source_SOURCES = tests/fuzz/fuzz_source.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_spectrum_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=4000
 tests_fuzz_fuzz_spectrum_SOURCES = tests/fuzz/fuzz_spectrum.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_tar_SOURCES = tests/fuzz/fuzz_tar.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_voltages_SOURCES = tests/fuzz/fuzz_voltages.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_weights_SOURCES = tests/fuzz/fuzz_weights.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_zaplist_SOURCES = tests/fuzz/fuzz_zaplist.c tests/fuzz/fuzz_main.c
