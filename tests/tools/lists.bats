@@ -25,7 +25,7 @@ make_sky() {
     psrsearch -q -nobary -hidm 50 -zmax 4 -ncands 2 -o d x.fil
     tar xf d/x.lists
     list=$(ls *.singlepulse | head -n 1)
-    check d/x.cand d/x.pulses.csv d/x.bursts.jsonl d/x.sift.csv d/x.sift.jsonl d/x.fold.json steps.jsonl=d/x.steps.json "$list" >out
+    check d/x.cand d/x.pulses.csv d/x.bursts.jsonl d/x.sift.csv d/x.sift.jsonl d/x.fold.json d/steps/x.steps.jsonl "$list" >out
     [ "$(grep -c ': [1-9][0-9]* rows' out)" -eq 8 ]
 }
 

@@ -40,8 +40,8 @@ undated() {
 # same_search DIR DIR: the same files with the same bytes, but for dates, times and messages.
 same_search() {
     local f
-    diff -rq -x '*.log' -x report.html -x '*.steps.json' -x '*.psrsearch.json' "$1" "$2" || return 1
-    for f in "$1"/steps/*.steps.json "$1"/*.psrsearch.json; do
+    diff -rq -x '*.log' -x report.html -x '*.steps.json*' -x '*.psrsearch.json' "$1" "$2" || return 1
+    for f in "$1"/steps/*.steps.jsonl "$1"/*.psrsearch.json; do
         cmp <(undated "$f") <(undated "$2/${f#"$1"/}") || return 1
     done
     [ -e "$1/report.html" ]
@@ -79,15 +79,15 @@ top_files() {
     grep -q '>x_rfifind.png<\|alt="x_rfifind.png"\|-plot ROOT_rfifind.png' d/report.html
     # No series on disk, and a record of every file but messages and records.
     fails ls d/*.dat
-    grep -oE '"name": "[^"]*", "bytes": [0-9]+' d/steps/x.steps.json | sed 's/"//g; s/,//g' |
+    grep -oE '"name": "[^"]*", "bytes": [0-9]+' d/steps/x.steps.jsonl | sed 's/"//g; s/,//g' |
         while read -r _ name _ bytes; do [ "$(stat -c %s "d/$name")" -eq "$bytes" ]; done
-    diff <(grep -oE '"name": "[^"]*", "bytes"' d/steps/x.steps.json | cut -d'"' -f4 | sort) \
-        <(find d -type f -printf '%P\n' | grep -vE '\.log$|steps\.json$' | sort)
+    diff <(grep -oE '"name": "[^"]*", "bytes"' d/steps/x.steps.jsonl | cut -d'"' -f4 | sort) \
+        <(find d -type f -printf '%P\n' | grep -vE '\.log$|steps\.jsonl$' | sort)
     # At the top is what people open.
     [ "$(top_files d | wc -l)" -le 20 ]
     fails eval "top_files d | grep -E 'rfifind|log$|plan$|steps'"
     for step in mask plan search sift fold score; do
-        grep -q "^{\"step\": \"$step\", \"command\": \[\"" d/steps/x.steps.json
+        grep -q "^{\"step\": \"$step\", \"command\": \[\"" d/steps/x.steps.jsonl
         [ -s d/steps/x_$step.log ]
     done
 }
@@ -96,7 +96,7 @@ top_files() {
     mkdir a b
     (cd a && $run ../x.fil 2>../said)
     (cd b && $run -n ../x.fil >commands && sh -e commands 2>messages)
-    rm a/d/steps/*.log a/d/steps/*.json a/d/*.json b/commands b/messages
+    rm a/d/steps/*.log a/d/steps/*.json* a/d/*.json b/commands b/messages
     rm b/d/*.json
     rm -f [ab]/d/report.html
     diff -r a/d b/d
@@ -110,7 +110,7 @@ top_files() {
     cp x.fil "./$name.fil"
     $run -q -o "-o [d] 'e" -- "$name.fil"
     [ "$(ls "./-o [d] 'e/"*.pfd | wc -l)" -ge 2 ]
-    [ "$(grep -c . "./-o [d] 'e/steps/$name.steps.json")" -ge 5 ]
+    [ "$(grep -c . "./-o [d] 'e/steps/$name.steps.jsonl")" -ge 5 ]
     mkdir b
     (cd b && cp "../$name.fil" . && $run -o "-o [d] 'e" -n -- "$name.fil" | sh -e 2>messages)
     cmp "b/-o [d] 'e/$name.sift" "./-o [d] 'e/$name.sift"
@@ -212,11 +212,11 @@ on_terminal() {
     touch x.fil
     $run x.fil 2>said
     [[ $(begun) == "mask plan search sift fold "* ]]
-    sed -i 's/"version": "/"version": "0/' d/steps/x.steps.json
+    sed -i 's/"version": "/"version": "0/' d/steps/x.steps.jsonl
     $run x.fil 2>said
     [[ $(begun) == "mask plan search sift fold "* ]]
     # Of records that were cut nobody knows whose the files are.
-    head -c 100 d/steps/x.steps.json >cut && cp cut d/steps/x.steps.json
+    head -c 100 d/steps/x.steps.jsonl >cut && cp cut d/steps/x.steps.jsonl
     refuses 1 'd/steps/x_rfifind[a-z.]*: is there, and no search has recorded it' $run -q x.fil
 }
 
@@ -225,6 +225,7 @@ on_terminal() {
     cp -a d ref
     mv d/steps/* d
     rmdir d/steps
+    mv d/x.steps.jsonl d/x.steps.json
     sed -i 's|steps/||g' d/x.steps.json
     $run x.fil 2>said
     [[ $(begun) == "mask plan search sift fold "* ]]
@@ -249,7 +250,7 @@ on_terminal() {
     touch x.fil
     $run -q -ncands 0 -numharm 2 x.fil
     (cd d && cksum x_PSR* $others "${fold#d/}") | cmp before -
-    fails grep -q 'x_PSR\|weights\|notes\|ACCEL_4[.]txt"\|_Cand_' d/steps/x.steps.json
+    fails grep -q 'x_PSR\|weights\|notes\|ACCEL_4[.]txt"\|_Cand_' d/steps/x.steps.jsonl
     [ "$(ls d/x_x_* | wc -l)" -eq 1 ]
     # Those with the name of a result end the run, before it writes.
     refuses 1 "$fold: is there, and no search has recorded it" $run -q -ncands 2 -numharm 2 x.fil
@@ -386,8 +387,8 @@ on_terminal() {
 
 @test "-clean mask, -ncands 0 and -par" {
     $run -q -clean mask -ncands 0 x.fil
-    grep -q '"-mask", "d/steps/x_rfifind.mask"' d/steps/x.steps.json
-    fails grep -q '"step": "fold"' d/steps/x.steps.json
+    grep -q '"-mask", "d/steps/x_rfifind.mask"' d/steps/x.steps.jsonl
+    fails grep -q '"step": "fold"' d/steps/x.steps.jsonl
     fails ls d/*.pfd d/x.clean.mask
     printf 'PSRJ J0000+0000\nRAJ 00:00:00\nDECJ 00:00:00\nF0 25.5754475703\nPEPOCH 50000\nDM 40\n' >p.par
     $run -q -par p.par -clean none x.fil
@@ -395,7 +396,7 @@ on_terminal() {
     # What is no longer wanted goes.
     $run -q -clean none x.fil
     fails ls d/x_PSR_0000+0000.pfd
-    fails grep -q '"step": "par"' d/steps/x.steps.json
+    fails grep -q '"step": "par"' d/steps/x.steps.jsonl
     ls d/x_x_DM*.pfd
 }
 
@@ -418,7 +419,7 @@ tools_here() {
     printf '#!/bin/sh\nexit 1\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
     one_line '^psrsearch: step sift failed with exit code 1; its messages' 
-    [ "$(wc -l <d/steps/x.steps.json)" -eq 3 ]
+    [ "$(wc -l <d/steps/x.steps.jsonl)" -eq 3 ]
     printf '#!/bin/sh\nkill -SEGV $$\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
     one_line 'step sift failed with signal 11'
@@ -451,7 +452,7 @@ tools_here() {
     rm -r d
     $run -q x.fil
     cp x.fil y.fil
-    refuses 1 'd: holds the search of another observation, steps/x.steps.json' $run -q y.fil
+    refuses 1 'd: holds the search of another observation, steps/x.steps.jsonl' $run -q y.fil
     # An input whose name is that of an output.
     mkdir e
     cp x.fil e/x_DM.inf
@@ -470,7 +471,7 @@ tools_here() {
     rm d/steps
     mkdir d/steps
     for name in steps/x_{mask,plan,search,sift,fold,report}.log steps/x_rfifind.mask steps/x.plan x.cand x.sift \
-        x.sift.jsonl x.fold.json x.psrsearch.json steps/x.steps.json report.html candidates.csv psrsearch.lock; do
+        x.sift.jsonl x.fold.json x.psrsearch.json steps/x.steps.jsonl report.html candidates.csv psrsearch.lock; do
         ln -s "$PWD/x.fil" d/$name
         refuses 1 "d/$name" $run -q x.fil
         rm d/$name
@@ -508,7 +509,7 @@ tools_here() {
     [ -d d/x_rfifind.png/kept ]
     cmp want/x.sift d/x.sift
     [ -s d/report.html ]
-    fails grep -q '"x_rfifind.png"' d/steps/x.steps.json
+    fails grep -q '"x_rfifind.png"' d/steps/x.steps.jsonl
     # A search that is repeated has nothing to do.
     $run x.fil 2>said
     [ "$(begun)" = "" ]
@@ -608,7 +609,7 @@ waits_for() {
     grep -q '^psrsearch: step report failed' <<<"$stderr"
     grep -q '^psrsearch: best candidate: x_DM' <<<"$stderr"
     cmp <(printf '%s\n' "$output") d/x.psrsearch.json
-    fails grep -q '"step": "report"' d/steps/x.steps.json
+    fails grep -q '"step": "report"' d/steps/x.steps.jsonl
     $run x.fil 2>said
     [ "$(begun)" = "report " ]
     [ -s d/report.html ]

@@ -126,7 +126,7 @@ psr_status page_steps(struct page *p, psr_err *err)
     psr_status st = PSR_OK;
     html_raw(h, "<h2>What was run</h2>\n");
     if (!r->nstep) {
-        html_raw(h, "<p>Not known: there is no list of steps (ROOT.steps.json).</p>\n");
+        html_raw(h, "<p>Not known: there is no list of steps (ROOT.steps.jsonl).</p>\n");
         return PSR_OK;
     }
     for (size_t i = 0; i < r->nstep; i++) {

@@ -88,7 +88,7 @@ struct report_view {
 };
 
 struct report_step {
-    struct json_value *json; /* the object of a line of ROOT.steps.json */
+    struct json_value *json; /* the object of a line of ROOT.steps.jsonl */
     char *line;              /* its text */
 };
 

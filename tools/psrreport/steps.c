@@ -1,4 +1,4 @@
-/* The steps that were run, of ROOT.steps.json. */
+/* The steps that were run, of ROOT.steps.jsonl. */
 #include "psrreport.h"
 
 static psr_status take_step(void *ctx, char *text, struct json_value *object, bool *keep,
@@ -19,7 +19,8 @@ psr_status report_read_steps(struct report *r, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n && !st; i++)
-        if (psr_path_ends(r->files.name[i], ".steps.json"))
+        if (psr_path_ends(r->files.name[i], ".steps.jsonl") ||
+            psr_path_ends(r->files.name[i], ".steps.json")) /* as it was called before */
             st = report_read_json(r, r->files.name[i], take_step, r, err);
     return st;
 }

@@ -1,6 +1,7 @@
 /* The files of a folder: which step has made them, and removing them. */
 #include "psrsearch.h"
 
+#include "base/tool.h"
 #include "tools/common/folder.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ enum {
     NOT_OURS = -1,
 };
 
-static const char steps_suffix[] = ".steps.json";
+static const char steps_suffix[] = ".steps.jsonl", old_suffix[] = ".steps.json";
 
 /* Takes off what an unfinished file has at its end.
  * Returned: whether it was there */
@@ -105,11 +106,10 @@ psr_status psrsearch_files_of(struct psr_names *files, const struct psrsearch_pl
     return st;
 }
 
-/* Whether the name is that of the records of a search. */
+/* Whether the name is that of the records of a search, now or before. */
 static bool is_record(const char *name)
 {
-    const size_t n = strlen(name), tail = strlen(steps_suffix);
-    return n > tail && !strcmp(name + n - tail, steps_suffix);
+    return psr_path_ends(name, steps_suffix) || psr_path_ends(name, old_suffix);
 }
 
 static psr_status remove_leftover(const struct psrsearch_plan *p, const char *name, psr_err *err)
@@ -144,7 +144,8 @@ static psr_status check_record(const struct psrsearch_plan *p, const char *name,
 {
     const size_t n = strlen(p->root);
     const char *base = folder_basename(name);
-    if (!is_record(name) || (!strncmp(base, p->root, n) && !strcmp(base + n, steps_suffix)))
+    if (!is_record(name) || (!strncmp(base, p->root, n) &&
+                             (!strcmp(base + n, steps_suffix) || !strcmp(base + n, old_suffix))))
         return PSR_OK;
     return psr_fail(err, PSR_EIO,
                     "%s: holds the search of another observation, %s: a folder has one", p->dir,

@@ -171,7 +171,7 @@ PSR_MUST_CHECK psr_status psrsearch_read_lines(const char *path, bool *exists,
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* steps/ROOT.steps.json: a line for each complete step, for the summary, and for a step that has begun. */
+/* steps/ROOT.steps.jsonl: a line for each complete step, for the summary, and for a step that has begun. */
 struct psrsearch_records {
     char *path;
     bool exists;

@@ -1,4 +1,4 @@
-/* The records of steps: the lines of ROOT.steps.json.
+/* The records of steps: the lines of ROOT.steps.jsonl.
  *
  * What decides whether a step is repeated comes first in its line: the line of a step that would be
  * the same again begins with the same bytes. */

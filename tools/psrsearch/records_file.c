@@ -1,4 +1,4 @@
-/* Reads and writes ROOT.steps.json. */
+/* Reads and writes ROOT.steps.jsonl. */
 #include "psrsearch.h"
 
 #include <psrkit/experimental/outfile.h>
@@ -50,7 +50,7 @@ psr_status psrsearch_records_read(struct psrsearch_records *r, const struct psrs
                                   psr_err *err)
 {
     struct reading reading = {r, p};
-    *r = (struct psrsearch_records){.path = psrsearch_join(p->aside, ".steps.json", NULL)};
+    *r = (struct psrsearch_records){.path = psrsearch_join(p->aside, ".steps.jsonl", NULL)};
     char *old = psrsearch_join(p->base, ".steps.json", NULL);
     psr_status st = r->path && old
                         ? psrsearch_read_lines(r->path, &r->exists, keep_line, &reading, err)
