@@ -55,6 +55,19 @@ field() {
     awk '/bound: / {sub(".*bound: ", ""); exit !($1 > 0.8 && $1 < 1.2)}' log
 }
 
+# cpu_s COMMAND...: its processor time.
+cpu_s() {
+    (TIMEFORMAT='%U %S'; { time "$@" >out 2>&1; } 2>&1) | awk '{ print $1 + $2 }'
+}
+
+@test "an endless input takes no more than twice the processor time of a file" {
+    fakebin "${sky[@]}" -nchans 256 -tsamp 128 -foff 1 -tobs 12 -o a.fil
+    search=(-nobary -ncpus 2 -dmstep 1 -numdms 200 -maxwidth 0.05 -q)
+    file=$(cpu_s gpudedisp "${search[@]}" -singlepulse -nowrite -o f a.fil)
+    live=$(cpu_s gpudedisp "${search[@]}" -live a.fil)
+    awk -v live="$live" -v file="$file" 'BEGIN { print live, file; exit !(live <= 2 * file) }'
+}
+
 @test "-block is what a pulse waits at most, or cannot be" {
     fakebin "${sky[@]}" -tobs 2 -o a.fil
     gpudedisp -live "${search[@]}" -block 0.4 a.fil 2>log

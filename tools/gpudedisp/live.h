@@ -7,6 +7,10 @@
 
 #include <psrkit/pipeline.h>
 
+/* With -live among the words, begins the program anew with threads that sleep while they wait: between its short blocks
+ * they would take more processor time than the search.  What the user has set in the environment stays. */
+void gpudedisp_live_wait_asleep(int argc, char *const *argv);
+
 /* For psr_sink_live_desc, with a struct line_output: writes a line, and opens the output anew after SIGHUP. */
 PSR_MUST_CHECK psr_status gpudedisp_live_burst(void *ctx, const struct psr_burst *burst,
                                                psr_err *err);

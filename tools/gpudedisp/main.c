@@ -155,6 +155,7 @@ static psr_status run(struct run *r)
 int main(int argc, char **argv)
 {
     struct run r = {0};
+    gpudedisp_live_wait_asleep(argc, argv);
     size_t npath = (size_t)gpudedisp_options_parse(&r.opt, &r.tool, argc, argv);
     r.opt.run.path = (const char *const *)(argv + 1);
     r.opt.run.npath = npath;
