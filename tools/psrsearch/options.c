@@ -99,6 +99,13 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
          0, 0},
         {"zaplist", CLI_TEXT, &o->zaplist, "FILE",
          "Leave out the frequencies of this list: PRESTO's .zaplist or .birds.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_bursts_and_candidates(struct cli_table *list, struct psrsearch_options *o)
+{
+    const struct cli_option options[] = {
         {"threshold", CLI_DOUBLE, &o->threshold, "S", "S/N threshold of bursts (default 6).", 1,
          1e9},
         {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
@@ -224,6 +231,7 @@ void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int 
                                     .ncands = -1};
     add_input(&table, o);
     add_search(&table, o);
+    add_bursts_and_candidates(&table, o);
     add_running(&table, o);
     *tool = (struct cli){
         .name = "psrsearch",
