@@ -32,6 +32,15 @@ def commit(path, target):
                 check(lib.psr_outfile_write(f, part, len(part), err), err)
 
 
+def mask_path(mask, folder):
+    """The path of a mask, which is written to a folder if it is a Mask."""
+    if not hasattr(mask, "write"):
+        return mask
+    path = os.path.join(folder, "given.mask")
+    mask.write(path)
+    return path
+
+
 def write_bytes(f, array):
     array, err = np.ascontiguousarray(array), new_error()
     if array.nbytes:

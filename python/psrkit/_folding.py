@@ -5,7 +5,7 @@ import numpy as np
 
 from ._arrays import address
 from ._declarations import ffi
-from ._files import as_paths, output
+from ._files import as_paths, mask_path, output
 from ._library import InvalidError, Strings, Watch, check, fail, lib, make_error, new_error, path_bytes
 from ._observation import as_observation
 from ._table import Table
@@ -244,8 +244,7 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
         Search period, derivative and DM around each.
     refine : bool
         Find them to a fraction of a trial.
-    mask : path, optional
-        rfifind mask.
+    mask : Mask or path, optional
     clip_sigma, zerodm
         As in clean().
     clean : {"none", "auto"}
@@ -268,11 +267,12 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
     at = at or getattr(candidates, "meta", {}).get("at", "start")
     if at not in EPOCHS:
         fail("at", repr(at), "one of " + ", ".join(EPOCHS))
-    options = dict(npart=npart, nsub=nsub, nosearch=not search, refine=refine, mask=mask, clip_sigma=clip_sigma, noclip=clip_sigma == 0,
+    options = dict(npart=npart, nsub=nsub, nosearch=not search, refine=refine, clip_sigma=clip_sigma, noclip=clip_sigma == 0,
                    zerodm=zerodm, clean_auto=clean == "auto", topo=not barycentre, device=str(backend), nthread=nthread,
                    mem_bytes=mem_bytes)
     watch = Watch(progress, obs.nsamp)
     with tempfile.TemporaryDirectory(prefix="psrkit") as folder:
+        options["mask"] = mask_path(mask, folder)
         job = Folder(obs, candidates, at, watch, folder, options)
         status = watch.run(job.run)
     job.raise_refused()

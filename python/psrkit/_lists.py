@@ -13,7 +13,7 @@ from ._folding import read_pfd
 from ._library import FormatError, check, fail, lib, new_error, path_bytes
 from ._periods import UNITS
 from ._pulses import MARKS, PULSE_UNITS
-from ._table import Table, make_table
+from ._table import Table, make_table, units_of
 
 
 def read_accel(path):
@@ -205,7 +205,7 @@ def read_csv(path):
         if values.dtype.kind == "f" and not any(words) or name in ("marks", "note", "reasons", "file"):
             values = np.array(["" if word == "-" else word for word in words], dtype="U")
         columns.append((name, values.dtype if values.dtype.itemsize else "U1", values))
-    return make_table(len(rows), columns, {name: unit for name, unit in UNITS.items() if name in names})
+    return make_table(len(rows), columns, units_of(names))
 
 
 class Report:

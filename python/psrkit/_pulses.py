@@ -7,6 +7,7 @@ import numpy as np
 from . import _constants
 from ._arrays import address, as_doubles, as_series, copy_struct_array, struct_dtype
 from ._declarations import ffi
+from ._files import mask_path
 from ._library import Progress, Strings, Watch, check, fail, lib, new_error, path_bytes
 from ._dedispersion import as_algorithm
 from ._observation import FileObservation, as_observation
@@ -165,6 +166,7 @@ def search_observation(obs, dms, threshold, maxwidth_s, detrend, time_tol, trial
     if watch.on_progress != ffi.NULL and isinstance(obs, FileObservation):
         options["progress"] = watch.on_progress
     with tempfile.TemporaryDirectory(prefix="psrkit") as folder:  # the library writes its lists; they are not kept
+        options["mask"] = mask_path(options["mask"], folder)
         pipeline = new_pipeline(obs, dms, keep, root=os.path.join(folder, "pulses"), **options)
         watch.run(run_pipeline, obs, pipeline, watch)
         return read_found(pipeline)
@@ -210,8 +212,8 @@ def search_pulses(x, dms, tsamp_s=None, *, lowest_mhz=None, highest_mhz=None, th
         Samples and trials between detections of one pulse; default those of gpudedisp.
     clean : {"none", "auto"}
         Remove interference from an observation while it is read.
-    mask : path, optional
-        rfifind mask of an observation.
+    mask : Mask or path, optional
+        Of an observation.
     clip_sigma : float, optional
         Of clean and mask: clips spectra; 0: none; default 6 with either, else none.
     algorithm : {"direct", "tree"}

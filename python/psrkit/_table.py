@@ -2,6 +2,16 @@
 import numpy as np
 
 
+SUFFIXES = (("_ms2", "m s-2"), ("_mhz", "MHz"), ("_hz", "Hz"), ("_s", "s"), ("_deg", "deg"), ("mjd", "d"), ("mjd_inf", "d"), ("mjd_top", "d"))
+
+
+def units_of(names):
+    """Units of columns by the end of their names, as lists of psrkit have them."""
+    found = {name: unit for name in names for suffix, unit in SUFFIXES if name.endswith(suffix)}
+    found.update({name: "pc cm-3" for name in names if name.lower() in ("dm", "dm_lo", "dm_hi")})
+    return found
+
+
 class Table(np.ndarray):
     """A structured array, a column for each field, with units.
 

@@ -27,6 +27,10 @@ def test_a_tone_is_masked(tone, tmp_path):
     found.mask.write(tmp_path / "again.mask")
     assert (tmp_path / "again.mask").read_bytes() == (tmp_path / "kept_rfifind.mask").read_bytes()
     np.testing.assert_array_equal(psrkit.read_mask(tmp_path / "again.mask").padding, found.mask.padding)
+    # Searches and folds take the mask, or its name.
+    for call in (lambda mask: psrkit.search_pulses(tone, [0.0, 10.0], threshold=5, mask=mask),
+                 lambda mask: psrkit.fold(tone, dict(period_s=0.1, dm=0), search=False, mask=mask).profile):
+        np.testing.assert_array_equal(call(found.mask), call(tmp_path / "again.mask"))
 
 
 @pytest.mark.skipif(not shutil.which("gpurfifind"), reason="needs gpurfifind")

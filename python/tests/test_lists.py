@@ -1,4 +1,5 @@
 """Lists that are read and written, tables, and results of a search."""
+import glob
 import pickle
 import shutil
 
@@ -70,6 +71,9 @@ def test_a_search_by_psrsearch(tmp_path):
     assert any(abs(p / 0.1 - 1) < 1e-3 for p in found.candidates["period_s"])
     assert found.folds()[0].profile.ndim == 3 and {"search", "sift", "fold"} <= {step["step"] for step in found.steps}
     assert any("search" in line for line in lines) and found.summary["root"]
+    pulses = psrkit.read_csv(glob.glob(str(tmp_path / "search" / "*.pulses.csv"))[0])
+    np.testing.assert_allclose(pulses["time_s"], found.pulses["time_s"])
+    assert (pulses.units["width_s"], pulses.units["high_mhz"], pulses.units["mjd_top"], pulses.units["dm"]) == ("s", "MHz", "d", "pc cm-3")
     with pytest.raises(psrkit.InvalidError):
         psrkit.run(obs, tmp_path / "other", nonsense=True)
     with pytest.raises(psrkit.InvalidError):
