@@ -153,14 +153,11 @@ bin_fbedit_LDADD = $(tools_ldadd)
 bin_fbedit_LDFLAGS = $(tools_ldflags)
 bin_fbedit_SOURCES = \
 	tools/fbedit/add.c \
-	tools/fbedit/add.h \
 	tools/fbedit/around.c \
-	tools/fbedit/around.h \
+	tools/fbedit/fbedit.h \
 	tools/fbedit/main.c \
 	tools/fbedit/options.c \
-	tools/fbedit/options.h \
 	tools/fbedit/report.c \
-	tools/fbedit/report.h \
 	tools/fbedit/table.c
 
 bin_frbbeam_CPPFLAGS = $(tools_cppflags)
@@ -169,9 +166,7 @@ bin_frbbeam_LDFLAGS = $(tools_ldflags)
 bin_frbbeam_SOURCES = \
 	tools/frbbeam/main.c \
 	tools/frbbeam/options.c \
-	tools/frbbeam/options.h \
-	tools/frbbeam/report.c \
-	tools/frbbeam/report.h
+	tools/frbbeam/options.h
 
 bin_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 bin_gpuaccel_pulscan_LDADD = $(tools_ldadd)
@@ -212,9 +207,7 @@ bin_gpudigifil_LDFLAGS = $(tools_ldflags)
 bin_gpudigifil_SOURCES = \
 	tools/gpudigifil/main.c \
 	tools/gpudigifil/options.c \
-	tools/gpudigifil/options.h \
-	tools/gpudigifil/report.c \
-	tools/gpudigifil/report.h
+	tools/gpudigifil/options.h
 
 bin_gpuffa_CPPFLAGS = $(tools_cppflags)
 bin_gpuffa_LDADD = $(tools_ldadd)

@@ -1,5 +1,5 @@
 /* Reads the signals that fbedit adds, and writes the table of them. */
-#include "add.h"
+#include "fbedit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Finds the range and the name of the cut-out of each event. */
-#include "around.h"
+#include "fbedit.h"
 
 #include "base/tool.h"
 #include <math.h>

@@ -1,8 +1,5 @@
 /* fbedit: makes an observation from observations: cuts and converts them. */
-#include "add.h"
-#include "around.h"
-#include "options.h"
-#include "report.h"
+#include "fbedit.h"
 
 #include "tools/common/quote.h"
 #include "tools/common/run.h"

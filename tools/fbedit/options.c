@@ -1,5 +1,5 @@
 /* Converts fbedit's command line to the description of an edit. */
-#include "options.h"
+#include "fbedit.h"
 
 #include "base/tool.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Prints the output of -v. */
-#include "report.h"
+#include "fbedit.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* The options of fbedit, in the order of --help. */
-#include "options.h"
+#include "fbedit.h"
 
 static void add_input(struct cli_table *list, struct psr_source_desc *d, struct fbedit_words *w)
 {

@@ -1,0 +1,95 @@
+/* fbedit.h: the parts of fbedit. */
+#ifndef PSR_TOOLS_FBEDIT_FBEDIT_H
+#define PSR_TOOLS_FBEDIT_FBEDIT_H
+
+#include "tools/common/cli.h"
+#include "tools/common/signals.h"
+#include <psrkit/experimental/filterbank.h>
+
+/* --- the command line (options.c, table.c) ---------------------------------------------------- */
+
+struct fbedit_options {
+    struct psr_edit_desc run; /* source is below */
+    struct psr_source_desc source;
+    struct cli_list add, addfile; /* signals */
+    const char *truth;
+    int64_t seed;       /* -1: the clock */
+    const char *around; /* list of events; NULL: one output */
+    double pad_s;
+    bool quiet, verbose;
+};
+
+/* What the description has in another form. */
+struct fbedit_words {
+    bool filterbank, psrfits;
+    int64_t if_choice;
+    const char *state;
+    const char *chans, *band, *order;
+    struct cli_list set;
+    const char *clean, *format;
+};
+
+/* Fills *list with options that set fields of *o and *w. */
+void fbedit_fill_table(struct cli_table *list, struct fbedit_options *o, struct fbedit_words *w);
+
+/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
+ * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
+int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, char **argv);
+
+/* --- signals that are added, and the table of them (add.c) ------------------------------------ */
+
+struct fbedit_add {
+    struct fbedit_options *opt;
+    struct signals signals;
+    char *command, *name;    /* the command line, and the name of the table */
+    psr_output_group *group; /* of the output and the table */
+    psr_outfile *truth;      /* the group's; NULL: none */
+};
+
+/* Prepares what o asks for, and o's description; the table gets a temporary name.
+ * Given:  notes   for remarks on files
+ * Status: those of psr_output_group_create; PSR_EINVAL */
+PSR_MUST_CHECK psr_status fbedit_add_begin(struct fbedit_add *a, struct fbedit_options *o,
+                                           struct psr_notes notes, psr_err *err);
+
+/* Writes the table, once the edit has run; gives it and the finished output their names. */
+PSR_MUST_CHECK psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_err *err);
+PSR_MUST_CHECK psr_status fbedit_add_finish(struct fbedit_add *a, psr_err *err);
+
+void fbedit_add_end(struct fbedit_add *a);
+
+/* --- cut-outs around the events of a list (around.c) ------------------------------------------ */
+
+struct fbedit_event {
+    double t_s, dm;
+};
+
+struct fbedit_around {
+    struct fbedit_event *event; /* [n] */
+    size_t n, room;
+    double length_s, lowest_mhz, highest_mhz; /* of the input */
+    char *name, start[40], end[40];           /* of the cut-out in work */
+};
+
+/* Reads the list, and what must be known of the input.
+ * Status: PSR_EFORMAT for a list with another row; PSR_EUNSUPPORTED for an input of unknown length */
+PSR_MUST_CHECK psr_status fbedit_around_begin(struct fbedit_around *a,
+                                              const struct fbedit_options *o, psr_err *err);
+
+/* The description of cut-out i: range and name.
+ * Status: PSR_EINVAL for an event that lies outside of the input */
+PSR_MUST_CHECK psr_status fbedit_around_take(struct fbedit_around *a, struct fbedit_options *o,
+                                             const char *output, size_t i, psr_err *err);
+
+void fbedit_around_end(struct fbedit_around *a);
+
+/* --- the output of -v, before the first spectrum and after the last (report.c) ---------------- */
+
+/* The operations, in the order in which they are done. */
+void fbedit_print_plan(const struct cli *tool, const struct psr_edit_desc *d, const psr_edit *p);
+
+/* A note on what filled no sum. */
+void fbedit_note_dropped(const struct cli *tool, const psr_edit *p);
+void fbedit_print_account(const struct cli *tool, const psr_edit *p);
+
+#endif
