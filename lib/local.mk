@@ -131,7 +131,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/astro/par_keys.h \
 	lib/astro/par_settle.c \
 	lib/astro/sites.c \
-	lib/formats/spectra/telescope.c \
 	lib/base/c_locale.c \
 	lib/base/c_locale.h \
 	lib/base/clock.h \
@@ -148,8 +147,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/stop.h \
 	lib/base/tool.h \
 	lib/base/version.c \
-	lib/base/device/backend_choice.c \
-	lib/base/device/backend_choice.h \
 	lib/base/device/device.c \
 	lib/base/device/device_backend.h \
 	lib/base/device/device_choice.c \
@@ -276,7 +273,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/dada/dada.c \
 	lib/formats/dada/dada_internal.h \
 	lib/formats/dada/dada_spectra.c \
-	lib/formats/dada/dada_spectra_write.c \
 	lib/formats/lists/accel.c \
 	lib/formats/lists/accel_cand.c \
 	lib/formats/lists/accel_read.c \
@@ -299,11 +295,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/lists/singlepulse_text.c \
 	lib/formats/lists/zaplist.c \
 	lib/formats/psrfits/cfitsio.c \
-	lib/formats/psrfits/cfitsio.h \
 	lib/formats/psrfits/psrfits.c \
 	lib/formats/psrfits/psrfits.h \
 	lib/formats/psrfits/psrfits_bytes.c \
-	lib/formats/psrfits/psrfits_fail.c \
 	lib/formats/psrfits/psrfits_freq.c \
 	lib/formats/psrfits/psrfits_header.c \
 	lib/formats/psrfits/psrfits_rows.c \
@@ -314,10 +308,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/series/inf.c \
 	lib/formats/series/inf_fields.h \
 	lib/formats/series/inf_read.c \
-	lib/formats/series/inf_write.c \
 	lib/formats/series/series.c \
-	lib/formats/series/series_inf.c \
-	lib/formats/series/series_inf.h \
 	lib/formats/series/series_internal.h \
 	lib/formats/series/series_name.c \
 	lib/formats/series/series_name.h \
@@ -325,9 +316,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/series/subbands.h \
 	lib/formats/series/tim.c \
 	lib/formats/series/tim.h \
-	lib/formats/sigproc/sigproc.c \
 	lib/formats/sigproc/sigproc_header.h \
-	lib/formats/sigproc/sigproc_obs.c \
+	lib/formats/sigproc/sigproc.c \
 	lib/formats/sigproc/sigproc_reader.c \
 	lib/formats/sigproc/sigproc_write.c \
 	lib/formats/spectra/channel_list.c \
@@ -338,8 +328,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/spectra/polarisation.c \
 	lib/formats/spectra/polarisation.h \
 	lib/formats/spectra/reader.h \
-	lib/formats/spectra/row_output.c \
-	lib/formats/spectra/row_output.h \
 	lib/formats/spectra/source_internal.h \
 	lib/formats/spectra/spectra_reader.c \
 	lib/formats/spectra/spectra_reader.h \

@@ -151,21 +151,6 @@ static psr_status extend_spans(struct psr_source *s, int64_t n, psr_err *err)
     return st;
 }
 
-static psr_status fill_gap(struct psr_source *s, size_t nsamp, unsigned char *block, size_t *nread,
-                           psr_err *err)
-{
-    size_t n = s->gap_left < (int64_t)nsamp ? (size_t)s->gap_left : nsamp;
-    psr_status st = extend_spans(s, (int64_t)n, err);
-    if (st)
-        return st;
-    for (size_t t = 0; t < n; t++)
-        memcpy(block + t * s->row_bytes, s->padding, s->row_bytes);
-    s->gap_left -= (int64_t)n;
-    s->pos += (int64_t)n;
-    *nread = n;
-    return PSR_OK;
-}
-
 static void close_part(struct psr_source *s)
 {
     if (s->reader)
@@ -209,9 +194,15 @@ psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nre
     while (!st && done < nsamp && s->ipart < s->parts.n) {
         unsigned char *at = (unsigned char *)block + done * s->row_bytes;
         size_t n = 0;
-        if (s->gap_left > 0)
-            st = fill_gap(s, nsamp - done, at, &n, err);
-        else if (!s->reader)
+        if (s->gap_left > 0) {
+            n = s->gap_left < (int64_t)(nsamp - done) ? (size_t)s->gap_left : nsamp - done;
+            st = extend_spans(s, (int64_t)n, err);
+            n = st ? 0 : n;
+            for (size_t t = 0; t < n; t++)
+                memcpy(at + t * s->row_bytes, s->padding, s->row_bytes);
+            s->gap_left -= (int64_t)n;
+            s->pos += (int64_t)n;
+        } else if (!s->reader)
             st = open_part(s, err);
         else
             st = read_part(s, nsamp - done, at, &n, err);

@@ -1,7 +1,6 @@
-/* Reads which devices a command line asks for. */
-#include "device_backend.h"
-
+/* Reads which devices a command line asks for, and chooses backends by name. */
 #include "base/tool.h"
+#include "device_backend.h"
 #include "device_internal.h"
 
 #include <ctype.h>
@@ -50,4 +49,28 @@ psr_status psr_devices_choose(struct psr_device_choice *c, const char *text, psr
         st = parse_number(words.name[k], &c->devices[c->ndevice++], err);
     psr_names_clear(&words);
     return st;
+}
+
+/* --- backends by name ------------------------------------------------------------------------- */
+
+bool psr_backend_is_any(const char *asked)
+{
+    return !asked || !strcmp(asked, "auto");
+}
+
+bool psr_backend_is_asked(const char *asked, const char *name)
+{
+    return psr_backend_is_any(asked) || !strcmp(asked, name);
+}
+
+bool psr_backend_is_passed(const char *asked, psr_status st)
+{
+    return psr_backend_is_any(asked) && (st == PSR_EDEVICE || st == PSR_EUNSUPPORTED);
+}
+
+psr_status psr_backend_none(psr_status st, const char *asked, const char *what, psr_err *err)
+{
+    return st ? st
+              : psr_fail_field(err, PSR_EDEVICE, "backend", "%s: no backend '%s' in this build",
+                               what, asked ? asked : "auto");
 }

@@ -10,27 +10,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Rejects a file that is too large before it is read, if its size is known.
- * Returned: *room   for all of it, if its size is known */
-static psr_status check_size(FILE *f, const char *name, size_t most, size_t *room, psr_err *err)
-{
-    struct stat st;
-    *room = 1 << 14;
-    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
-        return PSR_OK;
-    if (st.st_size > (int64_t)most)
-        return psr_fail(err, PSR_EFORMAT, "%s: %lld bytes, beyond %zu bytes", name,
-                        (long long)st.st_size, most);
-    *room = (size_t)st.st_size + 1;
-    return PSR_OK;
-}
-
 /* Reads on until the end of f or one byte more than most. */
 static psr_status read_all(FILE *f, const char *name, size_t most, char **text, size_t *n,
                            psr_err *err)
 {
-    size_t room;
-    psr_status st = check_size(f, name, most, &room, err);
+    struct stat about;
+    psr_status st = PSR_OK;
+    const bool known = fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode);
+    if (known && about.st_size > (int64_t)most)
+        return psr_fail(err, PSR_EFORMAT, "%s: %lld bytes, beyond %zu bytes", name,
+                        (long long)about.st_size, most);
+    size_t room = known ? (size_t)about.st_size + 1 : 1 << 14;
     for (bool more = true; more && !st; room *= 2) {
         char *grown = realloc(*text, room + 1);
         if (!grown)

@@ -67,28 +67,24 @@ psr_status psr_digest_files(uint64_t *digest, struct timespec *changed, const ch
     return st;
 }
 
-static psr_status digest_all(XXH3_state_t *state, int64_t *bytes, int fd, const char *path,
-                             psr_err *err)
-{
-    unsigned char piece[1 << 16];
-    ssize_t got;
-    *bytes = 0;
-    XXH3_64bits_reset(state);
-    while ((got = psr_read_at(fd, piece, sizeof piece, *bytes)) > 0) {
-        XXH3_64bits_update(state, piece, (size_t)got);
-        *bytes += got;
-    }
-    return got < 0 ? psr_fail_errno(err, "%s", path) : PSR_OK;
-}
-
 psr_status psr_file_digest(uint64_t *digest, int64_t *bytes, const char *path, psr_err *err)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return psr_fail_errno(err, "%s", path);
+    unsigned char piece[1 << 16];
+    ssize_t got = 0;
     XXH3_state_t *state = XXH3_createState();
-    psr_status st =
-        state ? digest_all(state, bytes, fd, path, err) : psr_fail_nomem(err, path, 512);
+    psr_status st = state ? PSR_OK : psr_fail_nomem(err, path, 512);
+    *bytes = 0;
+    if (!st)
+        XXH3_64bits_reset(state);
+    while (!st && (got = psr_read_at(fd, piece, sizeof piece, *bytes)) > 0) {
+        XXH3_64bits_update(state, piece, (size_t)got);
+        *bytes += got;
+    }
+    if (got < 0)
+        st = psr_fail_errno(err, "%s", path);
     if (!st)
         *digest = XXH3_64bits_digest(state);
     XXH3_freeState(state);

@@ -1,7 +1,6 @@
 /* Coded voltages to detected spectra: what all devices have in common. */
 #include "spectra_plan.h"
 
-#include "base/device/backend_choice.h"
 #include "base/device/device_internal.h"
 #include "channelise_plan.h"
 #include "spectra.h"

@@ -1,7 +1,7 @@
 /* Writes candidates as comma-separated values and as JSON, one per line. */
 #include <psrkit/experimental/accel.h>
 
-#include "formats/spectra/row_output.h"
+#include "formats/spectra/text_table.h"
 
 #include <psrkit/obs.h>
 

@@ -37,26 +37,21 @@ psr_status psr_fits_open_bytes(struct psr_fits *f, int64_t *bytes, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status read_file(const struct psr_fits *f, int64_t row, int64_t first, size_t n,
-                            char *to, psr_err *err)
-{
-    ssize_t got = psr_read_at(f->fd, to, n, f->data_at + (row - 1) * f->row_bytes + first);
-    if (got < 0)
-        return psr_fail_errno(err, "%s: row %lld: cannot read", f->path, (long long)row);
-    if ((size_t)got < n)
-        return psr_fail(err, PSR_EIO, "%s: ended in row %lld of %lld while it was read", f->path,
-                        (long long)row, (long long)f->nrow);
-    return PSR_OK;
-}
-
 /* Bytes [first, first + n) of a row. */
 static psr_status read_row(const struct psr_fits *f, int64_t row, int64_t first, size_t n, void *to,
                            psr_err *err)
 {
     char what[80];
     int status = 0;
-    if (f->fd >= 0)
-        return read_file(f, row, first, n, to, err);
+    if (f->fd >= 0) {
+        ssize_t got = psr_read_at(f->fd, to, n, f->data_at + (row - 1) * f->row_bytes + first);
+        if (got < 0)
+            return psr_fail_errno(err, "%s: row %lld: cannot read", f->path, (long long)row);
+        if ((size_t)got < n)
+            return psr_fail(err, PSR_EIO, "%s: ended in row %lld of %lld while it was read",
+                            f->path, (long long)row, (long long)f->nrow);
+        return PSR_OK;
+    }
     f->lib.read_tblbytes(f->fptr, row, first + 1, (LONGLONG)n, to, &status);
     if (!status)
         return PSR_OK;
@@ -83,29 +78,20 @@ static double take_number(const struct psr_fits_column *column, const unsigned c
     return column->scale == 1 && column->zero == 0 ? value : value * column->scale + column->zero;
 }
 
-/* Elements of one row. */
-static psr_status read_values(const struct psr_fits *f, const struct psr_fits_column *column,
-                              int64_t row, int64_t first, size_t n, double *value, psr_err *err)
-{
-    unsigned char bytes[VALUES * sizeof(double)];
-    const size_t width = column->type == 'E' ? 4 : 8;
-    int64_t at = column->first_byte - 1 + first * (int64_t)width;
-    psr_status code = read_row(f, row, at, n * width, bytes, err);
-    for (size_t i = 0; i < n && !code; i++)
-        value[i] = take_number(column, bytes + i * width);
-    return code;
-}
-
 psr_status psr_fits_read_doubles(const struct psr_fits *f, const struct psr_fits_column *column,
                                  int64_t row, int64_t first, size_t n, double *values, psr_err *err)
 {
+    unsigned char bytes[VALUES * sizeof(double)];
+    const size_t width = column->type == 'E' ? 4 : 8;
     psr_status code = PSR_OK;
     while (n > 0 && !code) {
-        int64_t left = column->repeat - first;
+        const int64_t left = column->repeat - first;
+        const int64_t at = column->first_byte - 1 + first * (int64_t)width;
         size_t some = n < VALUES ? n : VALUES;
-        some = (int64_t)some < left ? some : (size_t)left;
-        code = read_values(f, column, row, first, some, values, err);
-        values += some;
+        some = (int64_t)some < left ? some : (size_t)left; /* elements of one row */
+        code = read_row(f, row, at, some * width, bytes, err);
+        for (size_t i = 0; i < some && !code; i++)
+            *values++ = take_number(column, bytes + i * width);
         n -= some;
         first += (int64_t)some;
         row += first == column->repeat;

@@ -1,11 +1,10 @@
 /* Describes and reads PRESTO's .fft, .dat and .sdat files, and SIGPROC's .tim. */
-#include "series_inf.h"
+#include "series_internal.h"
 #include "tim.h"
 
 #include "base/c_locale.h"
 #include "base/input/readfd.h"
 #include "base/path.h"
-#include "series_internal.h"
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
 

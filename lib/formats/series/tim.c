@@ -38,31 +38,12 @@ static psr_status check_series(const struct psr_sigproc_header *h, const char *p
     return PSR_OK;
 }
 
-static psr_status fill_inf(struct psr_tim *tim, const struct psr_sigproc_header *h,
-                           const char *path, off_t size, psr_err *err)
-{
-    struct psr_inf *inf = &tim->inf;
-    psr_inf_from_obs(inf, &h->obs, h->obs.nbit);
-    inf->has_epoch = h->obs.tstart.day > 0;
-    inf->dm = h->obs.refdm;
-    inf->tbin_s = h->obs.tsamp_s;
-    const int64_t bytes = size - (int64_t)h->bytes, sample = h->obs.nbit / 8;
-    inf->nbin = bytes / sample;
-    if (bytes % sample)
-        return psr_fail(err, PSR_EFORMAT, "%s: %lld bytes of samples, must be a multiple of %lld",
-                        path, (long long)bytes, (long long)sample);
-    char *stem = psr_path_beside(path, "");
-    psr_status st =
-        stem ? psr_inf_set_name(inf, stem, err) : psr_fail_nomem(err, path, (double)strlen(path));
-    free(stem);
-    return st;
-}
-
 static psr_status describe(struct psr_tim *tim, int fd, unsigned char *bytes, const char *path,
                            psr_err *err)
 {
     struct stat about;
     struct psr_sigproc_header h;
+    struct psr_inf *inf = &tim->inf;
     if (fstat(fd, &about))
         return psr_fail_errno(err, "%s", path);
     if (!S_ISREG(about.st_mode))
@@ -77,8 +58,20 @@ static psr_status describe(struct psr_tim *tim, int fd, unsigned char *bytes, co
     tim->data_at = (int64_t)h.bytes;
     tim->nbit = h.obs.nbit;
     tim->kind = h.obs.kind;
+    psr_inf_from_obs(inf, &h.obs, h.obs.nbit);
+    inf->has_epoch = h.obs.tstart.day > 0;
+    inf->dm = h.obs.refdm;
+    inf->tbin_s = h.obs.tsamp_s;
+    const int64_t left = about.st_size - tim->data_at, sample = st ? 1 : h.obs.nbit / 8;
+    inf->nbin = left / sample;
+    if (!st && left % sample)
+        st = psr_fail(err, PSR_EFORMAT, "%s: %lld bytes of samples, must be a multiple of %lld",
+                      path, (long long)left, (long long)sample);
+    char *stem = st ? NULL : psr_path_beside(path, "");
     if (!st)
-        st = fill_inf(tim, &h, path, about.st_size, err);
+        st = stem ? psr_inf_set_name(inf, stem, err)
+                  : psr_fail_nomem(err, path, (double)strlen(path));
+    free(stem);
     psr_obs_clear(&h.obs);
     return st;
 }

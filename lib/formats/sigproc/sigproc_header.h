@@ -40,9 +40,6 @@ PSR_MUST_CHECK psr_status psr_sigproc_make_header(unsigned char **bytes, size_t 
                                                   const struct psr_obs *obs, int data_type,
                                                   psr_err *err);
 
-/* sigproc.c      bytes to values of keys
- * sigproc_obs.c  values of keys to an observation */
-
 enum psr_sigproc_key_id {
     PSR_KEY_SOURCE_NAME,
     PSR_KEY_RAWDATAFILE,
@@ -84,8 +81,6 @@ struct psr_sigproc_key {
     double min, max;
 };
 
-extern const struct psr_sigproc_key psr_sigproc_keys[PSR_NKEY];
-
 /* The values of a header, key by key. */
 struct psr_sigproc_fields {
     const char *name; /* of the file */
@@ -97,10 +92,5 @@ struct psr_sigproc_fields {
     double *table;      /* [ntable] of room for [table_room]; owned */
     size_t ntable, table_room;
 };
-
-/* Fills an initialised obs, and takes the table of frequencies over.
- * Status: PSR_EFORMAT (a key that must be there; as psr_obs_check), PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_sigproc_fill(struct psr_obs *obs, struct psr_sigproc_fields *fields,
-                                           psr_err *err);
 
 #endif

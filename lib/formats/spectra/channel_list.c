@@ -121,18 +121,6 @@ psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, un
     return st;
 }
 
-static psr_status append_range(const struct channel_range *r, int32_t **list, size_t *n,
-                               size_t *room, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (long k = r->first; k <= r->last && !st; k += r->step) {
-        st = psr_grow(list, room, *n, sizeof **list, "a list of ranges", err);
-        if (!st)
-            (*list)[(*n)++] = (int32_t)k;
-    }
-    return st;
-}
-
 psr_status psr_ranges_parse(const char *text, const char *what, size_t n, int32_t **list,
                             size_t *nlist, psr_err *err)
 {
@@ -145,22 +133,17 @@ psr_status psr_ranges_parse(const char *text, const char *what, size_t n, int32_
          piece = strtok_r(NULL, separators, &save)) {
         struct channel_range r;
         st = check_range(piece, what, n, &r, err);
-        if (!st)
-            st = append_range(&r, list, nlist, &room, err);
+        for (long k = r.first; !st && k <= r.last; k += r.step) {
+            st = psr_grow(list, &room, *nlist, sizeof **list, "a list of ranges", err);
+            if (!st)
+                (*list)[(*nlist)++] = (int32_t)k;
+        }
     }
     free(copy);
     if (st) {
         free(*list);
         *list = NULL;
     }
-    return st;
-}
-
-static psr_status append_dm(double **dm, size_t *ndm, size_t *room, double value, psr_err *err)
-{
-    psr_status st = psr_grow(dm, room, *ndm, sizeof **dm, "the list of DMs", err);
-    if (st == PSR_OK)
-        (*dm)[(*ndm)++] = value;
     return st;
 }
 
@@ -180,7 +163,10 @@ static psr_status take_dm_line(char *line, const char *what, double **dm, size_t
     if (next && psr_parse_double(what, next, -HUGE_VAL, HUGE_VAL, &second, NULL) == PSR_OK)
         return psr_fail(err, PSR_EFORMAT, "%s: %s follows %s, must be one DM a line", what, next,
                         word);
-    return append_dm(dm, ndm, room, value, err);
+    psr_status st = psr_grow(dm, room, *ndm, sizeof **dm, "the list of DMs", err);
+    if (!st)
+        (*dm)[(*ndm)++] = value;
+    return st;
 }
 
 psr_status psr_dms_read(const char *path, double **dm, size_t *ndm, psr_err *err)

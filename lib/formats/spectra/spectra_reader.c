@@ -60,28 +60,6 @@ static ssize_t read_some(const struct spectra_reader *r, void *to, size_t n)
     return psr_read_unless(r->stream ? r->should_stop : NULL, r->stop_ctx, r->fd, to, n);
 }
 
-/* Returned: *got < n only at the end of the input. */
-static psr_status read_bytes(struct spectra_reader *r, void *to, size_t n, size_t *got,
-                             psr_err *err)
-{
-    size_t spare = r->spare_n - r->spare_at;
-    *got = spare < n ? spare : n;
-    if (*got > 0)
-        memcpy(to, r->spare + r->spare_at, *got);
-    r->spare_at += *got;
-    if (!r->stream)
-        *got += read_pieces(r, (char *)to + *got, n - *got);
-    while (*got < n) {
-        ssize_t more = read_some(r, (char *)to + *got, n - *got);
-        if (more < 0)
-            return psr_fail_errno(err, "%s: reading spectrum %lld", r->name, (long long)r->pos);
-        if (more == 0)
-            break;
-        *got += (size_t)more;
-    }
-    return PSR_OK;
-}
-
 /* Takes what is there, in pieces: a pipe may give no more until it is read. */
 static psr_status extend_header(struct spectra_reader *r, size_t *room, bool *end, psr_err *err)
 {
@@ -232,11 +210,19 @@ static psr_status note_end(struct spectra_reader *r, size_t partial, psr_err *er
 static psr_status read_spectra(struct spectra_reader *r, size_t nsamp, void *to, size_t *nread,
                                psr_err *err)
 {
-    size_t got;
-    psr_status st = read_bytes(r, to, nsamp * r->ifs.spectrum_bytes, &got, err);
+    const size_t n = nsamp * r->ifs.spectrum_bytes, spare = r->spare_n - r->spare_at;
+    size_t got = spare < n ? spare : n;
+    ssize_t more = 1;
+    if (got > 0)
+        memcpy(to, r->spare + r->spare_at, got);
+    r->spare_at += got;
+    if (!r->stream)
+        got += read_pieces(r, (char *)to + got, n - got);
+    while (got < n && (more = read_some(r, (char *)to + got, n - got)) > 0)
+        got += (size_t)more;
     *nread = got / r->ifs.spectrum_bytes;
-    if (st)
-        return st;
+    if (more < 0)
+        return psr_fail_errno(err, "%s: reading spectrum %lld", r->name, (long long)r->pos);
     r->pos += (int64_t)*nread;
     if (*nread == nsamp)
         return PSR_OK;

@@ -3,7 +3,9 @@
 #define PSR_FORMATS_SPECTRA_TEXT_TABLE_H
 
 #include "base/tool.h"
+#include <psrkit/experimental/outfile.h>
 #include <psrkit/status.h>
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +60,20 @@ PSR_MUST_CHECK psr_status psr_text_row_int(const struct psr_text_row *row, int i
 PSR_MUST_CHECK psr_status psr_text_row_double(const struct psr_text_row *row, int i,
                                               const char *what, double min, double max,
                                               double *value, psr_err *err);
+
+/* --- pieces of rows of comma-separated values, and JSON into output files --- */
+
+/* Writes a value in quotes, doubled inside, where the text would not be one value without. */
+PSR_MUST_CHECK psr_status psr_csv_write_text(psr_outfile *f, const char *text, psr_err *err);
+
+/* Where psr_json_put writes to; status is that of the first failure. */
+struct psr_json_output {
+    psr_outfile *f;
+    psr_err *err;
+    psr_status status;
+};
+
+/* For put of a struct psr_json; ctx is a struct psr_json_output. */
+void psr_json_put(void *ctx, const char *bytes, size_t n);
 
 #endif

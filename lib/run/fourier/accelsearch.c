@@ -1,7 +1,7 @@
 /* The matched search: plan, backends, lists. */
 #include "accelsearch_internal.h"
 #include "base/copy_desc.h"
-#include "base/device/backend_choice.h"
+#include "base/device/device_internal.h"
 #include "compat/presto/presto_refine.h"
 #include "compat/presto/presto_search.h"
 #include "formats/series/series_internal.h"

@@ -2,7 +2,7 @@
 #include "dedisp_backend.h"
 
 #include "base/copy_desc.h"
-#include "base/device/backend_choice.h"
+#include "base/device/device_internal.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"

@@ -1,6 +1,6 @@
 /* Plans of the fast folding search: drives a backend and groups what it finds. */
 #include "base/copy_desc.h"
-#include "base/device/backend_choice.h"
+#include "base/device/device_internal.h"
 #include "base/tool.h"
 #include "ffa_backend.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/tool.h"
-#include "formats/series/series_inf.h"
+#include "formats/series/series_internal.h"
 #include "sink_rows.h"
 #include <stdlib.h>
 #include <string.h>

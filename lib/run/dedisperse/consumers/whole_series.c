@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
-#include "formats/series/series_inf.h"
+#include "formats/series/series_internal.h"
 #include "formats/series/series_name.h"
 #include "sink_rows.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Searches around folds on a device: chooses it, and sums the trial that it finds. */
 #include "fold_search_device.h"
-#include "base/device/backend_choice.h"
+#include "base/device/device_internal.h"
 
 #include <config.h>
 #include <stdlib.h>
