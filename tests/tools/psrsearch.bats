@@ -164,6 +164,7 @@ on_terminal() {
     tr '\r' '\n' <terminal >lines
     grep -q '^gpudedisp \[[#.]*\] *[0-9]*%  [0-9.e+]* MB/s  [0-9]* s left' lines
     grep -q '^gpudedisp \[[#.]*\] *[0-9]*%  [0-9.e+]* series/s' lines
+    grep -q '^psrreport \[[#.]*\] *[0-9]*%  [0-9.e+]* folds/s' lines
     # What it says itself is not in the line of a bar.
     grep -q '^psrsearch: search: [0-9.]* s' <(sed 's/\x1b\[K//g' lines)
     fails grep -q '\[#' d/steps/*.log

@@ -1,6 +1,8 @@
 /* The folds of a folder, and which candidates they are of. */
 #include "psrreport.h"
 
+#include "tools/common/run.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +68,8 @@ static psr_status read_fold(struct report *r, const char *name, psr_err *err)
 
 psr_status report_read_folds(struct report *r, psr_err *err)
 {
-    size_t n = 0;
+    struct run_progress bar;
+    size_t n = 0, ndone = 0;
     psr_status st = PSR_OK;
     for (size_t i = 0; i < r->files.n; i++)
         n += psr_path_ends(r->files.name[i], ".pfd");
@@ -75,9 +78,13 @@ psr_status report_read_folds(struct report *r, psr_err *err)
     r->fold = calloc(n, sizeof *r->fold);
     if (!r->fold)
         return psr_fail_nomem(err, "folds", (double)n * sizeof *r->fold);
-    for (size_t i = 0; i < r->files.n && !st; i++)
-        if (psr_path_ends(r->files.name[i], ".pfd"))
+    run_progress_start(&bar, run_progress_mode(r->opt->quiet, false), (int64_t)n, "folds", 1);
+    for (size_t i = 0; i < r->files.n && !st && !run_stop_signal(); i++)
+        if (psr_path_ends(r->files.name[i], ".pfd")) {
             st = read_fold(r, r->files.name[i], err);
+            run_progress_update(&bar, (int64_t)++ndone);
+        }
+    run_progress_end(&bar);
     return st ? st : report_read_fold_numbers(r, err);
 }
 

@@ -45,7 +45,7 @@ static void add_candyjar(struct cli_table *list, struct psrreport_options *o)
     };
     CLI_ADD(list, options);
     const struct cli_option rest[] = {
-        {"q", CLI_FLAG, &o->quiet, NULL, "No notes.", 0, 0},
+        {"q", CLI_FLAG, &o->quiet, NULL, "No notes, no progress.", 0, 0},
     };
     CLI_ADD(list, rest);
 }

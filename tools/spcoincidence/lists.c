@@ -2,6 +2,7 @@
 #include "lists.h"
 
 #include "base/tool.h"
+#include "tools/common/run.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,12 +120,17 @@ static void find_sampling(struct lists *l)
 
 psr_status lists_read(struct lists *l, psr_err *err)
 {
+    struct run_progress bar;
     psr_status st = PSR_OK;
     l->tsamp_s = calloc(l->names->n, sizeof *l->tsamp_s);
     if (!l->tsamp_s)
         return psr_fail_nomem(err, "the lists", (double)l->names->n * 8);
-    for (size_t i = 0; i < l->names->n && !st; i++)
+    run_progress_start(&bar, RUN_BAR, (int64_t)l->names->n, "lists", 1);
+    for (size_t i = 0; i < l->names->n && !st; i++) {
         st = read_list(l, i, err);
+        run_progress_update(&bar, (int64_t)i + 1);
+    }
+    run_progress_end(&bar);
     find_sampling(l);
     return st;
 }
