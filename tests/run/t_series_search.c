@@ -314,7 +314,7 @@ static psr_status search(struct summing *s, struct input *in, size_t *ndone, psr
         st = psr_sink_whole_series.finish(&w, in->end, err);
     if (!st)
         st = psr_series_search_run(&sums, in->end, err);
-    *ndone = sums.nsearched + sums.nrefused;
+    *ndone = sums.found.nsearched + sums.found.nrefused;
     psr_series_search_destroy(&sums);
     psr_sink_whole_series.abort(&w);
     pthread_barrier_destroy(&s->begun);
