@@ -347,15 +347,15 @@ static void test_refusals(uint64_t *seed)
     d = good, d.files = PSR_FILES_SUBBANDS, d.root = "x",
     refused(&d, "at one DM: there is no checksums");
     d = good, d.resume = true, refused(&d, "not with no series");
-    d = good, d.block_s = -1, refused(&d, "block_s = -1, must be 0 to 1e6");
+    d = good, d.block_s = -1, refused(&d, "block_s = -1 s, must be 0 to 1e6 s");
     d = good, d.live = &live, refused(&d, "live.search is missing");
     live.search = &pulses, refused(&d, "nobody takes the pulses");
     live.burst = take_burst, refused(&d, "searched live, without checksums");
     d.checksums = d.nobary = false, refused(&d, "searched live, without barycentring");
     d.nobary = true, pulses.time_tol = -1, refused(&d, "time_tol of -1 samples");
-    d.dump = ".", refused(&d, "ring_s = 0, must be above 0 with dump, and 0 without");
-    d.ring_s = 0.1, refused(&d, "-ring 0.1: must be two blocks of 0.");
-    d.ring_s = 1, d.block_s = 0.6, refused(&d, "-block 0.6: pulses are told after blocks of ");
+    d.dump = ".", refused(&d, "ring_s = 0 s, must be above 0 with dump, and 0 without");
+    d.ring_s = 0.1, refused(&d, "-ring 0.1 s: must be two blocks of 0.");
+    d.ring_s = 1, d.block_s = 0.6, refused(&d, "-block 0.6 s: pulses are told after blocks of ");
     d = good, d.ring_s = 1, refused(&d, "ring_s, dump and drop_s need a live search");
     d = good, d.sink = sink, d.nsink = 1, refused(&d, "sink 0 has no name, begin, push or abort");
     later.d = good;
