@@ -72,9 +72,15 @@ static void widen_runs(psr_clean_auto *p, size_t n)
 
 /* --- the delay of a run ----------------------------------------------------------------------- */
 
-/* What comes within the lag after each spectrum of the band, minus what comes before it, less its mean. */
-static void make_weights(const struct sums *m, const double *prefix, double *weight)
+static void sum_run(psr_clean_auto *p, const struct psr_auto_run *r, struct sums *m)
 {
+    double s[GROUPS], *prefix = p->band.prefix, *weight = p->band.prefix + p->window + 1;
+    *m = (struct sums){.n = r->to - r->from, .lag = (r->to - r->from + PARTS - 1) / PARTS};
+    prefix[0] = 0;
+    for (size_t i = 0; i < m->n; i++)
+        prefix[i + 1] = prefix[i] + psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
+    /* What comes within the lag after each spectrum of the band, minus what comes before it,
+     * less its mean. */
     const size_t n = m->n, lag = m->lag;
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -84,29 +90,6 @@ static void make_weights(const struct sums *m, const double *prefix, double *wei
     }
     for (size_t i = 0; i < n; i++)
         weight[i] -= sum / (double)n;
-}
-
-/* How the product of band and weights changes while the band comes later. */
-static double find_slope(const struct sums *m, const double *prefix, const double *weight)
-{
-    const size_t h = (m->lag + 1) / 2;
-    double change = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        const double later = i >= h ? prefix[i - h + 1] - prefix[i - h] : 0;
-        const double sooner = i + h < m->n ? prefix[i + h + 1] - prefix[i + h] : 0;
-        change += weight[i] * (later - sooner);
-    }
-    return change / (2 * (double)h);
-}
-
-static void sum_run(psr_clean_auto *p, const struct psr_auto_run *r, struct sums *m)
-{
-    double s[GROUPS], *prefix = p->band.prefix, *weight = p->band.prefix + p->window + 1;
-    *m = (struct sums){.n = r->to - r->from, .lag = (r->to - r->from + PARTS - 1) / PARTS};
-    prefix[0] = 0;
-    for (size_t i = 0; i < m->n; i++)
-        prefix[i + 1] = prefix[i] + psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
-    make_weights(m, prefix, weight);
     for (size_t i = 0; i < m->n; i++) {
         const double band = psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
         for (size_t g = 0; g < p->ngroup; g++) {
@@ -116,7 +99,15 @@ static void sum_run(psr_clean_auto *p, const struct psr_auto_run *r, struct sums
         m->power += band * band;
         m->noise += weight[i] * weight[i];
     }
-    m->slope = find_slope(m, prefix, weight);
+    /* How the product of band and weights changes while the band comes later. */
+    const size_t h = (m->lag + 1) / 2;
+    double change = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const double later = i >= h ? prefix[i - h + 1] - prefix[i - h] : 0;
+        const double sooner = i + h < m->n ? prefix[i + h + 1] - prefix[i + h] : 0;
+        change += weight[i] * (later - sooner);
+    }
+    m->slope = change / (2 * (double)h);
 }
 
 /* Fits d = c x, with one c for sub-bands up to a place and another for those above, as the gains of two receivers make it.
@@ -339,34 +330,6 @@ struct bins {
 /* Bins on either side in which a triangle falls to 0. */
 static const size_t template_width[WIDTHS] = {1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64};
 
-static void read_bins(const psr_clean_auto *p, const struct psr_auto_run *r, size_t low,
-                      size_t high, struct bins *b)
-{
-    const size_t length = r->end - r->first,
-                 more = BESIDE * length > FEWEST ? BESIDE * length : FEWEST,
-                 from = r->first > low + more ? r->first - more : low,
-                 to = r->end + more < high ? r->end + more : high,
-                 size = (to - from + BINS - 1) / BINS;
-    double s[GROUPS];
-    bool counts[GROUPS] = {false};
-    memset(b->s, 0, sizeof b->s);
-    b->n = (to - from) / size;
-    b->first = (r->first - from) / size;
-    b->end = (r->end - from) / size < b->n ? (r->end - from) / size : b->n;
-    for (size_t t = from; t < from + b->n * size; t++) {
-        psr_auto_take_spectrum(p, t, true, s);
-        for (size_t g = 0; g < p->ngroup; g++) {
-            b->s[g][(t - from) / size] += s[g] / sqrt((double)size);
-            counts[g] |= s[g] != 0;
-        }
-    }
-    b->ngroup = 0;
-    for (size_t g = 0; g < p->ngroup; g++) {
-        b->place[g] = psr_auto_place(p, g);
-        b->ngroup += counts[g];
-    }
-}
-
 /* Sums over sub-bands, those at the end of the band so many bins later than those at its begin. */
 static void sum_shifted(const psr_clean_auto *p, struct bins *b, double delay)
 {
@@ -423,7 +386,29 @@ bool psr_auto_fits_delay(const psr_clean_auto *p, const struct psr_auto_run *r, 
 {
     struct bins b;
     size_t widest;
-    read_bins(p, r, low, high, &b);
+    const size_t length = r->end - r->first,
+                 more = BESIDE * length > FEWEST ? BESIDE * length : FEWEST,
+                 from = r->first > low + more ? r->first - more : low,
+                 to = r->end + more < high ? r->end + more : high,
+                 size = (to - from + BINS - 1) / BINS;
+    double s[GROUPS];
+    bool counts[GROUPS] = {false};
+    memset(b.s, 0, sizeof b.s);
+    b.n = (to - from) / size;
+    b.first = (r->first - from) / size;
+    b.end = (r->end - from) / size < b.n ? (r->end - from) / size : b.n;
+    for (size_t t = from; t < from + b.n * size; t++) {
+        psr_auto_take_spectrum(p, t, true, s);
+        for (size_t g = 0; g < p->ngroup; g++) {
+            b.s[g][(t - from) / size] += s[g] / sqrt((double)size);
+            counts[g] |= s[g] != 0;
+        }
+    }
+    b.ngroup = 0;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        b.place[g] = psr_auto_place(p, g);
+        b.ngroup += counts[g];
+    }
     sum_shifted(p, &b, 0);
     if (!b.ngroup || !is_above(&b))
         return false;

@@ -56,20 +56,6 @@ static double excess_of(const psr_clean_auto *p, const double *v, double value)
     return channels > 0 && fourth * spread_least < 1 ? (value - 1) * sum * sum / channels : 0;
 }
 
-/* Takes a mode, of length 1, out of a covariance. */
-static void deflate(double *covariance, size_t G, const double *v)
-{
-    double along[GROUPS] = {0}, both = 0;
-    for (size_t g = 0; g < G; g++)
-        for (size_t h = 0; h < G; h++)
-            along[g] += covariance[g * G + h] * v[h];
-    for (size_t g = 0; g < G; g++)
-        both += v[g] * along[g];
-    for (size_t g = 0; g < G; g++)
-        for (size_t h = 0; h < G; h++)
-            covariance[g * G + h] += both * v[g] * v[h] - along[g] * v[h] - v[g] * along[h];
-}
-
 /* Variance of a window along v. */
 static double value_along(const struct psr_auto_products *past, size_t G, const double *v)
 {
@@ -86,7 +72,10 @@ struct past {
     double now, low, median;
 };
 
-static struct past past_along(const psr_clean_auto *p, size_t k, const double *v)
+/* Variance along v at width number k, if there is a mode; otherwise 0.  A pulse is in few windows, a mode in most.
+ * But where a receiver's level steps, this window stands out, and at narrow widths: a long pulse that does so is
+ * very bright. */
+static double mode_value(const psr_clean_auto *p, size_t k, const double *v, bool *steps)
 {
     const size_t at = p->account.report.nwindow % PSR_AUTO_HISTORY;
     float value[PSR_AUTO_HISTORY] = {0};
@@ -102,18 +91,10 @@ static struct past past_along(const psr_clean_auto *p, size_t k, const double *v
     }
     const float quarter = value[n / 4];
     const double median = n ? psr_quantile_median(value, n) : 0;
-    return (struct past){.n = n,
-                         .now = value_along(&p->modes.past[k][at], p->ngroup, v),
-                         .low = n < HISTORY_LEAST ? median : (double)quarter,
-                         .median = median};
-}
-
-/* Variance along v at width number k, if there is a mode; otherwise 0.  A pulse is in few windows, a mode in most.
- * But where a receiver's level steps, this window stands out, and at narrow widths: a long pulse that does so is
- * very bright. */
-static double mode_value(const psr_clean_auto *p, size_t k, const double *v, bool *steps)
-{
-    const struct past x = past_along(p, k, v);
+    const struct past x = {.n = n,
+                           .now = value_along(&p->modes.past[k][at], p->ngroup, v),
+                           .low = n < HISTORY_LEAST ? median : (double)quarter,
+                           .median = median};
     const double excess = excess_of(p, v, x.now), usual = excess_of(p, v, x.low);
     const bool narrow = (size_t)SUDDEN_SHARE << k <= p->win.size;
     *steps = narrow && excess > sudden_limit && excess > SUDDEN_TIMES * usual;
@@ -131,8 +112,19 @@ static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes 
     if (n < TILES_LEAST)
         return;
     const double root = 1 + sqrt((double)G / (double)n), edge = root * root;
-    for (size_t i = 0; i < m->n; i++)
-        deflate(covariance, G, m->v[i]);
+    for (size_t i = 0; i < m->n; i++) {
+        /* Takes a mode, of length 1, out of a covariance. */
+        double along[GROUPS] = {0}, both = 0;
+        for (size_t g = 0; g < G; g++)
+            for (size_t h = 0; h < G; h++)
+                along[g] += covariance[g * G + h] * m->v[i][h];
+        for (size_t g = 0; g < G; g++)
+            both += m->v[i][g] * along[g];
+        for (size_t g = 0; g < G; g++)
+            for (size_t h = 0; h < G; h++)
+                covariance[g * G + h] +=
+                    both * m->v[i][g] * m->v[i][h] - along[g] * m->v[i][h] - m->v[i][g] * along[h];
+    }
     psr_eigen_symmetric(covariance, G, value, vector);
     for (size_t i = 0; i < G && value[i] > edge && m->n < G; i++) {
         const double *v = vector + i * G, now = mode_value(p, k, v, &steps);
@@ -141,19 +133,6 @@ static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes 
         memcpy(m->v[m->n], v, G * sizeof *v);
         m->width[m->n] = (size_t)1 << k;
         m->value[m->n++] = now;
-    }
-}
-
-/* What is slower than the widest tiles in which a mode is, stays: it may be a pulse.  Steps are taken whole. */
-static void bound_modes(const psr_clean_auto *p, size_t nwidth, struct psr_auto_modes *m)
-{
-    for (size_t i = 0; i < m->n; i++) {
-        bool steps = false;
-        size_t widest = 0;
-        for (size_t k = 0; k < nwidth && !steps; k++)
-            if (mode_value(p, k, m->v[i], &steps) > 0)
-                widest = k + 1;
-        m->slowest[i] = !steps && widest + 1 < nwidth ? (size_t)4 << widest : 0;
     }
 }
 
@@ -167,7 +146,16 @@ void psr_auto_choose_modes(psr_clean_auto *p, const struct psr_auto_products *no
         if (now[k].n >= PSR_AUTO_FEWEST)
             find_modes(p, k, m);
     }
-    bound_modes(p, nwidth, m);
+    /* What is slower than the widest tiles in which a mode is, stays: it may be a pulse.  Steps
+     * are taken whole. */
+    for (size_t i = 0; i < m->n; i++) {
+        bool steps = false;
+        size_t widest = 0;
+        for (size_t k = 0; k < nwidth && !steps; k++)
+            if (mode_value(p, k, m->v[i], &steps) > 0)
+                widest = k + 1;
+        m->slowest[i] = !steps && widest + 1 < nwidth ? (size_t)4 << widest : 0;
+    }
     memcpy(m->centre, one->middle, sizeof m->centre);
     for (size_t k = 0; k < m->n; k++) {
         m->middle[k] = 0;

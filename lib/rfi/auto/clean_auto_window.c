@@ -120,14 +120,6 @@ static psr_status find_common(psr_clean_auto *p, bool *filtered, psr_err *err)
     return st || !jumps ? st : p->ops->add_jumps(p, err);
 }
 
-static psr_status filter(psr_clean_auto *p, bool *filtered, psr_err *err)
-{
-    psr_status st = find_common(p, filtered, err);
-    if (!st && p->d.weights)
-        psr_auto_weigh(p);
-    return st || !(*filtered || p->d.weights) ? st : p->ops->quantise_less(p, err);
-}
-
 psr_status psr_auto_clean_window(psr_clean_auto *p, const unsigned char *from, size_t n,
                                  unsigned char *to, psr_err *err)
 {
@@ -143,8 +135,12 @@ psr_status psr_auto_clean_window(psr_clean_auto *p, const unsigned char *from, s
     st = p->ops->quantise(p, err);
     if (!st)
         st = p->ops->find_sparks(p, err);
-    if (!st)
-        st = filter(p, &filtered, err);
+    if (!st) {
+        st = find_common(p, &filtered, err);
+        if (!st && p->d.weights)
+            psr_auto_weigh(p);
+        st = st || !(filtered || p->d.weights) ? st : p->ops->quantise_less(p, err);
+    }
     if (!st)
         st = p->ops->blank(p, err);
     if (!st)
