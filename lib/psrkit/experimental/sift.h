@@ -242,12 +242,12 @@ typedef struct psr_sift psr_sift;
  *
  * A bright pulsar of frequency f also appears at p/q f, where harmonic q of a candidate is harmonic p
  * of the pulsar.  A candidate consists of the lines of a better one if, for p/q in lowest terms between
- * 1/16 and 16, |p f_i - q f_j| < r_err / min(T_i, T_j), and if its harmonics that are not multiples of
- * q have together no more power than noise has at 2 sigma.  The largest q is 16, or less for slow
- * pulsars: so that the places p/q take at most 5 % of all frequencies, which is the share of other
- * candidates that would be taken if all had such powers (r above 22 for q 2, above 183 for q to 8).  A
- * pulsar with power in its fundamental is not taken.  Where 2 r_err / r is at most 1 %, candidates at
- * 17 to 64 times the frequency are taken too, whatever their powers; so is that share of all others.
+ * 1/16 and 16, |p f_i - q f_j| min(T_i, T_j) is below e, and if its harmonics that are not multiples of q have no more
+ * power than noise has at 2 sigma, less than 5 % of all, or less than 25 % and 4 sigma.  e is 0.1 bins and 5 standard
+ * deviations of p r_i - q r_j, those of r being 3 / (pi sqrt(6 sum h^2 P_h)), at most r_err.  The places of all p/q up to
+ * this q take at most 5 % of all frequencies, which is the share of other candidates that would be taken if all had such
+ * powers.  A pulsar with power in its fundamental is not taken.  Where 2 e / r is at most 1 %, candidates at up to 64 times
+ * the frequency are taken too, whatever their powers; so is that share of all others.
  *
  * A fast folding search finds hum, and pulsars faster than its shortest period, at q / p of their periods, p up to 3: what
  * it found is taken there if a Fourier search found the signal (also one rejected for its DM) at a DM of its hits,

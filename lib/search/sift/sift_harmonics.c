@@ -10,6 +10,9 @@ enum { MOST_HARMONIC = PSR_SIFT_MOST_HARMONIC };
 /* Share of frequencies that lines may take up: of candidates without power between the lines, and of
  * all. */
 static const double CHANCE = 0.05, CHANCE_OF_ALL = 0.01;
+
+/* Lines are where they should be to this, in bins and in standard deviations of both. */
+static const double LINE_ERROR = 0.1, LINE_SIGMAS = 5;
 enum { MOST_LINE = 64 };
 
 /* Harmonic over fundamental, and how sifting.py compares: f with h times or over a factor. */
@@ -43,8 +46,7 @@ struct removing {
     double fixed_hz; /* tolerance of all, above 0 */
     const struct ratio *ratio;
     int numer, denom; /* of lines */
-    int most;         /* denominator of lines of Fourier searches */
-    bool high;        /* whether these are searched at high harmonics */
+    double places;    /* p/q for each bin of a better candidate's r, of denominators up to this */
 };
 
 static double find_error(const struct removing *m, const struct psr_sift_entry *a,
@@ -122,12 +124,24 @@ static bool is_wrong_fold(const struct removing *m, const struct psr_sift_entry 
            b->sigma < FOLD_SHARE * a->sigma / sqrt((double)m->numer * m->denom);
 }
 
+/* By how many bins p f_a and q f_b may differ. */
+static double find_line_error(const struct removing *m, const struct psr_sift_entry *a,
+                              const struct psr_sift_entry *b)
+{
+    const double noise = hypot(m->numer * (double)a->r_error, m->denom * (double)b->r_error);
+    return fmin(LINE_ERROR + LINE_SIGMAS * noise, m->s->d.r_err);
+}
+
+/* Whether b has no power between lines of a, and these take up a small share of all frequencies. */
 static bool is_on_lines(const struct removing *m, const struct psr_sift_entry *a,
                         const struct psr_sift_entry *b)
 {
-    const bool possible = m->denom == 1 ? m->high : (b->on_lines >> m->denom & 1) != 0;
-    return m->denom <= m->most && possible &&
-           fabs(m->numer * a->f - m->denom * b->f) < find_error(m, a, b);
+    const double ta = psr_sift_tobs(m->s, a), tb = psr_sift_tobs(m->s, b),
+                 bins = find_line_error(m, a, b), r = a->f * ta;
+    const bool rare = m->denom == 1
+                          ? 2 * bins <= CHANCE_OF_ALL * r
+                          : (b->on_lines >> m->denom & 1) && 2 * bins * m->places <= CHANCE * r;
+    return rare && fabs(m->numer * a->f - m->denom * b->f) < bins / fmin(ta, tb);
 }
 
 /* Harmonic q of the candidate is harmonic p of the better one, and so on; no other has power. */
@@ -144,33 +158,23 @@ static bool take_lines(void *ctx, size_t id)
     return true;
 }
 
-/* The largest q for which the places p/q take the share CHANCE of all frequencies at most: for each
- * q, phi(q) in as many bins as the better candidate's r, each 2 r_err / q wide. */
-static int most_denominator(const struct psr_sift *s, const struct psr_sift_entry *a)
+/* Places p/q between whole numbers. */
+static int count_places(int q)
 {
-    double share = 0;
-    int q = 1;
-    while (q < MOST_HARMONIC) {
-        int places = 0;
-        for (int p = 1; p <= q + 1; p++)
-            places += find_divisor(p, q + 1) == 1;
-        share += 2 * s->d.r_err * places / ((q + 1) * a->f * psr_sift_tobs(s, a));
-        if (share > CHANCE)
-            break;
-        q++;
-    }
-    return q;
+    int places = 0;
+    for (int p = 1; p < q; p++)
+        places += find_divisor(p, q) == 1;
+    return places;
 }
 
 /* Of lines p/q; those of sifting.py are gone already. */
 static void remove_lines(struct removing *m, struct psr_sift_near *near)
 {
     const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
-    const double r = a->f * psr_sift_tobs(m->s, a);
-    m->most = most_denominator(m->s, a);
-    m->high = 2 * m->s->d.r_err <= CHANCE_OF_ALL * r;
-    for (int q = a->folded || m->high ? 1 : 2; q <= (a->folded ? MOST_HARMONIC : m->most); q++) {
+    m->places = 0;
+    for (int q = 1; q <= MOST_HARMONIC; q++) {
         const int end = q > 1 ? MOST_HARMONIC * q : MOST_LINE + 1;
+        m->places += (double)count_places(q) / q;
         for (int p = 1; p < end; p++) {
             if (MOST_HARMONIC * p <= q || find_divisor(p, q) != 1)
                 continue;

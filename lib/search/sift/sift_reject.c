@@ -177,6 +177,16 @@ static uint32_t find_lines(const struct psr_sift *s, const double *power, int n)
     return found;
 }
 
+/* Standard deviation of r of a sum of harmonics: a line of power P is known to 3 / (pi sqrt(6 P)) bins (Ransom et al.
+ * 2002, eq. 36). */
+static double find_r_error(const double *power, int n)
+{
+    double sum = 0;
+    for (int h = 1; h <= n; h++)
+        sum += (double)h * h * fmax(power[h - 1] - 1, 0);
+    return 3 / (M_PI * sqrt(6 * fmax(sum, 1)));
+}
+
 struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct psr_accel_row *row,
                                           double tobs_s)
 {
@@ -203,6 +213,7 @@ struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct
     }
     e.first_power = row->nharm ? (float)row->harm_power[0] : 0;
     e.on_lines = s->d.presto ? 0 : find_lines(s, row->harm_power, row->nharm);
+    e.r_error = (float)find_r_error(row->harm_power, row->nharm);
     if (s->d.presto)
         e.sigma = psr_presto_sigma(e.power, e.nharm, 1);
     else

@@ -51,6 +51,7 @@ struct psr_sift_entry {
     int64_t number;
     double sigma, snr, power, coherent, r, z, f;
     int nharm;
+    float r_error;     /* of r, bins: what noise does to its lines */
     uint32_t on_lines; /* bit q: only the harmonics that are multiples of q have power */
     int best;          /* the strongest harmonic, from 1 */
     float first_power, best_power;

@@ -105,22 +105,19 @@ int64_t psr_sift_expect_dms(const struct psr_sift *s, const struct psr_sift_entr
     return n;
 }
 
-/* What is so many times as strong in the other's list explains what is there, whichever DM that fits by chance. */
-static const double FAR_STRONGER = 10;
-
-/* Whether the DM of b, in whose list a is not stronger than b or it would stand there, fits a far worse than a's own. */
+/* Whether the DM of b fits a far worse than its own, and a is not seen in b's list, or no stronger. */
 static bool rejects_dm_of(const struct psr_sift *s, const struct psr_sift_entry *a,
                           const struct psr_sift_entry *b)
 {
     const double least = psr_sift_power_of(b->sigma, a->nharm);
-    double power = least;
+    double power = 0;
     for (const struct psr_sift_entry *h = a;; h = &s->all.entry[h->next]) {
         if (s->list[h->list].dm_key == s->list[b->list].dm_key)
             power = fmax(power, psr_sift_power_as(h, a->nharm));
         if (h->next == PSR_SIFT_NONE)
             break;
     }
-    return power < FAR_STRONGER * least && 2 * (a->power - power) > limit_of(a->power);
+    return power <= least && 2 * (a->power - least) > limit_of(a->power);
 }
 
 /* Whether b is seen at the DM of a and fits it as well as its own. */
