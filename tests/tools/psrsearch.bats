@@ -417,6 +417,10 @@ tools_here() {
     printf '#!/bin/sh\nhead -c 100000 /dev/zero >&2; printf "\\na \\033[31mred\\n\\n" >&2; exit 1\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
     one_line '^psrsearch: step sift failed with exit code 1: a .\[31mred; its'
+    # Threads that wait sleep, unless the user says otherwise.
+    printf '#!/bin/sh\necho $OMP_WAIT_POLICY >&2; exit 1\n' >bin/accelsift
+    refuses 1 'exit code 1: passive;' $run -q x.fil
+    OMP_WAIT_POLICY=active refuses 1 'exit code 1: active;' $run -q x.fil
     printf '#!/bin/sh\nexit 1\n' >bin/accelsift
     run -1 --separate-stderr $run -q x.fil
     one_line '^psrsearch: step sift failed with exit code 1; its messages' 

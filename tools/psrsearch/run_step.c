@@ -61,6 +61,7 @@ static _Noreturn void become(const struct psrsearch_step *step, char *const *arg
 {
     const int nothing = open("/dev/null", O_RDONLY);
     offer_terminal(bars && isatty(STDERR_FILENO));
+    setenv("OMP_WAIT_POLICY", "passive", 0); /* spinning threads take cores from those that work */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     signal(SIGPIPE, SIG_DFL);
