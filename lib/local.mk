@@ -609,6 +609,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/ffa/ffa_internal.h \
 	lib/search/ffa/ffa_ladder.c \
 	lib/search/ffa/ffa_noise.c \
+	lib/search/ffa/ffa_stack.c \
+	lib/search/ffa/ffa_stack.h \
 	lib/search/ffa/ffa_threshold.c \
 	lib/search/ffa/cpu/ffa_cpu.c \
 	lib/search/ffa/cpu/ffa_cpu.h \

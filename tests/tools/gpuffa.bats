@@ -106,6 +106,32 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     cmp p.dat q_ffa.csv
 }
 
+@test "-stack finds what no epoch shows, and one epoch's list is its own" {
+    for e in 1 2 3 4; do series e$e 1.3 5.3 $e; done
+    gpuffa -sigma 7 e1.dat e2.dat e3.dat e4.dat
+    [ -z "$(column 1 e1_ffa.csv)$(column 1 e2_ffa.csv)$(column 1 e3_ffa.csv)$(column 1 e4_ffa.csv)" ]
+    gpuffa -sigma 7 -stack -o all e1.dat e2.dat e3.dat e4.dat
+    near "$(column 1 all_ffa.csv)" 1.3 0.001
+    gpuffa -sigma 7 -stack -batch 1 -ncpus 1 -o -  e1.dat e2.dat e3.dat e4.dat | cmp - all_ffa.csv
+    gpuffa -sigma 5 -o own e1.dat
+    gpuffa -sigma 5 -stack -o one e1.dat
+    [ "$(column 4 own_ffa.csv | wc -l)" -gt 0 ]
+    cmp own_ffa.csv one_ffa.csv
+    [ "$(echo *_ffa.csv)" = "all_ffa.csv e1_ffa.csv e2_ffa.csv e3_ffa.csv e4_ffa.csv one_ffa.csv own_ffa.csv" ]
+}
+
+@test "epochs of a stack differ in length and gaps, not in DM" {
+    for e in 1 2 3; do series e$e 1.3 9 $e; done
+    head -c 240000 e2.dat >cut && mv cut e2.dat
+    sed -i '/Number of bins/s/=.*/=  60000/' e2.inf
+    gpuffa -sigma 7 -stack -o all e1.dat e2.dat e3.dat
+    near "$(column 1 all_ffa.csv | head -n 1)" 1.3 0.001
+    sed -i '/Dispersion measure/s/=.*/=  12.5/' e3.inf
+    refuses 1 "e3.dat: DM = 12.5, that of the stack is 0" gpuffa -stack -o two e1.dat e2.dat e3.dat
+    refuses 2 "-stack is for series, and needs -o" gpuffa -stack e1.dat
+    refuses 1 "-stack takes one device, not 2" gpuffa -stack -device cpu,cpu -o x e1.dat e2.dat
+}
+
 # observation: 64 s of 32 channels, with a pulsar of 1.3 s at DM 200, as obs.fil.
 observation() {
     fakebin -q -seed 5 -tobs 64 -tsamp 1000 -nchans 32 -fch1 1500 -foff 10 -nbits 8 -period 0 -o obs.fil \

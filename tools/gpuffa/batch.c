@@ -58,20 +58,33 @@ static psr_status write_list(struct gpuffa_job *j, const char *path,
     return st;
 }
 
-static psr_status write_result(struct gpuffa_job *j, size_t i)
+static psr_status finish_list(struct gpuffa_job *j, psr_ffasearch *search, const char *path)
 {
-    struct psr_ffa_list list = {.n = 0};
-    const size_t k = devices_find(&j->devices, i, j->nfile),
-                 own = i - devices_first(&j->devices, k, j->nfile);
-    psr_status st = psr_ffasearch_take(j->search[k], own, &j->file[i].about.inf, &j->err);
+    struct psr_ffa_list list;
+    psr_status st = psr_ffasearch_merge(search, &list, &j->err);
     if (!st)
-        st = psr_ffasearch_merge(j->search[k], &list, &j->err);
-    if (!st)
-        st = write_list(j, j->file[i].path, &list);
-    j->nsearched += !st;
+        st = write_list(j, path, &list);
     j->ncand += list.n;
     j->nharmonic += list.nharmonic;
     j->nzapped += list.nzapped;
+    return st;
+}
+
+psr_status gpuffa_write_stack(struct gpuffa_job *j)
+{
+    if (run_stop_signal() || j->no_device || j->nsearched == 0)
+        return PSR_OK;
+    return finish_list(j, *j->search, j->opt.root);
+}
+
+static psr_status write_result(struct gpuffa_job *j, size_t i)
+{
+    const size_t k = devices_find(&j->devices, i, j->nfile),
+                 own = i - devices_first(&j->devices, k, j->nfile);
+    psr_status st = psr_ffasearch_take(j->search[k], own, &j->file[i].about.inf, &j->err);
+    if (!st && !j->opt.stack)
+        st = finish_list(j, j->search[k], j->file[i].path);
+    j->nsearched += !st;
     return st;
 }
 
@@ -205,10 +218,19 @@ static psr_status describe(struct gpuffa_job *j, struct gpuffa_file *file)
     return st;
 }
 
+void gpuffa_measure(struct gpuffa_job *j, const char *path)
+{
+    struct gpuffa_file file = {.path = path};
+    if (!describe(j, &file) && (!j->shortest || file.shape.nsamp < j->shortest))
+        j->shortest = file.shape.nsamp;
+}
+
 void gpuffa_add(struct gpuffa_job *j, const char *path)
 {
     struct gpuffa_file file = {.path = path};
     psr_status st = describe(j, &file);
+    if (j->shortest && file.shape.nsamp > j->shortest)
+        file.shape.nsamp = j->shortest;
     if (!st && !psr_ffasearch_fits(*j->search, &file.shape)) {
         gpuffa_flush(j);
         st = plan(j, &file);

@@ -18,7 +18,7 @@ struct gpuffa_options {
     const char *root;
     double lodm, dmstep; /* of an observation, as are the next two */
     int64_t ndm;
-    bool nobary;
+    bool nobary, stack;
     bool quiet, verbose;
 };
 
@@ -49,6 +49,7 @@ struct gpuffa_job {
         file; /* [nfile], with room for max: files of one shape, searched at once, each device a share */
     struct psr_ffasearch_input *in;
     size_t nfile, max;
+    int64_t shortest; /* samples of the shortest epoch of the stack; 0: not known */
     bool no_device, cut_told;
     int code; /* exit code, if files failed */
     size_t ndone, nsearched, ncand, nharmonic, nzapped;
@@ -63,11 +64,17 @@ char *gpuffa_output_name(const struct gpuffa_job *j, const char *path);
 /* Reports an error of a file; the others are searched. */
 void gpuffa_report(struct gpuffa_job *j, const char *path, const psr_err *err);
 
+/* Takes account of an epoch's length for the stack. */
+void gpuffa_measure(struct gpuffa_job *j, const char *path);
+
 /* Adds a file to its batch; searches batches that are full, and those of another shape. */
 void gpuffa_add(struct gpuffa_job *j, const char *path);
 
-/* Searches what was added. */
+/* Searches what was added; with -stack, adds it to the stack. */
 void gpuffa_flush(struct gpuffa_job *j);
+
+/* Writes the list of the stack. */
+psr_status gpuffa_write_stack(struct gpuffa_job *j);
 
 void gpuffa_release_batch(struct gpuffa_job *j);
 

@@ -40,7 +40,7 @@ static psr_status check_names(struct gpuffa_job *j)
         st = psr_overwrite_check_input(&j->names, j->opt.files, &j->err);
     for (size_t i = 0; i < j->inputs.n && !st; i++)
         st = check_input(j, j->inputs.name[i]);
-    for (size_t i = 0; i < j->inputs.n && !st; i++)
+    for (size_t i = 0; i < (j->opt.stack ? 1 : j->inputs.n) && !st; i++)
         st = check_output(j, j->inputs.name[i]);
     return st;
 }
@@ -50,6 +50,8 @@ static psr_status create_searches(struct gpuffa_job *j)
     struct psr_ffasearch_desc d = j->opt.ffa.search;
     psr_status st = devices_list(&j->devices, d.device, &j->err);
     const size_t n = j->devices.name.n;
+    if (!st && j->opt.stack && n > 1)
+        st = psr_fail_field(&j->err, PSR_EINVAL, "device", "-stack takes one device, not %zu", n);
     if (!st && !(j->search = calloc(n, sizeof *j->search)))
         st = psr_fail_nomem(&j->err, "devices", (double)n * sizeof *j->search);
     if (!st)
@@ -65,6 +67,7 @@ static psr_status prepare(struct gpuffa_job *j)
 {
     struct psr_ffasearch_desc *d = &j->opt.ffa.search;
     d->should_stop = run_should_stop;
+    d->stack = j->opt.stack;
     psr_status st = check_names(j);
     if (!st && j->opt.ffa.zaplist) {
         st = psr_zaplist_read(&j->zaplist, j->opt.ffa.zaplist, &j->err);
@@ -94,13 +97,17 @@ static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
     run_progress_start(&j->progress,
                        run_progress_mode(j->opt.quiet || !(j->inputs.n > 1), j->opt.verbose),
                        (int64_t)j->inputs.n, "files", 1);
+    for (size_t i = 0; i < j->inputs.n && j->opt.stack; i++)
+        gpuffa_measure(j, j->inputs.name[i]);
     for (size_t i = 0; i < j->inputs.n && !run_stop_signal() && !j->no_device; i++)
         gpuffa_add(j, j->inputs.name[i]);
     gpuffa_flush(j);
     run_progress_end(&j->progress);
+    if (j->opt.stack)
+        st = gpuffa_write_stack(j);
     if (j->opt.verbose)
         print_account(j);
-    return PSR_OK;
+    return st;
 }
 
 static void release(struct gpuffa_job *j)

@@ -27,6 +27,11 @@ static void add_files(struct cli_table *list, struct gpuffa_options *o)
          "Write files whose names begin with ROOT: ROOT_ffa.csv (default: the input's name without "
          "suffix, in the current folder); - is standard output.",
          0, 0},
+        {"stack", CLI_FLAG, &o->stack, NULL,
+         "Inputs are epochs of one position at one DM: write one list of what they hold together, "
+         "ROOT_ffa.csv of -o. S/N is that of one epoch that is as improbable; longer epochs are "
+         "searched up to the length of the shortest.",
+         0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->ffa.search.device, "NAME",
          "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, or the "
@@ -59,7 +64,9 @@ static void check_combinations(const struct gpuffa_options *o, const struct cli 
     if (!observation && (!isnan(o->lodm) || !isnan(o->dmstep) || o->ndm || o->nobary))
         cli_usage_error(
             tool, "-lodm, -dmstep, -numdms and -nobary are for observations: a series has its DM");
-    if (!observation && o->root && (n > 1 || o->files))
+    if (o->stack && (observation || !o->root))
+        cli_usage_error(tool, "-stack is for series, and needs -o");
+    if (!observation && o->root && !o->stack && (n > 1 || o->files))
         cli_usage_error(tool, "-o names the output of one file");
 }
 
@@ -76,6 +83,7 @@ int gpuffa_options_parse(struct gpuffa_options *o, struct cli *tool, int argc, c
         .operands = "[OPTION]... FILE...",
         .examples = "gpuffa obs_DM12.50.dat\n"
                     "gpuffa -lodm 0 -dmstep 0.5 -numdms 200 obs.fil\n"
+                    "gpuffa -stack -o all epoch*_DM12.50.dat\n"
                     "gpuffa -pmin 0.5 -pmax 30 -zaplist lines.birds obs_DM*.dat\n",
         .summary =
             "Search time series (.dat, .tim), or an observation at many DMs, for slow pulsars with "

@@ -202,6 +202,10 @@ struct psr_ffasearch_desc {
 
     bool (*should_stop)(void *ctx); /* polled by any thread, often; NULL: never */
     void *ctx;
+
+    /* All inputs are epochs of one position, of one DM and shape but for gaps: one list of what they hold together.  S/N
+     * of a row is that of one epoch that is as improbable as all of them. */
+    bool stack;
 };
 
 void psr_ffasearch_set_defaults(struct psr_ffasearch_desc *desc, size_t size);
@@ -264,7 +268,8 @@ PSR_MUST_CHECK psr_status psr_ffasearch_execute(psr_ffasearch *f, size_t n,
 
 /* Keeps what was found in input i of the last execute, for psr_ffasearch_merge.
  * Given:  inf   of the series; its DM is that of the trial
- * Status: PSR_EFORMAT (a sample that is not finite), PSR_ENOMEM */
+ * Status: PSR_EFORMAT (a sample that is not finite), PSR_EINVAL (another DM, frame or number of samples than those of
+ *         the stack), PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_ffasearch_take(psr_ffasearch *f, size_t i, const struct psr_inf *inf,
                                              psr_err *err);
 

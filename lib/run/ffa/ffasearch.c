@@ -215,6 +215,7 @@ void psr_ffasearch_destroy(psr_ffasearch *f)
         return;
     clear_plan(f);
     psr_ffasearch_forget(f);
+    psr_ffa_stack_clear(&f->stack);
     free(f->found);
     free(f->row);
     free(f->hit);
@@ -236,22 +237,61 @@ psr_status psr_ffasearch_execute(psr_ffasearch *f, size_t n, const struct psr_ff
     return psr_ffa_execute(f->plan, n, f->x, f->result, err);
 }
 
+/* Adds input i to the stack, in which the first one stands for all. */
+static psr_status stack_input(psr_ffasearch *f, size_t i, const struct psr_inf *inf, psr_err *err)
+{
+    const struct psr_inf *first = &f->found[0].inf;
+    if (f->nfound && (inf->dm < first->dm || inf->dm > first->dm))
+        return psr_fail_field(err, PSR_EINVAL, "dm", "%s: DM = %g, that of the stack is %g",
+                              f->name[i], inf->dm, first->dm);
+    if (f->nfound && inf->barycentric != first->barycentric)
+        return psr_fail_field(err, PSR_EINVAL, "barycentric",
+                              "%s: %s, unlike the first of the stack", f->name[i],
+                              inf->barycentric ? "barycentric" : "topocentric");
+    return psr_ffa_stack_add(&f->stack, f->plan, i, err);
+}
+
+psr_status psr_ffasearch_stack(psr_ffasearch *f, psr_err *err)
+{
+    struct psr_ffa_result all;
+    struct psr_ffasearch_found *found = f->found;
+    psr_status st = psr_ffa_stack_peaks(&f->stack, f->plan, &all, err);
+    psr_ffa_stack_clear(&f->stack);
+    if (st)
+        return st;
+    free(found->peak);
+    found->peak = malloc((all.npeak + 1) * sizeof *found->peak);
+    if (!found->peak)
+        return psr_fail_nomem(err, "a stack", (double)all.npeak * sizeof *found->peak);
+    if (all.npeak)
+        memcpy(found->peak, all.peak, all.npeak * sizeof *found->peak);
+    found->npeak = all.npeak;
+    f->nzapped +=
+        psr_ffasearch_zap(&f->d, found->tobs_s, found->inf.barycentric, found->peak, &found->npeak);
+    return PSR_OK;
+}
+
 psr_status psr_ffasearch_take(psr_ffasearch *f, size_t i, const struct psr_inf *inf, psr_err *err)
 {
     const struct psr_ffa_result *r = &f->result[i];
     if (r->bad >= 0)
         return psr_fail(err, PSR_EFORMAT, "%s: sample %lld is no finite number", f->name[i],
                         (long long)r->bad);
-    psr_status st = psr_grow(&f->found, &f->found_room, f->nfound, sizeof *f->found, "series", err);
-    if (st)
+    psr_status st = f->d.stack ? stack_input(f, i, inf, err) : PSR_OK;
+    if (st || (f->d.stack && f->nfound))
+        return st;
+    if ((st = psr_grow(&f->found, &f->found_room, f->nfound, sizeof *f->found, "series", err)))
         return st;
     struct psr_ffasearch_found *found = &f->found[f->nfound];
     *found = (struct psr_ffasearch_found){
-        .inf = *inf, .tobs_s = (double)f->shape.nsamp * f->shape.tsamp_s, .npeak = r->npeak};
+        .inf = *inf,
+        .tobs_s = (double)f->shape.nsamp * f->shape.tsamp_s,
+        .npeak = f->d.stack ? 0 : r->npeak,
+    };
     found->peak = malloc((r->npeak + 1) * sizeof *found->peak);
     if (!found->peak)
         return psr_fail_nomem(err, f->name[i], (double)r->npeak * sizeof *found->peak);
-    if (r->npeak)
+    if (found->npeak)
         memcpy(found->peak, r->peak, r->npeak * sizeof *found->peak);
     f->nzapped +=
         psr_ffasearch_zap(&f->d, found->tobs_s, inf->barycentric, found->peak, &found->npeak);

@@ -145,12 +145,15 @@ psr_status psr_ffasearch_merge(psr_ffasearch *f, struct psr_ffa_list *list, psr_
     *list = (struct psr_ffa_list){.n = 0};
     if (f->nfound == 0)
         return PSR_OK;
+    psr_status st = f->d.stack ? psr_ffasearch_stack(f, err) : PSR_OK;
+    if (st)
+        return st;
     m.first = calloc(f->nfound + 1, sizeof *m.first);
     if (!m.first)
         return psr_fail_nomem(err, "series", (double)f->nfound * sizeof *m.first);
     for (size_t i = 0; i < f->nfound; i++)
         m.first[i + 1] = m.first[i] + f->found[i].npeak;
-    psr_status st = sift(&m, list, err);
+    st = sift(&m, list, err);
     free(m.first);
     psr_ffasearch_forget(f);
     return st;

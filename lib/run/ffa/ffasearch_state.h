@@ -2,6 +2,7 @@
 #ifndef PSR_RUN_FFA_FFASEARCH_STATE_H
 #define PSR_RUN_FFA_FFASEARCH_STATE_H
 
+#include "search/ffa/ffa_stack.h"
 #include <psrkit/experimental/ffa.h>
 
 /* What the plan searches. */
@@ -31,9 +32,13 @@ struct psr_ffasearch {
 
     struct psr_ffasearch_found *found; /* [nfound] kept for the next merge */
     size_t nfound, found_room, nzapped;
-    struct psr_ffa_row *row;  /* of the last merge */
-    struct psr_sift_hit *hit; /* that rows point to */
+    struct psr_ffa_stack stack; /* of those that are kept, which have no peaks */
+    struct psr_ffa_row *row;    /* of the last merge */
+    struct psr_sift_hit *hit;   /* that rows point to */
 };
+
+/* Makes peaks of the stack. */
+PSR_MUST_CHECK psr_status psr_ffasearch_stack(struct psr_ffasearch *f, psr_err *err);
 
 /* Forgets what is kept for the next merge. */
 void psr_ffasearch_forget(struct psr_ffasearch *f);

@@ -194,6 +194,28 @@ void psr_ffa_destroy(psr_ffa *p)
 
 /* --- execute ---------------------------------------------------------------------------------- */
 
+struct psr_ffa_found *psr_ffa_hits(psr_ffa *p)
+{
+    return &p->found;
+}
+
+psr_status psr_ffa_make_peaks(psr_ffa *p, size_t nseries, struct psr_ffa_result *result,
+                              psr_err *err)
+{
+    psr_status st = ffa_group(&p->search, &p->found, nseries, &p->peak, &p->room, p->npeak, err);
+    size_t first = 0;
+    for (size_t s = 0; s < nseries && !st; s++) {
+        result[s] = (struct psr_ffa_result){
+            .peak = p->npeak[s] ? p->peak + first : NULL,
+            .npeak = p->npeak[s],
+            .bad = p->found.bad[s],
+            .rms = p->found.rms[s],
+        };
+        first += p->npeak[s];
+    }
+    return st;
+}
+
 psr_status psr_ffa_execute(psr_ffa *p, size_t nseries, const float *const *in,
                            struct psr_ffa_result *result, psr_err *err)
 {
@@ -209,19 +231,9 @@ psr_status psr_ffa_execute(psr_ffa *p, size_t nseries, const float *const *in,
         p->input[s] = in[s];
     }
     psr_status st = p->ops->execute(p->state, nseries, in, &p->found, err);
-    if (st || (st = ffa_group(&p->search, &p->found, nseries, &p->peak, &p->room, p->npeak, err)))
+    if (st || (st = psr_ffa_make_peaks(p, nseries, result, err)))
         return st;
     p->nseries = nseries;
-    size_t first = 0;
-    for (size_t s = 0; s < nseries; s++) {
-        result[s] = (struct psr_ffa_result){
-            .peak = p->npeak[s] ? p->peak + first : NULL,
-            .npeak = p->npeak[s],
-            .bad = p->found.bad[s],
-            .rms = p->found.rms[s],
-        };
-        first += p->npeak[s];
-    }
     return PSR_OK;
 }
 

@@ -41,6 +41,11 @@ struct psr_ffa_ops {
     void (*destroy)(void *state);
 };
 
+/* What the last execute found; peaks of it, grouped, for nseries results. */
+struct psr_ffa_found *psr_ffa_hits(psr_ffa *p);
+PSR_MUST_CHECK psr_status psr_ffa_make_peaks(psr_ffa *p, size_t nseries,
+                                             struct psr_ffa_result *result, psr_err *err);
+
 extern const struct psr_ffa_ops psr_ffa_cpu, psr_ffa_cuda;
 
 #endif
