@@ -276,14 +276,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/lists/accel.c \
 	lib/formats/lists/accel_cand.c \
 	lib/formats/lists/accel_read.c \
-	lib/formats/lists/accel_table.c \
 	lib/formats/lists/bestprof.c \
 	lib/formats/lists/burst_json.c \
 	lib/formats/lists/candlist.c \
 	lib/formats/lists/candlist_accel.c \
 	lib/formats/lists/candlist_lines.h \
 	lib/formats/lists/candlist_read.c \
-	lib/formats/lists/candlist_sift.c \
 	lib/formats/lists/candlist_table.c \
 	lib/formats/lists/catalogue.c \
 	lib/formats/lists/ffa_list.c \

@@ -244,7 +244,6 @@ void psr_read_ring_fill(struct psr_read_ring *r, size_t i, size_t n);
 /* Ends the input; begin restarts it. */
 void psr_read_ring_end(struct psr_read_ring *r);
 void psr_read_ring_begin(struct psr_read_ring *r);
-bool psr_read_ring_has_ended(struct psr_read_ring *r);
 
 /* Waits for block next and advances next.
  * Given:    should_stop   polled while waiting; NULL: never

@@ -94,7 +94,7 @@ static void test_ring(size_t nslot, size_t held, bool shuffled)
         exit(EXIT_FAILURE);
     psr_read_ring_init(&s.ring, &s.monitor, nslot);
     psr_async_task_start(&filling, fill_all, &s);
-    ok(use(&s, NBLOCK + 1, held) == NBLOCK && psr_read_ring_has_ended(&s.ring),
+    ok(use(&s, NBLOCK + 1, held) == NBLOCK && s.ring.ended,
        "%zu slots, %zu held, %s: every block once, in order", nslot, held,
        shuffled ? "filled out of turn" : "filled in turn");
     psr_async_task_end(&filling);

@@ -44,14 +44,6 @@ void psr_read_ring_begin(struct psr_read_ring *r)
     psr_monitor_leave(r->monitor);
 }
 
-bool psr_read_ring_has_ended(struct psr_read_ring *r)
-{
-    psr_monitor_enter(r->monitor);
-    const bool ended = r->ended;
-    psr_monitor_leave(r->monitor);
-    return ended;
-}
-
 size_t psr_read_ring_next(struct psr_read_ring *r, bool (*should_stop)(void *ctx), void *ctx)
 {
     size_t *slot = &r->n[r->next % r->nslot];

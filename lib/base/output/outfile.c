@@ -179,31 +179,15 @@ static psr_status open_temp(psr_outfile *f, psr_err *err)
     return PSR_OK;
 }
 
-/* Finds the file to be replaced.
- * Given:    there   false if nothing bears its name
- * Returned: *special, whether target is to be opened as it is; *exists, else, whether it is there
- */
-static psr_status find_target(psr_outfile *f, bool there, bool *special, bool *exists, psr_err *err)
-{
-    struct stat st;
-    f->target = f->name;
-    *special = psr_path_is_descriptor(f->target);
-    *exists = false;
-    if (*special || !there)
-        return PSR_OK;
-    *exists = stat(f->target, &st) == 0;
-    if (!*exists && errno == ELOOP)
-        return fail_file(f, "follow the link", err);
-    *special = *exists && !S_ISREG(st.st_mode);
-    return PSR_OK;
-}
-
 static psr_status open_target(psr_outfile *f, bool there, psr_err *err)
 {
-    bool exists;
-    psr_status st = find_target(f, there, &f->special, &exists, err);
-    if (st)
-        return st;
+    struct stat is;
+    f->target = f->name;
+    f->special = psr_path_is_descriptor(f->target);
+    const bool looks = !f->special && there, exists = looks && stat(f->target, &is) == 0;
+    if (looks && !exists && errno == ELOOP)
+        return fail_file(f, "follow the link", err);
+    f->special = f->special || (exists && !S_ISREG(is.st_mode));
     if (psr_dada_ring_is_name(f->target))
         return psr_dada_ring_write(&f->ring, &f->fd, f->target, err);
     if (f->special) {

@@ -193,22 +193,6 @@ static psr_status make_slots(struct psr_overwrite_check *c, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status keep(struct psr_overwrite_check *c, const char *name, const char *of, bool input,
-                       const struct identity *id, psr_err *err)
-{
-    psr_status st = psr_grow(&c->file, &c->room, c->n, sizeof *c->file, "the names of files", err);
-    if (st)
-        return st;
-    char *copy = strdup(name);
-    if (!copy)
-        return psr_fail_nomem(err, "a file name", (double)strlen(name));
-    const size_t base = strlen(name) - strlen(id->base);
-    *find_slot(c, id) = (uint32_t)c->n + 1;
-    c->file[c->n++] =
-        (struct psr_overwrite_file){id->dev, id->ino, copy, of, (uint32_t)base, input};
-    return PSR_OK;
-}
-
 /* --- the rule --------------------------------------------------------------------------------- */
 
 static const char *called(const char *path, bool input)
@@ -250,8 +234,17 @@ static psr_status check(struct psr_overwrite_check *c, const char *path, const c
     const uint32_t found = *find_slot(c, &id);
     const struct psr_overwrite_file *f = found ? &c->file[found - 1] : NULL;
     const char *name = called(path, input);
-    if (!f)
-        return keep(c, path, of, input, &id, err);
+    if (!f) {
+        st = psr_grow(&c->file, &c->room, c->n, sizeof *c->file, "the names of files", err);
+        char *copy = st ? NULL : strdup(path);
+        if (!copy)
+            return st ? st : psr_fail_nomem(err, "a file name", (double)strlen(path));
+        const size_t base = strlen(path) - strlen(id.base);
+        *find_slot(c, &id) = (uint32_t)c->n + 1;
+        c->file[c->n++] =
+            (struct psr_overwrite_file){id.dev, id.ino, copy, of, (uint32_t)base, input};
+        return PSR_OK;
+    }
     if (input)
         return f->input ? PSR_OK : fail_overwrite(called(f->name, false), name, err);
     return f->input ? fail_overwrite(name, called(f->name, true), err)

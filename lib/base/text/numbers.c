@@ -8,18 +8,6 @@
 
 enum { WORD_BYTES = 63, FILE_BYTES = 1 << 24 };
 
-static psr_status add_number(const char *path, const char *word, double **x, size_t *n,
-                             size_t *room, psr_err *err)
-{
-    psr_status st = psr_grow(x, room, *n, sizeof **x, "numbers", err);
-    if (!st && strlen(word) >= WORD_BYTES)
-        st = psr_fail(err, PSR_EFORMAT, "%s: '%.63s...' is longer than numbers are", path, word);
-    if (!st)
-        st = psr_parse_double(path, word, -1e30, 1e30, *x + *n, err);
-    *n += !st;
-    return st;
-}
-
 psr_status psr_numbers_read(const char *path, double **x, size_t *n, psr_err *err)
 {
     static const char blanks[] = " \t\r\n";
@@ -31,8 +19,15 @@ psr_status psr_numbers_read(const char *path, double **x, size_t *n, psr_err *er
     if (!st && memchr(text, 0, bytes))
         st = psr_fail(err, PSR_EFORMAT, "%s: a byte 0: this is no text", path);
     for (char *word = st ? NULL : strtok_r(text, blanks, &rest); word && !st;
-         word = strtok_r(NULL, blanks, &rest))
-        st = add_number(path, word, x, n, &room, err);
+         word = strtok_r(NULL, blanks, &rest)) {
+        st = psr_grow(x, &room, *n, sizeof **x, "numbers", err);
+        if (!st && strlen(word) >= WORD_BYTES)
+            st =
+                psr_fail(err, PSR_EFORMAT, "%s: '%.63s...' is longer than numbers are", path, word);
+        if (!st)
+            st = psr_parse_double(path, word, -1e30, 1e30, *x + *n, err);
+        *n += !st;
+    }
     if (!st && *n == 0)
         st = psr_fail(err, PSR_EFORMAT, "%s: no numbers in it", path);
     free(text);

@@ -53,12 +53,6 @@ PSR_MUST_CHECK psr_status psr_candlist_table_row(const struct psr_candlist_table
                                                  const struct psr_candlist_lines *l, char *line,
                                                  psr_err *err);
 
-/* --- sifted lists ----------------------------------------------------------------------------- */
-
-/* Adds the candidate of a row; line is changed. */
-PSR_MUST_CHECK psr_status psr_candlist_sift_row(struct psr_candlist_lines *l, char *line,
-                                                psr_err *err);
-
 /* --- records of accelsearch ------------------------------------------------------------------- */
 
 /* ROOT_ACCEL_200.cand and what ROOT.inf says; initialise with zeros. */

@@ -48,26 +48,12 @@ static psr_status load_scaling(struct reader *p, int64_t row, psr_err *err)
     return PSR_OK;
 }
 
-/* Reads spectra [first, first + n) of a row, n <= chunk_spectra. */
-static psr_status read_chunk(struct reader *p, int64_t row, int64_t first, size_t n, uint8_t *block,
-                             psr_err *err)
-{
-    const size_t bits = psr_fits_spectrum_bits(&p->fits);
-    int64_t bit = first * (int64_t)bits;
-    size_t skip = (size_t)(bit % 8);
-    psr_status code =
-        psr_fits_read_data(&p->fits, row, bit / 8, (skip + n * bits + 7) / 8, p->raw, err);
-    if (code)
-        return code;
-    psr_fits_convert(&p->fits, &p->scaling, p->raw, skip, n, p->work, block);
-    return PSR_OK;
-}
-
 static psr_status next_spectra(struct psr_reader *r, size_t nsamp, void *block, size_t *nread,
                                int64_t *gap, psr_err *err)
 {
     struct reader *p = (struct reader *)r;
     const size_t nbyte = psr_row_bytes(r->obs.nchan, r->obs.nbit);
+    const size_t bits = psr_fits_spectrum_bits(&p->fits);
     uint8_t *out = block;
     *nread = 0;
     *gap = 0;
@@ -79,11 +65,15 @@ static psr_status next_spectra(struct psr_reader *r, size_t nsamp, void *block, 
         size_t n = nsamp - *nread < p->chunk_spectra ? nsamp - *nread : p->chunk_spectra;
         if ((int64_t)n > left)
             n = (size_t)left;
+        const int64_t bit = (p->at - row->start) * (int64_t)bits;
+        const size_t skip = (size_t)(bit % 8);
         psr_status code = load_scaling(p, row->number, err);
         if (!code)
-            code = read_chunk(p, row->number, p->at - row->start, n, out + *nread * nbyte, err);
+            code = psr_fits_read_data(&p->fits, row->number, bit / 8, (skip + n * bits + 7) / 8,
+                                      p->raw, err);
         if (code)
             return code;
+        psr_fits_convert(&p->fits, &p->scaling, p->raw, skip, n, p->work, out + *nread * nbyte);
         *nread += n;
         p->at += (int64_t)n;
         p->next_row += (int64_t)n == left;

@@ -201,7 +201,8 @@ const struct psr_inf_band *psr_inf_find_band(const char *name, size_t n)
     return NULL;
 }
 
-bool psr_inf_is_artificial(const struct psr_inf *inf)
+/* Telescope name of data made by PRESTO's makedata; such files lack most lines. */
+static bool is_artificial(const struct psr_inf *inf)
 {
     return !strcmp(inf->telescope, "None (Artificial Data Set)");
 }
@@ -321,7 +322,7 @@ static psr_status write_value(psr_outfile *f, const struct psr_inf *inf,
 
 psr_status psr_inf_write(psr_outfile *f, const struct psr_inf *inf, psr_err *err)
 {
-    bool artificial = psr_inf_is_artificial(inf);
+    bool artificial = is_artificial(inf);
     psr_status st = PSR_OK;
     for (int i = 0; i < PSR_INF_NFIELD && !st; i++) {
         const struct psr_inf_field *field = &psr_inf_fields[i];

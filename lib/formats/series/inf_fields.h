@@ -53,9 +53,6 @@ enum { PSR_INF_NFIELD = 27, PSR_INF_MAX_BYTES = 1 << 20 /* of a file */ };
 /* In the order of the file. */
 extern const struct psr_inf_field psr_inf_fields[PSR_INF_NFIELD];
 
-/* Telescope name of data made by PRESTO's makedata; such files lack most lines. */
-bool psr_inf_is_artificial(const struct psr_inf *inf);
-
 #define PSR_INF_PAIR_LEAD "On/Off bin pair"
 #define PSR_INF_INDENT    4 /* blanks before each line of the notes */
 

@@ -137,18 +137,6 @@ static ssize_t read_slices(int fd, uint8_t *to, size_t n, off_t from, int nthrea
     return first == nslice ? (ssize_t)n : got;
 }
 
-/* Reads much of a file by several threads: *got, less than n only at the end. */
-static psr_status read_file(struct psr_baseband_input *in, uint8_t *to, size_t n, size_t *got,
-                            psr_err *err)
-{
-    const off_t from = lseek(in->fd, 0, SEEK_CUR);
-    const ssize_t more = from < 0 ? -1 : read_slices(in->fd, to, n, from, in->nthread);
-    *got = more < 0 ? 0 : (size_t)more;
-    if (more < 0 || lseek(in->fd, from + more, SEEK_SET) < 0)
-        return psr_fail_errno(err, "%s", in->name);
-    return PSR_OK;
-}
-
 psr_status psr_baseband_input_take(struct psr_baseband_input *in, void *to, size_t n, size_t *got,
                                    psr_err *err)
 {
@@ -157,7 +145,12 @@ psr_status psr_baseband_input_take(struct psr_baseband_input *in, void *to, size
     size_t more = 1;
     *got = take_held(in, to, n);
     if (!in->stream && in->nthread > 1 && n - *got >= SLICES_MIN * SLICE_BYTES) {
-        st = read_file(in, (uint8_t *)to + *got, n - *got, &more, err);
+        const off_t from = lseek(in->fd, 0, SEEK_CUR);
+        const ssize_t read =
+            from < 0 ? -1 : read_slices(in->fd, (uint8_t *)to + *got, n - *got, from, in->nthread);
+        more = read < 0 ? 0 : (size_t)read;
+        if (read < 0 || lseek(in->fd, from + read, SEEK_SET) < 0)
+            return psr_fail_errno(err, "%s", in->name);
         *got += more;
         in->at += (int64_t)more;
     }
@@ -185,16 +178,4 @@ psr_status psr_baseband_input_skip(struct psr_baseband_input *in, int64_t n, psr
         n -= st ? 0 : (int64_t)take_held(in, NULL, got);
     }
     return st;
-}
-
-psr_status psr_baseband_input_rewind(struct psr_baseband_input *in, psr_err *err)
-{
-    if (in->stream && in->at == 0)
-        return PSR_OK;
-    if (in->stream || lseek(in->fd, 0, SEEK_SET) != 0)
-        return psr_fail_errno(err, "%s: cannot read again", in->name);
-    in->at = 0;
-    in->begin = in->end = 0;
-    in->ended = false;
-    return PSR_OK;
 }

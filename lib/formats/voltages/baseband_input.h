@@ -44,8 +44,4 @@ PSR_MUST_CHECK psr_status psr_baseband_input_take(struct psr_baseband_input *in,
 PSR_MUST_CHECK psr_status psr_baseband_input_skip(struct psr_baseband_input *in, int64_t n,
                                                   psr_err *err);
 
-/* Back to the first byte, of a file, or of what was only shown of a pipe.
- * Status: PSR_EIO */
-PSR_MUST_CHECK psr_status psr_baseband_input_rewind(struct psr_baseband_input *in, psr_err *err);
-
 #endif

@@ -338,21 +338,6 @@ static psr_status find_frame(psr_baseband *b, const struct state *s, struct psr_
     return st;
 }
 
-/* Whether the frame after this one is of about the same time: a jump of one is an error in it. */
-static psr_status confirm_jump(psr_baseband *b, const struct state *s, int64_t number, bool *real,
-                               psr_err *err)
-{
-    const size_t want = s->like.bytes + PSR_VDIF_HEADER;
-    struct psr_vdif_frame next;
-    const uint8_t *bytes;
-    size_t got;
-    psr_status st = psr_baseband_input_peek(b->input, want, &bytes, &got, err);
-    *real = !st && got > s->like.bytes &&
-            psr_vdif_parse(&next, bytes + s->like.bytes, got - s->like.bytes) &&
-            llabs(number_here(s, &next) - number) <= (int64_t)s->nframe;
-    return st;
-}
-
 /* Copies the frame's payload into a batch, or drops it. */
 static psr_status take_frame(psr_baseband *b, struct state *s, const struct psr_vdif_frame *f,
                              struct batch *to, psr_err *err)
@@ -399,7 +384,15 @@ static psr_status place_frame(psr_baseband *b, struct state *s, const struct psr
     const int64_t n = (int64_t)s->nframe, number = number_here(s, f);
     bool real = true;
     if (number >= late->first + n) {
-        psr_status st = confirm_jump(b, s, number, &real, err);
+        const size_t want = s->like.bytes + PSR_VDIF_HEADER;
+        struct psr_vdif_frame next;
+        const uint8_t *bytes;
+        size_t got;
+        psr_status st = psr_baseband_input_peek(b->input, want, &bytes, &got, err);
+        /* a jump of one frame alone is an error in it */
+        real = !st && got > s->like.bytes &&
+               psr_vdif_parse(&next, bytes + s->like.bytes, got - s->like.bytes) &&
+               llabs(number_here(s, &next) - number) <= n;
         *beyond = real && early->nseen + late->nseen > 0;
         if (st || *beyond)
             return st;

@@ -295,26 +295,6 @@ static void fill_gap(const struct psr_voltages *v, char *to, size_t n)
         memset(to + at, zero, n - at < SLICE_BYTES ? n - at : SLICE_BYTES);
 }
 
-/* Takes up to n bytes of whatever comes next: *got, 0 only at the end of the input. */
-static psr_status take_some(struct psr_voltages *v, char *to, size_t n, size_t *got, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    if (v->owed == 0 && v->done == v->part[v->now].bytes && v->now + 1 < v->npart)
-        st = open_part(v, v->now + 1, err);
-    const bool gap = v->owed > 0;
-    const int64_t left = gap ? v->owed : v->part[v->now].bytes - v->done;
-    const size_t want = left < (int64_t)n ? (size_t)left : n;
-    *got = want;
-    if (!st && gap)
-        fill_gap(v, to, want);
-    else if (!st)
-        st = psr_baseband_input_take(v->input, to, want, got, err);
-    if (!st && *got < want)
-        st = psr_fail(err, PSR_EIO, "%s: became shorter while it was read", v->input->name);
-    *(gap ? &v->owed : &v->done) += gap ? -(int64_t)want : (int64_t)want;
-    return st;
-}
-
 /* Returned: *got of the n bytes of block i, fewer where the input ends; *on, false to end the
  *           reading */
 static psr_status fill_from_files(struct psr_voltages *v, const struct psr_voltages_sink *sink,
@@ -324,7 +304,20 @@ static psr_status fill_from_files(struct psr_voltages *v, const struct psr_volta
     psr_status st = PSR_OK;
     size_t more = 1;
     while (!st && *got < n && more > 0 && (*on = should_continue(sink, false, i))) {
-        st = take_some(v, to + *got, n - *got < PIECE_BYTES ? n - *got : PIECE_BYTES, &more, err);
+        if (v->owed == 0 && v->done == v->part[v->now].bytes && v->now + 1 < v->npart)
+            st = open_part(v, v->now + 1, err);
+        const bool gap = v->owed > 0;
+        const int64_t left = gap ? v->owed : v->part[v->now].bytes - v->done;
+        const size_t most = n - *got < PIECE_BYTES ? n - *got : PIECE_BYTES;
+        const size_t want = left < (int64_t)most ? (size_t)left : most;
+        more = want;
+        if (!st && gap)
+            fill_gap(v, to + *got, want);
+        else if (!st)
+            st = psr_baseband_input_take(v->input, to + *got, want, &more, err);
+        if (!st && more < want)
+            st = psr_fail(err, PSR_EIO, "%s: became shorter while it was read", v->input->name);
+        *(gap ? &v->owed : &v->done) += gap ? -(int64_t)want : (int64_t)want;
         *got += more;
     }
     return st;

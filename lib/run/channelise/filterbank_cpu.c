@@ -81,24 +81,6 @@ psr_status psr_filterbank_cpu_run(psr_filterbank *p, psr_err *err)
 
 /* --- checks the description of a filterbank --------------------------------------------------- */
 
-static psr_status check_whole(const char *field, int64_t value, int64_t min, int64_t max,
-                              psr_err *err)
-{
-    if (value >= min && value <= max)
-        return PSR_OK;
-    return psr_fail_field(err, PSR_EINVAL, field, "filterbank: %s %lld, must be %lld to %lld",
-                          field, (long long)value, (long long)min, (long long)max);
-}
-
-static psr_status check_number(const char *field, double value, double min, double max,
-                               psr_err *err)
-{
-    if (value >= min && value <= max)
-        return PSR_OK;
-    return psr_fail_field(err, PSR_EINVAL, field, "filterbank: %s %g, must be %g to %g", field,
-                          value, min, max);
-}
-
 static psr_status check_ranges(const struct psr_filterbank_desc *d, psr_err *err)
 {
     const struct {
@@ -121,12 +103,18 @@ static psr_status check_ranges(const struct psr_filterbank_desc *d, psr_err *err
                    {"start_s", d->start_s, 0, 1e9},       {"total_s", d->total_s, 0, 1e9},
                    {"interval_s", d->interval_s, 0, 1e9}, {"dm", d->dm, 0, 1e6},
                    {"scale", d->scale, 1e-9, 1e9},        {"block_mb", d->block_mb, 0, 1e6}};
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < sizeof whole / sizeof *whole && !st; i++)
-        st = check_whole(whole[i].field, whole[i].value, whole[i].min, whole[i].max, err);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !st; i++)
-        st = check_number(numbers[i].field, numbers[i].value, numbers[i].min, numbers[i].max, err);
-    return st;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (!(whole[i].value >= whole[i].min && whole[i].value <= whole[i].max))
+            return psr_fail_field(err, PSR_EINVAL, whole[i].field,
+                                  "filterbank: %s %lld, must be %lld to %lld", whole[i].field,
+                                  (long long)whole[i].value, (long long)whole[i].min,
+                                  (long long)whole[i].max);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!(numbers[i].value >= numbers[i].min && numbers[i].value <= numbers[i].max))
+            return psr_fail_field(err, PSR_EINVAL, numbers[i].field,
+                                  "filterbank: %s %g, must be %g to %g", numbers[i].field,
+                                  numbers[i].value, numbers[i].min, numbers[i].max);
+    return PSR_OK;
 }
 
 psr_status psr_filterbank_check(const struct psr_filterbank_desc *d, psr_err *err)

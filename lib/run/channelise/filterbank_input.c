@@ -128,7 +128,8 @@ bool psr_filterbank_input_is_stream(const struct psr_filterbank_input *in)
     return psr_baseband_nsamp(in->reader) < 0;
 }
 
-bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, int64_t n)
+/* Whether samples [first, first + n) are all there; asks in ascending order. */
+static bool has_samples(struct psr_filterbank_input *in, int64_t first, int64_t n)
 {
     size_t past = 0;
     while (past < in->nlost && in->lost[past].first + in->lost[past].count <= first)
@@ -151,8 +152,7 @@ void psr_filterbank_find_good(psr_filterbank *p, size_t n)
 {
     const int64_t length = (int64_t)p->spectrum_nsamp, reach = reach_of(p);
     for (size_t i = 0; i < n; i++)
-        p->good[i] =
-            psr_filterbank_input_has(&p->in, (p->nspectrum + (int64_t)i) * length, reach * length);
+        p->good[i] = has_samples(&p->in, (p->nspectrum + (int64_t)i) * length, reach * length);
     p->nspectrum += (int64_t)n;
 }
 

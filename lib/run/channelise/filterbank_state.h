@@ -126,9 +126,6 @@ PSR_MUST_CHECK psr_status psr_filterbank_input_next_coded(struct psr_filterbank_
 /* Whether others may wait for what comes of it. */
 bool psr_filterbank_input_is_stream(const struct psr_filterbank_input *in);
 
-/* Whether samples [first, first + n) are all there; asks in ascending order. */
-bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, int64_t n);
-
 /* Fills p->good for the next n spectra. */
 void psr_filterbank_find_good(psr_filterbank *p, size_t n);
 
