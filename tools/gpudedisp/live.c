@@ -2,6 +2,7 @@
 #include "live.h"
 
 #include "tools/common/run.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,17 @@
 
 void gpudedisp_live_wait_asleep(int argc, char *const *argv)
 {
+    char program[PATH_MAX]; /* the link itself would name the process "exe" */
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     bool live = false;
     for (int i = 1; i < argc; i++)
         live = live || !strcmp(argv[i], "-live") || !strcmp(argv[i], "--live");
+    if (!live || n < 0 || getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
+        return;
+    program[n] = '\0';
     /* OpenMP reads its environment before main. */
-    if (live && !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY") &&
-        setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv("/proc/self/exe", argv);
+    if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
+        execv(program, argv);
 }
 
 psr_status gpudedisp_live_burst(void *ctx, const struct psr_burst *burst, psr_err *err)
