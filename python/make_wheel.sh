@@ -60,8 +60,8 @@ for file in "$package"/_bin/*; do
     "$patchelf" --set-rpath '$ORIGIN/../_lib' "$file"
 done
 
-PSRKIT_PREFIX=$prefix "$python" -m pip wheel -q --no-index --no-build-isolation --no-deps -w "$work/wheels" "$work/source"
 glibc=$(objdump -T "$package"/_lib/* "$package"/_bin/* | grep -o 'GLIBC_2\.[0-9]*' | sort -t. -k2 -n | tail -1 | tr -dc '0-9.')
-"$python" -m wheel tags --remove --python-tag py3 --abi-tag none --platform-tag "manylinux_${glibc/./_}_x86_64" "$work"/wheels/*.whl >/dev/null
+(cd "$work/source" && PSRKIT_PREFIX=$prefix "$python" setup.py -q bdist_wheel --python-tag py3 --plat-name "manylinux_${glibc/./_}_x86_64" -d "$work/wheels") 2>"$work/log" ||
+    { cat "$work/log" >&2; exit 1; }
 cp "$work"/wheels/*.whl "$out/"
 echo "$(cd "$out" && ls -- *.whl | tail -1): $(ls "$package/_lib" | wc -l) libraries, ${#programs[@]} programs"
