@@ -180,10 +180,10 @@ void psr_psrfits_destroy(psr_psrfits *w);
 typedef struct psr_udp_sender psr_udp_sender;
 
 struct psr_udp_sender_desc {
-    size_t size;               /* sizeof the struct */
-    const char *to;            /* udp://ADDRESS:PORT */
+    size_t size;    /* sizeof the struct */
+    const char *to; /* udp://ADDRESS:PORT */
     const struct psr_obs *obs;
-    double rate;               /* times real time; 0: as fast as the network takes them */
+    double rate;     /* times real time; 0: as fast as the network takes them */
     double loss;     /* fraction of the datagrams of samples that is not sent, for tests */
     int64_t reorder; /* datagrams that one may be sent after its turn, for tests */
     uint64_t seed;   /* of these three */
