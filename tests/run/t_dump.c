@@ -338,9 +338,9 @@ static void test_refusals(void)
     d = good, d.folder = "/dev/null", refuses(d, PSR_EIO, "-dump /dev/null: ");
     d = good, d.mem_bytes = 5999,
     refuses(d, PSR_EINVAL,
-            "-ring 1: takes 5.86 KiB, must be a spectrum or more, and at most 5.86 KiB");
+            "-ring 1 s: takes 5.86 KiB, must be a spectrum or more, and at most 5.86 KiB");
     d = good, d.ring_s = 1e6, d.mem_bytes = 1 << 20,
-    refuses(d, PSR_EINVAL, "-ring 1e+06: takes 5.59 GiB");
+    refuses(d, PSR_EINVAL, "-ring 1e+06 s: takes 5.59 GiB");
     obs.kind = PSR_UINT, obs.nbit = 4, obs.nchan = 5,
     refuses(good, PSR_EUNSUPPORTED, "5 channels of 4 bits");
     obs.nbit = 32, refuses(good, PSR_EUNSUPPORTED, "whole numbers of 32 bits");

@@ -64,7 +64,7 @@ def read_with_others(path, nrow):
     assert len(frame) == nrow, path
     if path.endswith(".csv"):
         texts = {name for name in frame if frame[name].dtype == object or str(frame[name].dtype) == "str"}
-        assert texts <= {"file", "found", "note", "marks", "reasons", "hits", "telescope", "frame", "scale"}, (path, texts)
+        assert texts <= {"file", "found", "segment", "note", "marks", "reasons", "hits", "telescope", "frame", "scale"}, (path, texts)
 
 
 def main(folder, *paths):

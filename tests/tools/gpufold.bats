@@ -517,8 +517,8 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     printf '%s\n' '# name DM p epoch' 'a 47 0.02 50000' 'early 47 0.02 49999.9' 'late 47 0.02 50001' 'none 47 0.02 0' 'b 47 0.03 50000.00005' >list
     run -1 --separate-stderr gpufold $one -cands list -o t g8.fil
     [ "$(wc -l <<<"$stderr")" -eq 3 ]
-    grep -q '^gpufold: early: epoch = 49999.9.*: must be in the input, 50000.0*' <<<"$stderr"
-    grep -q '^gpufold: late: epoch = 50001.*: must be in the input' <<<"$stderr"
+    grep -q '^gpufold: early: epoch = MJD 49999.9.*: must be in the input, MJD 50000.0*' <<<"$stderr"
+    grep -q '^gpufold: late: epoch = MJD 50001.*: must be in the input' <<<"$stderr"
     [ "$(echo t_*.pfd)" = "t_a.pfd t_b.pfd" ]
 }
 
@@ -580,7 +580,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     refuses 3 'bad: line 1: columns must be DM and' gpufold $one -cands bad -o t g8.fil
     printf '# DM f epoch\n1 50 60000\n' >late
     run -1 --separate-stderr gpufold $one -cands late -o t g8.fil
-    [[ $stderr = *'50.00Hz_Cand: epoch = 60000.000000000: must be in the input, 50000.'*'g8.fil: no candidate can be folded' ]]
+    [[ $stderr = *'50.00Hz_Cand: epoch = MJD 60000.000000000: must be in the input, MJD 50000.'*'g8.fil: no candidate can be folded' ]]
     leaves_no 't_*'
 }
 

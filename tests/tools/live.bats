@@ -422,7 +422,7 @@ chain() {
     refuses 2 '-ring and -dump need each other' gpudedisp -live -dump . "$g8"
     refuses 1 'two blocks of 0[.0-9]* s or more' gpudedisp -live -ring 0.1 -dump . "$g8"
     refuses 1 '-dump nowhere: No such file' gpudedisp -live -ring 5 -dump nowhere "$g8"
-    refuses 1 '-ring 10000: takes .* at most 1 MiB' gpudedisp -live -ring 10000 -dump . -mem 1M "$g8"
+    refuses 1 '-ring 10000 s: takes .* at most 1 MiB' gpudedisp -live -ring 10000 -dump . -mem 1M "$g8"
     refuses 2 '-live tells of pulses.*-singlepulse' gpudedisp -live -singlepulse "$g8"
     refuses 2 '-live tells of pulses.*-resume' gpudedisp -live -resume "$g8"
     refuses 2 '-block belongs to -live' gpudedisp -block 1 -o x "$g8"

@@ -313,7 +313,7 @@ check() {
     rm d/obs.sift d/obs.cands.json d/*.pfd
     {
         cat head
-        for i in {5000..1}; do echo "x_ACCEL_0,$i,10,20,$i,1,30,30,0.$((1000 + i)),$i,$i,0,20,0,2,5,15,fourier,,-,,,,,,,,,,,"; done
+        for i in {5000..1}; do echo "x_ACCEL_0,$i,10,20,$i,1,30,30,0.$((1000 + i)),$i,$i,0,20,0,2,5,15,fourier,whole,,-,,,,,,,,,,,"; done
     } >d/obs.csv
     psrreport -rows 100 d
     check
@@ -409,7 +409,7 @@ check() {
     make_folder J0000
     head -n 1 d/obs.csv >head
     rm d/obs.sift d/obs.cands.json
-    printf 'a_ACCEL_0,%s,%s,20,%s,1,30,30,%s,5,5,0,20,0,2,5,15,fourier,,%s,,,,,,,,,,,\n' 1 300 9 0.5 - 2 20 40 0.7 dm? 3 100 6 0.001 - >>d/obs.csv
+    printf 'a_ACCEL_0,%s,%s,20,%s,1,30,30,%s,5,5,0,20,0,2,5,15,fourier,whole,,%s,,,,,,,,,,,\n' 1 300 9 0.5 - 2 20 40 0.7 dm? 3 100 6 0.001 - >>d/obs.csv
     psrreport d
     # The same page with a further script, without the policy that forbids it.
     {

@@ -107,7 +107,7 @@ static void test_check(void)
     bad.foff_mhz = NAN;
     refuse(&bad, "foff = nan MHz is not a number");
     bad.foff_mhz = -30;
-    refuse(&bad, "the band of 64 channels ends at -490, must be above 0");
+    refuse(&bad, "the band of 64 channels ends at -490 MHz, must be above 0");
     double table[64];
     for (int c = 0; c < 64; c++)
         table[c] = 1400 + c;
