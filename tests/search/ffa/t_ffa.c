@@ -475,7 +475,7 @@ static void test_statuses(uint64_t *seed)
 {
     const struct psr_span backwards = {5, -1};
     const struct psr_ffa_desc good = {
-        .size = sizeof good, .nsamp = 9000, .tsamp_s = 1e-3, .nrange = 1};
+        .size = sizeof good, .nsamp = 9000, .tsamp_s = 1e-3, .nrange = 1, .backend = "cpu"};
     REFUSES("nsamp", d.nsamp = 4095);
     REFUSES("tsamp_s", d.tsamp_s = 0);
     REFUSES("batch", d.batch = 65537);
