@@ -33,6 +33,17 @@ static void leave_beta_out(struct psr_cand_score *score)
     score->probability = psr_cand_probability(number);
 }
 
+/* What folds to less than this share of its harmonic's probability is its fundamental by chance. */
+static const double FUNDAMENTAL_SHARE = 0.05;
+
+static void leave_chance_out(const struct psr_sift_cand *cand, struct psr_sift_cand *of)
+{
+    const struct psr_cand_score *s = of->score,
+                                *first = of->fundamental ? cand[of->fundamental - 1].score : NULL;
+    if (s && first && first->probability < FUNDAMENTAL_SHARE * s->probability)
+        of->fundamental = 0;
+}
+
 psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
 {
     struct item *item = malloc((n + 1) * sizeof *item);
@@ -46,6 +57,8 @@ psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
         item[i] = (struct item){psr_sift_comes_later(&cand[i]),
                                 s && !isnan(s->probability) ? fmin(s->probability, SURE) : -1, i};
     }
+    for (size_t i = 0; i < n && !st; i++)
+        leave_chance_out(cand, &cand[i]);
     if (!st)
         qsort(item, n, sizeof *item, compare);
     for (size_t i = 0; i < n && !st; i++)

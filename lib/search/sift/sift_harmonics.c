@@ -187,7 +187,8 @@ static void remove_lines(struct removing *m, struct psr_sift_near *near)
 
 /* --- folds of several turns -------------------------------------------------------------------- */
 
-/* Noise adds so much to what is left of a signal in a fold, for the best of many folds. */
+/* Noise adds so much to what is left of a signal in a fold, for the best of many folds.  The S/N of the signal is at most
+ * FOLD_SHARE times the sigma of its harmonics. */
 static const double FOLD_NOISE = 3;
 
 static bool is_found_at(const struct psr_sift *s, const struct psr_sift_entry *e, int64_t dm_key)
@@ -208,7 +209,7 @@ static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
     const double bins = find_fold_error(m, a, p, b, q);
     return q > p && q < INT_MAX && find_divisor((int)q, p) == 1 &&
                    fabs(p * a->f - q * b->f) * tobs_s < bins && 2 * bins < CHANCE * b->f * tobs_s &&
-                   b->sigma < a->sigma / sqrt(p * q) + FOLD_NOISE &&
+                   b->sigma < FOLD_SHARE * a->sigma / sqrt(p * q) + FOLD_NOISE &&
                    psr_sift_may_explain(m->s, a, b, 1, 1) &&
                    is_found_at(m->s, b, m->s->list[a->list].dm_key)
                ? (int)q

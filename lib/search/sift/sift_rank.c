@@ -58,7 +58,8 @@ static bool share_dms(const struct psr_sift_cand *a, const struct psr_sift_cand 
     return b->dm >= a->hit[0].dm && b->dm <= a->hit[a->nhit - 1].dm;
 }
 
-/* Gives harmonic n of a fundamental its fundamental, the lowest of several, and its marks. */
+/* Gives harmonic n of a fundamental its fundamental, the lowest of several, and its marks.  A fold has all of a
+ * signal's harmonics: what is brighter is none of them. */
 static void join(struct ranking *r, size_t fund, size_t at, int n)
 {
     const struct psr_sift_entry *a = entry_of(r, fund), *b = entry_of(r, at);
@@ -66,7 +67,7 @@ static void join(struct ranking *r, size_t fund, size_t at, int n)
     struct psr_sift_cand *to = &r->s->cand[at];
     const double ta = from->tobs_s, tb = to->tobs_s, error = r->s->d.r_err / (ta < tb ? ta : tb);
     if (at == fund || !(fabs(n * a->f - b->f) < error) || !share_dms(from, to) ||
-        !is_fundamental(r->s, a, n))
+        !is_fundamental(r->s, a, n) || (a->folded && a->sigma < b->sigma))
         return;
     if (!to->fundamental)
         to->fundamental = fund + 1;

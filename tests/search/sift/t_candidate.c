@@ -164,7 +164,8 @@ static void test_probability(void)
 
 static void test_rank(void)
 {
-    struct psr_cand_score low = {.probability = 0.2}, high = {.probability = 0.9};
+    struct psr_cand_score none = {.probability = 0.01}, low = {.probability = 0.2},
+                          high = {.probability = 0.9};
     /* A bright pulsar at an open DM, which its fold moved. */
     struct psr_cand_score moved = {.probability = 0.1,
                                    .number = {[PSR_CAND_ALPHA] = 0.95,
@@ -187,13 +188,17 @@ static void test_rank(void)
                                    {.number = 3, .score = &high, .marks = PSR_SIFT_DM0},
                                    {.number = 4, .score = &high, .fundamental = 6},
                                    {.number = 5, .score = &moved, .marks = PSR_SIFT_DM_UNKNOWN},
-                                   {.number = 6, .score = &low}};
-    const int64_t expected[] = {5, 6, 4, 1, 2, 3};
-    bool same = psr_cand_rank(cand, 6, &err) == PSR_OK;
-    for (int i = 0; i < 6; i++)
+                                   {.number = 6, .score = &low},
+                                   {.number = 7, .score = &none},
+                                   {.number = 8, .score = &high, .fundamental = 7}};
+    const int64_t expected[] = {5, 6, 4, 8, 1, 7, 2, 3};
+    bool same = psr_cand_rank(cand, 8, &err) == PSR_OK;
+    for (int i = 0; i < 8; i++)
         same &= cand[i].number == expected[i];
-    same &= cand[2].fundamental == 2 && !cand[1].fundamental;
-    ok(same, "by probability, fundamentals first, those not folded, and marked ones last");
+    same &= cand[2].fundamental == 2 && !cand[1].fundamental && !cand[3].fundamental;
+    ok(same,
+       "by probability, fundamentals first but those that fold to nothing, those not folded, and "
+       "marked ones last");
     ok(moved.probability == psr_cand_probability(unmoved) && moved.probability > 0.95,
        "a fold that moves an open DM tells nothing");
 }

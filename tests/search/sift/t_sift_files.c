@@ -443,12 +443,32 @@ static enum psr_sift_reason judge_fold_of(double r, double snr, double dm)
     return reason;
 }
 
+/* A pulsar's harmonic 43 is no brighter than its fold. */
+static void test_fold_before(double snr, double first_r)
+{
+    static struct made m[2];
+    const double power[] = {150, 120, 90, 70};
+    struct psr_sift_desc d;
+    struct psr_sift_result result;
+    psr_sift_defaults(&d);
+    for (int i = 0; i < 2; i++) {
+        begin_list(&m[i], 10 + i, 100);
+        add_row(&m[i], 4300, 0, 4, power);
+        add_fold(&m[i], 100, snr - 0.1 * i);
+    }
+    psr_sift *s = sift(m, NULL, 2, &d, &result);
+    ok(result.ncand && result.cand[0].r == first_r, "a fold of S/N %g at 1/43 of a pulsar", snr);
+    psr_sift_destroy(s);
+}
+
 static void test_folds_of_turns(void)
 {
+    test_fold_before(14, 4300);
+    test_fold_before(30, 100);
     ok(judge_fold_of(8495.0 / 17, 7.5, 10) == PSR_SIFT_HARMONIC, "17 turns of a fast pulsar");
     ok(judge_fold_of(8495.0 * 2 / 37, 5.1, 10) == PSR_SIFT_HARMONIC, "37/2 turns");
     ok(judge_fold_of(8495.0 / 17, 7.5, 0) == PSR_SIFT_HARMONIC, "17 turns of hum");
-    ok(judge_fold_of(8495.0 / 17, 8.5, 10) == PSR_SIFT_GOOD, "stronger than one of 17 turns");
+    ok(judge_fold_of(8495.0 / 17, 12, 10) == PSR_SIFT_GOOD, "stronger than one of 17 turns");
     ok(judge_fold_of(8495.0 / 17 + 0.1, 7.5, 10) == PSR_SIFT_GOOD, "between the multiples");
     ok(judge_fold_of(8495.0 / 300, 7.5, 10) == PSR_SIFT_GOOD,
        "where multiples are as near to each other as its error");
