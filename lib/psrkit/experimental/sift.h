@@ -250,9 +250,9 @@ typedef struct psr_sift psr_sift;
  * the frequency are taken too, whatever their powers; so is that share of all others.
  *
  * A fast folding search finds hum, and pulsars faster than its shortest period, at q / p of their periods, p up to 3: what
- * it found is taken there if a Fourier search found the signal (also one rejected for its DM) at a DM of its hits,
+ * it found is taken there if either search found a stronger signal (also one rejected for its DM) at a DM of its hits,
  * |p f - q f_fold| is below 0.6 (p / n + q / n_fold) / T, n their numbers of harmonics (1.1 / T at most), and its S/N is
- * below 1.5 sigma / sqrt(p q) + 3; not where such places take above 5 % of all frequencies.
+ * below 1.5 sigma / sqrt(p q) + 3, without 1.5 where the signal was folded; not where such places take above 5 % of all frequencies.
  *
  * DMs.  The summed power of a candidate at some DM is the logarithm of the likelihood of that DM.  DM 0,
  * or the lowest DM that was searched, is rejected by a chi-squared, twice the difference of power, above

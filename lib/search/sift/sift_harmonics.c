@@ -187,8 +187,8 @@ static void remove_lines(struct removing *m, struct psr_sift_near *near)
 
 /* --- folds of several turns -------------------------------------------------------------------- */
 
-/* Noise adds so much to what is left of a signal in a fold, for the best of many folds.  The S/N of the signal is at most
- * FOLD_SHARE times the sigma of its harmonics. */
+/* Noise adds so much to what is left of a signal in a fold, for the best of many folds.  The S/N of a signal that
+ * was not folded is at most FOLD_SHARE times the sigma of its harmonics. */
 static const double FOLD_NOISE = 3;
 
 static bool is_found_at(const struct psr_sift *s, const struct psr_sift_entry *e, int64_t dm_key)
@@ -207,9 +207,10 @@ static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
     const double tobs_s = fmin(psr_sift_tobs(m->s, a), psr_sift_tobs(m->s, b));
     const double q = rint(p * a->f / b->f);
     const double bins = find_fold_error(m, a, p, b, q);
+    const double snr = a->folded ? a->sigma : FOLD_SHARE * a->sigma;
     return q > p && q < INT_MAX && find_divisor((int)q, p) == 1 &&
                    fabs(p * a->f - q * b->f) * tobs_s < bins && 2 * bins < CHANCE * b->f * tobs_s &&
-                   b->sigma < FOLD_SHARE * a->sigma / sqrt(p * q) + FOLD_NOISE &&
+                   b->sigma < snr / sqrt(p * q) + FOLD_NOISE &&
                    psr_sift_may_explain(m->s, a, b, 1, 1) &&
                    is_found_at(m->s, b, m->s->list[a->list].dm_key)
                ? (int)q
@@ -218,7 +219,7 @@ static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
 
 static bool is_periodic(const struct psr_sift_entry *e)
 {
-    return !e->folded && e->sigma >= psr_sift_sure_sigma &&
+    return e->sigma >= psr_sift_sure_sigma &&
            (e->reason == PSR_SIFT_GOOD || e->reason == PSR_SIFT_LOW_DM);
 }
 
@@ -242,7 +243,7 @@ static void remove_folds(const struct removing *m)
     for (size_t k = 0; k < m->s->norder; k++) {
         struct psr_sift_entry *b = &all[m->s->order[k]];
         for (size_t i = 0; i < m->s->all.n && b->folded && b->reason == PSR_SIFT_GOOD; i++)
-            if (is_periodic(&all[i]))
+            if (is_periodic(&all[i]) && all[i].sigma > b->sigma)
                 take_fold(m, i, b);
     }
 }

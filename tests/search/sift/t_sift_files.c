@@ -395,11 +395,11 @@ static void test_folds(void)
     psr_sift_destroy(s);
 }
 
-/* The reason for the second of two rows: r and S/N. */
-static enum psr_sift_reason judge_second(double r, double snr)
+/* The reason for the second of two rows: r and S/N.  The first has S/N 30. */
+static enum psr_sift_reason judge_second(double first_r, double r, double snr)
 {
     struct psr_sift_result result;
-    const double all_r[] = {50, r}, all_snr[] = {30, snr};
+    const double all_r[] = {first_r, r}, all_snr[] = {30, snr};
     psr_sift *s = sift_folds(all_r, all_snr, 2, &result);
     enum psr_sift_reason reason = PSR_SIFT_GOOD;
     for (size_t k = 0; k < result.nreject; k++)
@@ -411,10 +411,12 @@ static enum psr_sift_reason judge_second(double r, double snr)
 
 static void test_fold_harmonics(void)
 {
-    ok(judge_second(25, 20) == PSR_SIFT_HARMONIC, "half of a frequency");
-    ok(judge_second(50.0 * 2 / 7, 9) == PSR_SIFT_HARMONIC, "2/7, as strong as a fold there is");
-    ok(judge_second(50.0 * 2 / 7, 14) == PSR_SIFT_GOOD, "stronger than a fold there may be");
-    ok(judge_second(50.0 * 2 / 7 + 0.15, 9) == PSR_SIFT_GOOD, "off 2/7 by more than its error");
+    ok(judge_second(500, 500.0 / 18, 8.5) == PSR_SIFT_HARMONIC, "18 turns of a fold");
+    ok(judge_second(500, 500.0 / 18, 14) == PSR_SIFT_GOOD, "stronger than 18 turns of a fold");
+    ok(judge_second(50, 25, 20) == PSR_SIFT_HARMONIC, "half of a frequency");
+    ok(judge_second(50, 50.0 * 2 / 7, 9) == PSR_SIFT_HARMONIC, "2/7, as strong as a fold there is");
+    ok(judge_second(50, 50.0 * 2 / 7, 14) == PSR_SIFT_GOOD, "stronger than a fold there may be");
+    ok(judge_second(50, 50.0 * 2 / 7 + 0.15, 9) == PSR_SIFT_GOOD, "off 2/7 by more than its error");
 }
 
 /* The reason for a fold at r beside a line of sigma 20 at r 8495.03: of four DMs the line is at the first three, the
