@@ -240,11 +240,11 @@ psr_status psr_ffasearch_execute(psr_ffasearch *f, size_t n, const struct psr_ff
 /* Adds input i to the stack, in which the first one stands for all. */
 static psr_status stack_input(psr_ffasearch *f, size_t i, const struct psr_inf *inf, psr_err *err)
 {
-    const struct psr_inf *first = &f->found[0].inf;
-    if (f->nfound && (inf->dm < first->dm || inf->dm > first->dm))
+    const struct psr_inf *first = f->nfound ? &f->found[0].inf : inf;
+    if (inf->dm < first->dm || inf->dm > first->dm)
         return psr_fail_field(err, PSR_EINVAL, "dm", "%s: DM = %g, that of the stack is %g",
                               f->name[i], inf->dm, first->dm);
-    if (f->nfound && inf->barycentric != first->barycentric)
+    if (inf->barycentric != first->barycentric)
         return psr_fail_field(err, PSR_EINVAL, "barycentric",
                               "%s: %s, unlike the first of the stack", f->name[i],
                               inf->barycentric ? "barycentric" : "topocentric");
@@ -255,6 +255,8 @@ psr_status psr_ffasearch_stack(psr_ffasearch *f, psr_err *err)
 {
     struct psr_ffa_result all;
     struct psr_ffasearch_found *found = f->found;
+    if (!f->nfound)
+        return psr_fail_field(err, PSR_EINVAL, "stack", "FFA search: a stack of no series");
     psr_status st = psr_ffa_stack_peaks(&f->stack, f->plan, &all, err);
     psr_ffa_stack_clear(&f->stack);
     if (st)
