@@ -177,8 +177,8 @@ static uint32_t find_lines(const struct psr_sift *s, const double *power, int n)
     return found;
 }
 
-/* Standard deviation of r of a sum of harmonics: a line of power P is known to 3 / (pi sqrt(6 P)) bins (Ransom et al.
- * 2002, eq. 36). */
+/* Standard deviation of r of a sum of harmonics: a line of power P is known to 3 / (pi sqrt(6 P)) bins (Middleditch, Deich
+ * and Kulkarni 1993). */
 static double find_r_error(const double *power, int n)
 {
     double sum = 0;
