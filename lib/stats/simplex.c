@@ -2,6 +2,7 @@
 #include "simplex.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { MOST = PSR_SIMPLEX_MOST, MOST_MOVES = 5000 };
@@ -98,4 +99,63 @@ double psr_simplex_descend(const struct psr_simplex *f, double *x, double step, 
         advance(&s);
     memcpy(x, s.corner[0].x, (size_t)f->n * sizeof *x);
     return s.corner[0].value;
+}
+
+/* --- the bottom ------------------------------------------------------------------------------- */
+
+static double value_near(const struct psr_simplex *f, const double *x, int i, double di, int k,
+                         double dk)
+{
+    double at[MOST];
+    memcpy(at, x, (size_t)f->n * sizeof *at);
+    at[i] += di;
+    at[k] += dk;
+    return f->value(f->ctx, at);
+}
+
+/* Solves a [n][n + 1], symmetric and positive, without pivots.  Returned: whether it is positive */
+static bool solve(double a[MOST][MOST + 1], int n, double *out)
+{
+    for (int i = 0; i < n; i++) {
+        if (!(a[i][i] > 0))
+            return false;
+        for (int k = i + 1; k < n; k++)
+            for (int j = n; j >= i; j--)
+                a[k][j] -= a[i][j] * a[k][i] / a[i][i];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        out[i] = a[i][n];
+        for (int k = i + 1; k < n; k++)
+            out[i] -= a[i][k] * out[k];
+        out[i] /= a[i][i];
+    }
+    return true;
+}
+
+void psr_simplex_polish(const struct psr_simplex *f, double *x, double reach)
+{
+    const int n = f->n;
+    double at[MOST], step[MOST];
+    memcpy(at, x, (size_t)n * sizeof *x);
+    for (int pass = 0; pass < 2; pass++) {
+        const double here = f->value(f->ctx, at);
+        double a[MOST][MOST + 1], up[MOST];
+        for (int i = 0; i < n; i++) {
+            up[i] = value_near(f, at, i, reach, i, 0);
+            const double down = value_near(f, at, i, -reach, i, 0);
+            a[i][i] = up[i] + down - 2 * here;
+            a[i][n] = (down - up[i]) / 2;
+        }
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < i; k++)
+                a[i][k] = a[k][i] = value_near(f, at, i, reach, k, reach) - up[i] - up[k] + here;
+        if (!solve(a, n, step))
+            return;
+        for (int i = 0; i < n; i++) {
+            if (!(fabs(step[i]) <= 1))
+                return;
+            at[i] += reach * step[i];
+        }
+    }
+    memcpy(x, at, (size_t)n * sizeof *x);
 }

@@ -15,4 +15,9 @@ struct psr_simplex {
  * Returned: the value; x [n], where it is */
 double psr_simplex_descend(const struct psr_simplex *f, double *x, double step, double tol);
 
+/* Two of Newton's steps to the bottom of a smooth function, from x near it, by differences of reach:
+ * where the corners of a simplex come to rest hangs on the last bit of the function, the bottom does
+ * not.  x stays where that is not within reach. */
+void psr_simplex_polish(const struct psr_simplex *f, double *x, double reach);
+
 #endif

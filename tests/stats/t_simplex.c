@@ -185,10 +185,48 @@ static void test_end(void)
     ok(fast.nseen == 3, "corners that are near each other do not move");
 }
 
+/* From two places near the minimum of ripples the same place is reached, and the bowl's own; nothing moves
+ * on a hilltop, on steps, and far from the minimum. */
+static void test_polish(uint64_t *seed)
+{
+    double apart = 0, off = 0;
+    int moved = 0;
+    for (int trial = 0; trial < 300; trial++) {
+        static struct watched w;
+        w = (struct watched){.n = 1 + trial % MOST, .kind = trial % 2 ? 2 : 0};
+        double x[2][MOST];
+        for (int d = 0; d < w.n; d++) {
+            w.centre[d] = tap_uniform(seed);
+            w.scale[d] = 0.5 + tap_uniform(seed);
+            for (int k = 0; k < 2; k++)
+                x[k][d] = w.centre[d] + 2e-3 * (tap_uniform(seed) - 0.5);
+        }
+        const struct psr_simplex f = {ask, &w, w.n};
+        for (int k = 0; k < 2; k++)
+            psr_simplex_polish(&f, x[k], 0.02);
+        for (int d = 0; d < w.n; d++) {
+            apart = fmax(apart, fabs(x[0][d] - x[1][d]));
+            off = fmax(off, fabs(x[0][d] - w.centre[d]));
+        }
+    }
+    ok(apart < 1e-8 && off < 1e-8, "polished places are %.1e apart and %.1e off", apart, off);
+    for (int kind = 0; kind < 4; kind++) {
+        static struct watched w;
+        w = (struct watched){.n = 2, .kind = kind == 1 ? 3 : kind == 3 ? 0 : 2, .scale = {1, 1}};
+        double x[MOST] = {kind == 2 ? M_PI / 5 : kind == 3 ? 5 : 0.001, kind == 2 ? M_PI / 5 : 0};
+        const double was[2] = {x[0], x[1]};
+        const struct psr_simplex f = {ask, &w, 2};
+        psr_simplex_polish(&f, x, 0.02);
+        moved += kind > 0 && (memcmp(x, was, sizeof was) != 0);
+    }
+    ok(moved == 0, "a hilltop, steps and a far minimum move nothing");
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
     test_against_plain_method(&seed);
     test_end();
+    test_polish(&seed);
     return done_testing();
 }

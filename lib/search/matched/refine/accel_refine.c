@@ -15,7 +15,12 @@
 
 /* The simplex's variables are the offsets of the highest harmonic's r, z and w, over these. */
 static const double UNIT[PSR_SIMPLEX_MOST] = {1, 4, 40};
-static const double STEP = 0.4, TOLERANCE = 1e-5, LEAST_POWER = 0.01, LEAST_PURITY = 0.01;
+static const double STEP = 0.4, TOLERANCE = 1e-3, REACH = 0.02;
+static const double LEAST_POWER = 0.01, LEAST_PURITY = 0.01;
+
+/* Steps on which the variables lie in the end: spectra of two devices differ in their last bits, and what is
+ * measured there, folded and said of it should not.  A power of 10^6 is measured to twice as much. */
+static const double GRID = 1.0 / 4096;
 
 /* --- what all have in common ------------------------------------------------------------------ */
 
@@ -142,6 +147,9 @@ static void descend(struct place *p, int from, int to, double *x)
     p->from = from;
     p->to = to;
     psr_simplex_descend(&f, x, STEP, TOLERANCE);
+    psr_simplex_polish(&f, x, REACH);
+    for (int i = 0; i < f.n; i++)
+        x[i] = GRID * rint(x[i] / GRID);
 }
 
 static void describe_harmonic(const struct place *p, const double *x, int h,
@@ -161,6 +169,14 @@ static void describe_harmonic(const struct place *p, const double *x, int h,
         .purity.value = fmax(peak.purity, LEAST_PURITY),
     };
     psr_accel_fill_errors(harm);
+}
+
+/* The same from spectra that differ in their last bits; a power of P is known to sqrt(2 P). */
+static double round_to_13_bits(double x)
+{
+    int exponent;
+    const double mantissa = frexp(x, &exponent);
+    return ldexp(rint(ldexp(mantissa, 13)), exponent - 13);
 }
 
 /* Given:    p   around nothing yet */
@@ -191,7 +207,6 @@ static psr_status refine_one(struct place p, struct psr_accel_cand *cand,
         *cand = (struct psr_accel_cand){
             .sigma = k->sigma,
             .power = k->power,
-            .coherent = psr_accel_coherent(harm, k->nharm, 0),
             .nharm = k->nharm,
             .r = {r, rerr},
             .z = {z, p.s->jmax > 0 ? zerr : 2.0 / k->nharm},
@@ -209,7 +224,7 @@ static psr_status refine_one(struct place p, struct psr_accel_cand *cand,
             descend(&p, h, h, own);
             describe_harmonic(&p, own, h, &harm[h - 1]);
         }
-        cand->coherent = psr_accel_coherent(harm, peak->nharm, 0);
+        cand->coherent = round_to_13_bits(psr_accel_coherent(harm, peak->nharm, 0));
     }
     for (int h = 0; h < PSR_ACCELSEARCH_MAX_HARM; h++)
         psr_accel_template_destroy(p.around[h]);

@@ -9,7 +9,8 @@
 /* NEAR: bins around a line, and its drift, in which little of it may be left. */
 enum { NEAR = 8 };
 static const double MOST_LEFT = 0.05;
-static const double UNIT[PSR_SIMPLEX_MOST] = {0.5, 2, 20}, STEP = 0.4, TOLERANCE = 1e-5;
+static const double UNIT[PSR_SIMPLEX_MOST] = {0.5, 2, 20}, STEP = 0.4, TOLERANCE = 1e-3,
+                    REACH = 0.02;
 
 /* --- where it is ------------------------------------------------------------------------------ */
 
@@ -32,6 +33,7 @@ void psr_line_fit(struct psr_line_response *line, const psr_accel_template *arou
     struct fit fit = {around, line->r, line->z, line->w, jerk ? 3 : 2};
     const struct psr_simplex f = {minus_power, &fit, fit.n};
     psr_simplex_descend(&f, x, STEP, TOLERANCE);
+    psr_simplex_polish(&f, x, REACH);
     line->r += UNIT[0] * x[0];
     line->z += UNIT[1] * x[1];
     line->w = jerk ? line->w + UNIT[2] * x[2] : 0;
