@@ -66,7 +66,6 @@ static struct psr_folder_desc describe(struct search *s)
     struct psr_folder_desc d = s->o->run;
     d.topo = d.nosearch = d.whole_turns = true;
     d.presto = d.refine = d.view = false;
-    d.nsub = 1;
     d.npart = PSR_FOLD_RATIO_PARTS;
     d.cand = s->cand;
     d.ncand = s->n;

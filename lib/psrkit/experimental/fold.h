@@ -196,6 +196,10 @@ struct psr_fold_desc {
     /* The turn that the end of the input cuts is added to the last part; bins that it does not reach get the mean of
      * the part's samples.  By default it is lost. */
     bool last_turn;
+
+    /* Channels are delayed towards the highest of the band, not that of their sub-band, so that profiles of sub-bands
+     * are in phase at the candidate's DM. */
+    bool in_phase;
 };
 
 /* Status: PSR_EINVAL naming field, value and limit (also for a candidate, by its number from 1, with
@@ -301,7 +305,7 @@ struct psr_fold_ratio {
  * candidate's.  2 and 3 periods need 18 and 12 turns, and these must differ in the order of 2 or 3 more than in 739 of
  * 740 random orders within each part: so red noise, gaps and uneven pulses make no period longer.
  * Given:  fold   of PSR_FOLD_RATIO_TURNS times the candidate's period, whole turns of it, in about PSR_FOLD_RATIO_PARTS
- *                parts (some may be empty), with 1 sub-band
+ *                parts (some may be empty); its sub-bands are added up as they are (in_phase)
  * Status: PSR_EINVAL for another fold, PSR_ENOMEM */
 enum { PSR_FOLD_RATIO_TURNS = 6, PSR_FOLD_RATIO_PARTS = 8 };
 PSR_MUST_CHECK psr_status psr_fold_find_ratio(struct psr_fold_ratio *best,
@@ -416,7 +420,8 @@ struct psr_folder_desc {
     bool presto;
 
     double dm_lo, dm_hi; /* limits of the DM with refine, beside the trials'; dm_hi 0: none */
-    bool whole_turns;    /* a turn that the end cuts is not folded */
+    bool whole_turns;    /* a turn that the end cuts is not folded, and sub-bands are in phase:
+                            for psr_fold_find_ratio */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

@@ -53,6 +53,7 @@ static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, siz
         .device = *f->device,
         .nblock = f->nblock,
         .last_turn = !f->d.presto && !f->d.whole_turns,
+        .in_phase = f->d.whole_turns,
     };
 }
 

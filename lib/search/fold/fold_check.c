@@ -138,10 +138,12 @@ static double table_mhz(const struct psr_fold_desc *d, size_t k)
 
 static double find_top(const struct psr_fold_desc *d, size_t band)
 {
-    const size_t per_band = d->nchan / d->nsub;
+    const size_t per_band = d->in_phase ? d->nchan : d->nchan / d->nsub;
     const double band_mhz = d->width_mhz * (double)per_band;
     const double first_mhz = d->lofreq_mhz + band_mhz - d->width_mhz;
     double top_mhz = 0;
+    if (d->in_phase)
+        band = 0;
     if (!d->freq_mhz)
         return first_mhz + (double)band * band_mhz;
     for (size_t k = band * per_band; k < (band + 1) * per_band; k++)

@@ -128,6 +128,7 @@ static void make_scene(struct scene *s, uint64_t *seed, int nbit, enum psr_kind 
         .voverc = 1e-4,
         .tsamp_s = 1e-3,
         .nsub = nsub[tap_between(seed, 0, 4)],
+        .in_phase = tap_between(seed, 0, 2) == 0,
         .block = (size_t)tap_between(seed, 1, tap_between(seed, 0, 3) ? 200 : 1500),
         .ahead = (size_t)tap_between(seed, 0, 1),
         .npart = (size_t)tap_between(seed, 1, 7),
@@ -162,7 +163,8 @@ static double freq_of(const struct psr_fold_desc *d, size_t k)
 /* Spectra by which channel k is advanced. */
 static size_t delay_of(const struct psr_fold_desc *d, double dm, size_t k)
 {
-    const size_t per_band = d->nchan / d->nsub, end = (k / per_band + 1) * per_band;
+    const size_t per_band = d->in_phase ? d->nchan : d->nchan / d->nsub;
+    const size_t end = (k / per_band + 1) * per_band;
     const double f = freq_of(d, k);
     double g = 0;
     for (size_t i = end - per_band; i < end; i++)

@@ -172,6 +172,40 @@ static void test_found(uint64_t *seed)
     }
 }
 
+/* Sub-bands whose sum is a fold have its ratio: a pulse in every second turn, in one of four. */
+static void test_sub_bands(uint64_t *seed)
+{
+    const struct scene s = {.nturn = 60, .snr = 25, .width = 0.02, .every = 2};
+    enum { NSUB = 4 };
+    long same = 0, two = 0;
+    for (long i = 0; i < NCASE; i++) {
+        struct psr_pfd whole, p;
+        struct psr_fold_ratio want, r;
+        make_fold(&whole, &s, seed);
+        p = whole;
+        p.nsub = NSUB;
+        if (psr_pfd_allocate(&p, &err) != PSR_OK)
+            exit(EXIT_FAILURE);
+        for (size_t row = 0; row < (size_t)whole.npart * NSUB; row++) {
+            const size_t part = row / NSUB, nbin = (size_t)p.nbin;
+            p.stats[row] = whole.stats[part];
+            p.stats[row].prof_var /= NSUB;
+            for (size_t b = 0; b < nbin; b++) {
+                const double level = 1000 * (double)(row % NSUB);
+                p.profile[row * nbin + b] =
+                    row % NSUB ? level : whole.profile[part * nbin + b] - 6000;
+            }
+        }
+        two += psr_fold_find_ratio(&want, &whole, &err) == PSR_OK && want.over == 2;
+        same += psr_fold_find_ratio(&r, &p, &err) == PSR_OK && r.over == want.over &&
+                r.under == want.under;
+        psr_pfd_clear(&p);
+        psr_pfd_clear(&whole);
+    }
+    ok(same == NCASE && two > NCASE / 2, "four sub-bands: %ld of %d as one, %ld 2/1", same, NCASE,
+       two);
+}
+
 static void test_refusals(uint64_t *seed)
 {
     const struct scene s = {.nturn = 12, .snr = 20, .width = 0.02, .every = 1};
@@ -179,9 +213,9 @@ static void test_refusals(uint64_t *seed)
     struct psr_fold_ratio r;
     make_fold(&p, &s, seed);
     const struct psr_pfd whole = p;
-    p.nsub = 2;
-    ok(psr_fold_find_ratio(&r, &p, &err) == PSR_EINVAL && strstr(err.msg, "2 sub-bands"),
-       "two sub-bands: %s", err.msg);
+    p.nsub = 0;
+    ok(psr_fold_find_ratio(&r, &p, &err) == PSR_EINVAL && strstr(err.msg, "0 sub-bands"),
+       "no sub-band: %s", err.msg);
     p = whole;
     p.nbin = 7;
     ok(psr_fold_find_ratio(&r, &p, &err) == PSR_EINVAL && strstr(err.msg, "7 bins"),
@@ -202,6 +236,7 @@ int main(void)
     uint64_t seed = tap_seed();
     test_kept(&seed);
     test_found(&seed);
+    test_sub_bands(&seed);
     test_refusals(&seed);
     return done_testing();
 }

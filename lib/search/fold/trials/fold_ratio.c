@@ -323,19 +323,44 @@ static psr_status choose_ratio(struct spectrum *s, const struct psr_pfd *p,
     return st;
 }
 
+/* Returned: *sum   p with one sub-band; its profile and stats are malloc'd */
+static psr_status add_bands(struct psr_pfd *sum, const struct psr_pfd *p, psr_err *err)
+{
+    const size_t npart = (size_t)p->npart, nsub = (size_t)p->nsub, nbin = (size_t)p->nbin;
+    *sum = *p;
+    sum->nsub = 1;
+    sum->profile = calloc(npart * nbin, sizeof *sum->profile);
+    sum->stats = calloc(npart, sizeof *sum->stats);
+    if (!sum->profile || !sum->stats)
+        return psr_fail_nomem(err, "a fold", 8.0 * (double)(npart * nbin));
+    for (size_t row = 0; row < npart * nsub; row++) {
+        double *to = sum->profile + row / nsub * nbin;
+        for (size_t b = 0; b < nbin; b++)
+            to[b] += p->profile[row * nbin + b];
+        sum->stats[row / nsub].numdata = p->stats[row].numdata;
+        sum->stats[row / nsub].prof_var += p->stats[row].prof_var;
+    }
+    return PSR_OK;
+}
+
 psr_status psr_fold_find_ratio(struct psr_fold_ratio *best, const struct psr_pfd *p, psr_err *err)
 {
     struct spectrum s;
+    struct psr_pfd sum;
     *best = (struct psr_fold_ratio){1, 1};
-    if (p->npart < 1 || p->nsub != 1 || p->nbin < 2 * TURNS || p->nbin % TURNS || !(p->fold.f > 0))
+    if (p->npart < 1 || p->nsub < 1 || p->nbin < 2 * TURNS || p->nbin % TURNS || !(p->fold.f > 0))
         return psr_fail(err, PSR_EINVAL,
                         "fold: %d parts, %d sub-bands, %d bins, %g Hz: harmonics are of 1 or more, "
-                        "1, a multiple of %d above it, and a frequency above 0",
+                        "1 or more, a multiple of %d above it, and a frequency above 0",
                         p->npart, p->nsub, p->nbin, p->fold.f, TURNS);
-    psr_status st = make_spectrum(&s, p, err);
-    if (st)
-        return st;
-    st = choose_ratio(&s, p, best, err);
-    free(s.power);
+    psr_status st = add_bands(&sum, p, err);
+    if (!st)
+        st = make_spectrum(&s, &sum, err);
+    if (!st) {
+        st = choose_ratio(&s, &sum, best, err);
+        free(s.power);
+    }
+    free(sum.profile);
+    free(sum.stats);
     return st;
 }
