@@ -8,7 +8,7 @@ from ._arrays import SAMPLES, address, as_doubles, as_samples, struct_dtype, cop
 from ._declarations import ffi
 from ._files import output
 from ._library import Progress, check, fail, lib, new_error
-from ._observation import Observation, as_observation, channel_mhz
+from ._observation import Observation, as_observation, channel_mhz, names_observation
 from ._table import Table
 
 ALGORITHMS = {"direct": lib.PSR_DEDISP_DIRECT, "tree": lib.PSR_DEDISP_TREE}
@@ -241,7 +241,7 @@ def dedisperse(x, dms, fch1_mhz=None, foff_mhz=None, tsamp_s=None, *, freq_mhz=N
     options = dict(algorithm=algorithm, downsamp=downsamp, keep=keep, dmconst=dmconst, backend=backend, device=device,
                    nthread=nthread, mem_bytes=mem_bytes, smear=smear)
     if freq_mhz is None:
-        if isinstance(x, Observation) or not hasattr(x, "__len__") or isinstance(x, (str, bytes)):
+        if names_observation(x):
             x = as_observation(x)
             band, tsamp_s = np.ascontiguousarray(x.freq_mhz), x.tsamp_s
         else:

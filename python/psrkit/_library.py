@@ -130,6 +130,8 @@ def make_error(err, desc=None):
     """The exception of a psr_err; the value of its field is taken from the description that was refused."""
     message, field = ffi.string(err.msg).decode(errors="replace"), ffi.string(err.field).decode(errors="replace")
     value, limit = read_message(message, field)
+    if err.code == lib.PSR_EIO and not field:
+        field, (value, _, limit) = "path", message.rpartition(": ")
     if desc is not None and field.isidentifier() and hasattr(desc, field):
         exact = to_python(getattr(desc, field))
         value = value if exact is None else exact

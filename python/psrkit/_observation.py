@@ -117,7 +117,9 @@ class Observation:
         raise NotImplementedError
 
     def __getitem__(self, key):
-        """obs[a:b] or obs[a]: samples as an array [time, channel], or [channel]."""
+        """obs[a:b] or obs[a]: samples as an array [time, channel], or [channel]; obs[a:b, c:d] of some channels."""
+        if isinstance(key, tuple):
+            return self[key[0]][(...,) + key[1:]]
         if isinstance(key, slice):
             if key.step not in (None, 1):
                 fail("step", key.step, "1")
@@ -333,12 +335,15 @@ def from_array(x, fch1_mhz, foff_mhz, tsamp_s, **header):
     return ArrayObservation(x, fch1_mhz=fch1_mhz, foff_mhz=foff_mhz, tsamp_s=tsamp_s, **header)
 
 
+def names_observation(x):
+    """Whether x is an observation or its path, and not an array."""
+    return isinstance(x, (Observation, str, bytes, os.PathLike))
+
+
 def as_observation(x, fch1_mhz=None, foff_mhz=None, tsamp_s=None):
     """x, or an observation of the array x."""
-    if isinstance(x, Observation):
-        return x
-    if isinstance(x, (str, bytes, os.PathLike)):
-        return open(x)
+    if names_observation(x):
+        return x if isinstance(x, Observation) else open(x)
     for name, value in (("fch1_mhz", fch1_mhz), ("foff_mhz", foff_mhz), ("tsamp_s", tsamp_s)):
         if value is None:
             fail(name, None, "given with an array")

@@ -1,12 +1,13 @@
 """Runs psrsearch, and gives its results as objects."""
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 
 from ._files import as_paths
-from ._library import HERE, PROGRAM_FOLDER, FileError, UnsupportedError, InvalidError, Error, fail
+from ._library import HERE, PROGRAM_FOLDER, FileError, UnsupportedError, InvalidError, Error, fail, read_message
 from ._lists import Report
 from ._observation import as_observation
 
@@ -83,14 +84,14 @@ def run(obs, folder=None, *, progress=None, **options):
     with tempfile.TemporaryDirectory(prefix="psrkit") as scratch:
         paths = [os.fspath(path) for path in obs] if isinstance(obs, (list, tuple)) else as_paths(obs, scratch)[0]
         command = [find_program("psrsearch"), "-o", os.fspath(folder)] + as_arguments(options) + paths
-        run_program(command, progress)
+        run_program(command, progress, options)
     found = Report(folder)
     found._kept = kept
     return found
 
 
-def run_program(command, progress):
-    """Runs a program of psrkit; raises what its exit status means."""
+def run_program(command, progress, options):
+    """Runs a program of psrkit; raises what its exit status means, of the option that its last line names."""
     last = ""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                errors="replace", start_new_session=True)
@@ -106,4 +107,6 @@ def run_program(command, progress):
     finally:
         process.stderr.close()
     if status:
-        raise {2: InvalidError, 3: UnsupportedError}.get(status, Error)(last or "psrsearch: exit status %d" % status, "status", status, 0)
+        field = next((word for word in re.findall(r"-(\w+)", last) if word in options), "status")
+        raise {2: InvalidError, 3: UnsupportedError}.get(status, Error)(
+            last or "psrsearch: exit status %d" % status, field, options.get(field, status), read_message(last, field)[1])

@@ -10,7 +10,7 @@ from ._declarations import ffi
 from ._files import mask_path
 from ._library import Progress, Strings, Watch, check, fail, lib, new_error, path_bytes
 from ._dedispersion import as_algorithm
-from ._observation import FileObservation, as_observation
+from ._observation import FileObservation, as_observation, names_observation
 from ._table import make_table
 
 PULSE_UNITS = {"dm": "pc cm-3", "time_s": "s", "width_s": "s"}
@@ -238,7 +238,7 @@ def search_pulses(x, dms, tsamp_s=None, *, lowest_mhz=None, highest_mhz=None, th
     trial_tol = defaults.trial_tol if trial_tol is None else trial_tol
     if clean not in ("none", "auto"):
         fail("clean", repr(clean), "none or auto")
-    if hasattr(x, "dtype") and hasattr(x, "ndim") or isinstance(x, (list, tuple)):
+    if not names_observation(x):
         return search_series(x, dms, tsamp_s, lowest_mhz, highest_mhz, threshold, maxwidth_s, detrend, time_tol, trial_tol, nthread,
                              progress)
     obs = as_observation(x)

@@ -71,6 +71,9 @@ def test_errors(pulsar, tmp_path):
         assert "candidate 1" in str(caught.value)
     with pytest.raises(psrkit.InvalidError):
         psrkit.fold(pulsar, dict(period_s=0.1), at="noon")
+    with pytest.raises(psrkit.InvalidError) as caught:
+        psrkit.fold(pulsar, dict(period_s=0.1), npart=-3)
+    assert (caught.value.field, caught.value.value) == ("npart", -3)
 
     def stop(done, total):
         raise KeyError("enough")

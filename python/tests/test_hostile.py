@@ -124,13 +124,18 @@ def test_contiguous_arrays_are_not_copied():
     assert np.shares_memory(psrkit._arrays.as_series(series), series)
 
     class Foreign:
+        def __init__(self, array):
+            self.array = array
+
         def __dlpack__(self, **kw):
-            return x.__dlpack__()
+            return self.array.__dlpack__()
 
         def __dlpack_device__(self):
-            return x.__dlpack_device__()
+            return self.array.__dlpack_device__()
 
-    assert np.shares_memory(psrkit._arrays.as_samples(Foreign()), x)
+    assert np.shares_memory(psrkit._arrays.as_samples(Foreign(x)), x)
+    assert not psrkit.dedisperse(Foreign(x), [0.0], **BAND).any()
+    assert not len(psrkit.search_pulses(Foreign(np.zeros((4, 900), np.float32)), np.arange(4.0), 1e-3))
 
 
 def test_no_leak():
@@ -181,6 +186,7 @@ import os, signal, sys, threading, time
 import numpy as np
 import psrkit
 what = sys.argv[1]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background inherit that it is ignored
 big = psrkit.from_array(np.random.default_rng(1).integers(0, 255, (1 << 19, 64), dtype=np.uint8), 1500.0, -4.0, 64e-6)
 series = np.random.default_rng(2).normal(size=(40, 1 << 19)).astype(np.float32)
 calls = {

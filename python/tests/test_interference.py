@@ -40,6 +40,9 @@ def test_masks_are_those_of_gpurfifind(tone, tmp_path):
     found = psrkit.find_interference(psrkit.open(tmp_path / "x.fil"), interval_s=1.0)
     want = psrkit.read_mask(tmp_path / "y_rfifind.mask")
     assert found.mask.array.shape == want.array.shape and found.mask.ptsperint == want.ptsperint
+    with pytest.raises(psrkit.InvalidError) as caught:
+        psrkit.find_interference(psrkit.open(tmp_path / "x.fil"), interval_s=-1)
+    assert (caught.value.field, caught.value.value) == ("interval_s", -1)
     assert (found.mask.array & want.array).sum() >= 0.9 * found.mask.array.sum()
 
 

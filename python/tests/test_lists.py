@@ -74,7 +74,9 @@ def test_a_search_by_psrsearch(tmp_path):
     pulses = psrkit.read_csv(glob.glob(str(tmp_path / "search" / "*.pulses.csv"))[0])
     np.testing.assert_allclose(pulses["time_s"], found.pulses["time_s"])
     assert (pulses.units["width_s"], pulses.units["high_mhz"], pulses.units["mjd_top"], pulses.units["dm"]) == ("s", "MHz", "d", "pc cm-3")
-    with pytest.raises(psrkit.InvalidError):
-        psrkit.run(obs, tmp_path / "other", nonsense=True)
+    for options in (dict(nonsense=True), dict(hidm=-4)):
+        with pytest.raises(psrkit.InvalidError) as caught:
+            psrkit.run(obs, tmp_path / "other", **options)
+        assert {caught.value.field: caught.value.value} == options
     with pytest.raises(psrkit.InvalidError):
         psrkit.run(obs, o="x")

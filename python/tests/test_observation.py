@@ -33,6 +33,8 @@ def test_spectra_of_files(data, name, nbit):
     np.testing.assert_array_equal(np.concatenate(list(obs.blocks(777))), x)
     np.testing.assert_array_equal(obs.seconds(100 * obs.tsamp_s, 200 * obs.tsamp_s), x[100:200])
     assert obs[5:5].shape == (0, obs.nchan)
+    np.testing.assert_array_equal(obs[10:17, 3:5], x[10:17, 3:5])
+    np.testing.assert_array_equal(obs[-1, ::-1], x[-1, ::-1])
     with pytest.raises(IndexError):
         obs[obs.nsamp]
 
@@ -67,6 +69,7 @@ def test_errors(tmp_path):
     with pytest.raises(psrkit.FileError) as caught:
         psrkit.open(tmp_path / "none.fil")
     assert isinstance(caught.value, OSError) and "none.fil" in str(caught.value)
+    assert (caught.value.field, caught.value.value) == ("path", str(tmp_path / "none.fil"))
     bad = tmp_path / "bad.fil"
     bad.write_bytes(b"\x0c\0\0\0HEADER_START" + b"?" * 100)
     with pytest.raises(psrkit.FormatError):

@@ -41,8 +41,8 @@ static psr_status check_desc(const struct psr_folder_desc *d, psr_err *err)
         return psr_fail(err, PSR_EINVAL, "-start %g and -end %g: must be 0 to 1, and ascend",
                         d->start, d->end);
     if (d->npart < 1 || d->npart > PSR_PFD_NPART_MAX)
-        return psr_fail(err, PSR_EINVAL, "-npart %lld: must be 1 to %d", (long long)d->npart,
-                        PSR_PFD_NPART_MAX);
+        return psr_fail_field(err, PSR_EINVAL, "npart", "-npart %lld: must be 1 to %d",
+                              (long long)d->npart, PSR_PFD_NPART_MAX);
     if (d->topo && d->ephemeris)
         return psr_fail(err, PSR_EINVAL, "-par and -topo: an ephemeris needs the barycentre");
     if (d->clean_auto && d->mask)

@@ -121,6 +121,9 @@ static psr_status open_input(struct psr_rfi_state *u, psr_err *err)
 static psr_status choose_interval(struct psr_rfi_state *u, psr_err *err)
 {
     const double block_s = (double)u->block * u->obs->tsamp_s;
+    if (!(u->d->interval_s >= 0))
+        return psr_fail_field(err, PSR_EINVAL, "interval_s", "intervals of %g s, must be 0 or more",
+                              u->d->interval_s);
     double nblock =
         u->d->nblock > 0 ? (double)u->d->nblock : floor(u->d->interval_s / block_s + 0.5);
     nblock = fmax(nblock, 1);
