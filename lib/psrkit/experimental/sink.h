@@ -180,11 +180,14 @@ struct psr_sink_ops {
      * finished.  end [nline].  NULL: nothing to complete. */
     psr_status (*finish)(void *state, const struct psr_sink_end *end, psr_err *err);
 
-    /* Returns the sink's result after finish; NULL: no result. */
+    /* Returns the sink's result after finish and end; NULL: no result. */
     const void *(*result)(const void *state);
 
     /* Frees the state, whether or not the sink has finished. */
     void (*abort)(void *state);
+
+    /* All sinks have finished: completes what a thread of this one did meanwhile.  NULL: nothing. */
+    psr_status (*end)(void *state, psr_err *err);
 };
 
 /* An additional sink of a pipeline. */

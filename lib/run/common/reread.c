@@ -7,14 +7,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { AHEAD = 4096 }; /* spectra that are read over, rather than that the input is opened anew */
+enum {
+    AHEAD = 4096, /* spectra that are read over, rather than that the input is opened anew */
+    ROWS = 64     /* spectra read at a time */
+};
 
 struct psr_reread {
     struct psr_reread_desc d;
     psr_source *source;
     int64_t pos;   /* the spectrum that it reads next */
     int64_t end;   /* where the input ends; -1: not known */
-    void *row;     /* a spectrum */
+    void *row;     /* [ROWS] spectra */
     double *value; /* [nchan] */
 };
 
@@ -48,21 +51,21 @@ static psr_status open_at(psr_reread *r, int64_t first, psr_err *err)
     if (r->end < 0 && psr_source_obs(r->source)->nsamp >= 0)
         r->end = first + psr_source_obs(r->source)->nsamp;
     if (!r->row)
-        r->row = malloc(psr_source_block_bytes(r->source, 1));
+        r->row = malloc(psr_source_block_bytes(r->source, ROWS));
     if (!r->value)
         r->value = malloc(psr_source_obs(r->source)->nchan * sizeof *r->value);
     if (!r->row || !r->value)
-        return psr_fail_nomem(err, "a spectrum", (double)psr_source_block_bytes(r->source, 1));
+        return psr_fail_nomem(err, "spectra", (double)psr_source_block_bytes(r->source, ROWS));
     return PSR_OK;
 }
 
-static psr_status read_row(psr_reread *r, psr_err *err)
+/* Returned: *got, fewer than n at the end of the input */
+static psr_status read_rows(psr_reread *r, size_t n, size_t *got, psr_err *err)
 {
-    size_t got = 0;
-    psr_status st = psr_source_read(r->source, 1, r->row, &got, err);
-    if (!st && got)
-        r->pos++;
-    else if (!st)
+    *got = 0;
+    psr_status st = psr_source_read(r->source, n, r->row, got, err);
+    r->pos += st ? 0 : (int64_t)*got;
+    if (!st && *got < n)
         r->end = r->pos;
     return st;
 }
@@ -75,26 +78,24 @@ static psr_status seek(psr_reread *r, int64_t first, psr_err *err)
         return st;
     if (first < r->pos || (r->end >= 0 && first > r->pos + AHEAD))
         st = open_at(r, r->end < 0 ? 0 : first, err);
-    while (!st && r->pos < first && (r->end < 0 || r->pos < r->end))
-        st = read_row(r, err);
+    while (!st && r->pos < first && (r->end < 0 || r->pos < r->end)) {
+        const int64_t over = first - r->pos;
+        size_t got;
+        st = read_rows(r, over < ROWS ? (size_t)over : ROWS, &got, err);
+    }
     return st;
 }
 
-/* A spectrum as floats; not numbers where there is none. */
-static psr_status take_row(psr_reread *r, int64_t t, size_t nchan, float *x, psr_err *err)
+/* Rows that were read, as floats. */
+static void unpack_rows(psr_reread *r, size_t n, float *x)
 {
-    const bool exists = t >= 0 && (r->end < 0 || t < r->end);
-    const psr_status st = exists ? read_row(r, err) : PSR_OK;
-    if (st)
-        return st;
-    const bool got = exists && r->pos == t + 1;
-    if (got) {
-        const struct psr_obs *obs = psr_source_obs(r->source);
-        psr_row_unpack(r->value, r->row, nchan, obs->nbit, obs->kind);
+    const struct psr_obs *obs = psr_source_obs(r->source);
+    const size_t nchan = obs->nchan, bytes = psr_source_block_bytes(r->source, 1);
+    for (size_t k = 0; k < n; k++) {
+        psr_row_unpack(r->value, (const char *)r->row + k * bytes, nchan, obs->nbit, obs->kind);
+        for (size_t c = 0; c < nchan; c++)
+            x[k * nchan + c] = (float)r->value[c];
     }
-    for (size_t c = 0; c < nchan; c++)
-        x[c] = got ? (float)r->value[c] : NAN;
-    return PSR_OK;
 }
 
 psr_status psr_reread_read(psr_reread *r, int64_t first, size_t n, float *x, psr_err *err)
@@ -103,8 +104,16 @@ psr_status psr_reread_read(psr_reread *r, int64_t first, size_t n, float *x, psr
     if (st)
         return st;
     const size_t nchan = psr_source_obs(r->source)->nchan;
-    for (size_t k = 0; k < n && !st; k++)
-        st = take_row(r, first + (int64_t)k, nchan, x + k * nchan, err);
+    size_t done = first < 0 ? (size_t)-first : 0;
+    for (size_t c = 0; c < n * nchan; c++)
+        x[c] = NAN;
+    while (!st && done < n && r->pos == first + (int64_t)done && (r->end < 0 || r->pos < r->end)) {
+        size_t got;
+        st = read_rows(r, n - done < ROWS ? n - done : ROWS, &got, err);
+        if (!st)
+            unpack_rows(r, got, x + done * nchan);
+        done += got;
+    }
     if (!st)
         psr_stage_clean_mark(r->d.clean, first, n, x);
     return st;

@@ -164,6 +164,10 @@ psr_status psr_sinks_finish(psr_sinks *s, const struct psr_sink_end *end, psr_er
     psr_status st = PSR_OK;
     for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++) {
         st = k->ops->finish ? k->ops->finish(k->state, end, err) : PSR_OK;
+        psr_charge(k->charged_s, &since_s);
+    }
+    for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++) {
+        st = k->ops->end ? k->ops->end(k->state, err) : PSR_OK;
         k->finished = st == PSR_OK;
         psr_charge(k->charged_s, &since_s);
     }

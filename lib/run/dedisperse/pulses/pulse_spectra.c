@@ -44,6 +44,12 @@ struct psr_pulse_spectra {
     size_t npart;
     psr_pulse_view **view; /* [nview] of the best pulses; NULL: no picture */
     size_t nview;
+
+    /* The marking, in a thread of its own, and what is to be said of it. */
+    struct psr_async_task task;
+    struct psr_cluster *cluster; /* [ncluster] */
+    size_t ncluster, nseen, nundrawn;
+    psr_err unseen, undrawn; /* why not */
 };
 
 psr_status psr_pulse_spectra_create(psr_pulse_spectra **out, const struct psr_sink_stream *stream,
@@ -227,12 +233,12 @@ struct watched {
 };
 
 /* A picture ends no search. */
-static void note_left_out(const psr_pulse_spectra *p, const psr_err *why)
+static void leave_out(psr_pulse_spectra *p, const psr_err *why)
 {
-    psr_note(&p->stream->notes, "a pulse has no picture: %s", why->msg);
+    p->undrawn = p->nundrawn++ ? p->undrawn : *why;
 }
 
-static psr_status watch(const psr_pulse_spectra *p, struct watched *w,
+static psr_status watch(psr_pulse_spectra *p, struct watched *w,
                         const struct psr_pulse_spectrum_desc *d,
                         const struct psr_pulse_spectrum_desc *part, bool view, psr_err *err)
 {
@@ -246,7 +252,7 @@ static psr_status watch(const psr_pulse_spectra *p, struct watched *w,
         return st;
     psr_pulse_spectrum_range(w->spectrum, &w->t, &w->end);
     if (view && psr_pulse_view_create(&w->view, d, &why))
-        note_left_out(p, &why);
+        leave_out(p, &why);
     if (!w->view)
         return PSR_OK;
     psr_pulse_view_range(w->view, &first, &end);
@@ -303,7 +309,7 @@ static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_pu
             *view = w.view;
             w.view = NULL;
         } else
-            note_left_out(p, &why);
+            leave_out(p, &why);
     }
     psr_pulse_view_destroy(w.view);
     psr_pulse_levels_destroy(w.levels);
@@ -324,34 +330,62 @@ static psr_status make_views(psr_pulse_spectra *p, size_t n, psr_err *err)
     return p->view ? PSR_OK : psr_fail_nomem(err, "the pictures of pulses", (double)n * 8);
 }
 
-psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters, size_t n,
-                                  size_t nview, psr_err *err)
+static size_t count_looked_at(const psr_pulse_spectra *p)
 {
+    return p->ncluster < PSR_PULSE_SPECTRA ? p->ncluster : PSR_PULSE_SPECTRA;
+}
+
+/* Of the thread. */
+static psr_status mark_all(void *ctx, psr_err *err)
+{
+    psr_pulse_spectra *p = ctx;
     const struct psr_sink_stream *s = p->stream;
-    const size_t most = n < PSR_PULSE_SPECTRA ? n : PSR_PULSE_SPECTRA;
-    size_t seen = 0;
-    psr_err why;
-    if (!s->reread || !most)
-        return PSR_OK;
+    const size_t most = count_looked_at(p);
     struct visit *visit = malloc(most * sizeof *visit);
     if (!visit)
         return psr_fail_nomem(err, "the spectra of pulses", (double)most * sizeof *visit);
     for (size_t k = 0; k < most; k++)
-        visit[k] = (struct visit){first_of(p, &clusters[k].best), k};
+        visit[k] = (struct visit){first_of(p, &p->cluster[k].best), k};
     qsort(visit, most, sizeof *visit, compare_visits);
-    psr_status st = make_views(p, nview < most ? nview : most, err);
-    while (seen < most && !st) {
-        const size_t k = visit[seen].index;
-        if (mark(p, &clusters[k], k < p->nview ? &p->view[k] : NULL, &why))
+    psr_status st = PSR_OK;
+    while (p->nseen < most && !st) {
+        const size_t k = visit[p->nseen].index;
+        if (s->should_stop && s->should_stop(s->ctx))
+            st = psr_fail(err, PSR_ESTOPPED, "stopped");
+        else if (mark(p, &p->cluster[k], k < p->nview ? &p->view[k] : NULL, &p->unseen))
             break;
-        seen++;
+        else
+            p->nseen++;
     }
     free(visit);
-    if (!st && seen < most)
-        psr_note(&s->notes, "the spectra of %zu of %zu pulses are not looked at: %s", most - seen,
-                 most, why.msg);
-    if (!st && n > most)
-        psr_note(&s->notes, "spectra of the best %zu pulses are looked at for interference, of %zu",
+    return st;
+}
+
+psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters, size_t n,
+                                  size_t nview, psr_err *err)
+{
+    p->cluster = clusters;
+    p->ncluster = n;
+    if (!p->stream->reread || !n)
+        return PSR_OK;
+    psr_status st = make_views(p, nview < count_looked_at(p) ? nview : count_looked_at(p), err);
+    if (!st)
+        psr_async_task_start(&p->task, mark_all, p);
+    return st;
+}
+
+psr_status psr_pulse_spectra_await(psr_pulse_spectra *p, psr_err *err)
+{
+    const struct psr_notes *notes = &p->stream->notes;
+    const size_t n = p->ncluster, most = p->stream->reread ? count_looked_at(p) : 0;
+    psr_status st = psr_async_task_wait(&p->task, err);
+    if (!st && p->nundrawn)
+        psr_note(notes, "%zu pulses have no picture: %s", p->nundrawn, p->undrawn.msg);
+    if (!st && p->nseen < most)
+        psr_note(notes, "the spectra of %zu of %zu pulses are not looked at: %s", most - p->nseen,
+                 most, p->unseen.msg);
+    if (!st && most && n > most)
+        psr_note(notes, "spectra of the best %zu pulses are looked at for interference, of %zu",
                  most, n);
     return st;
 }
@@ -381,6 +415,7 @@ void psr_pulse_spectra_destroy(psr_pulse_spectra *p)
 {
     if (!p)
         return;
+    psr_async_task_end(&p->task);
     for (size_t k = 0; k < p->nview; k++)
         psr_pulse_view_destroy(p->view[k]);
     free(p->view);

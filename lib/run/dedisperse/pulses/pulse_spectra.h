@@ -22,12 +22,17 @@ size_t psr_pulse_line_of(const struct psr_sink_stream *stream, size_t trial);
 PSR_MUST_CHECK psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line,
                                                  const struct psr_block *b, psr_err *err);
 
-/* Adds the marks of psr_pulse_spectrum_marks to the first PSR_PULSE_SPECTRA of n clusters, best first; does nothing
- * if the input cannot be read again.  Keeps pictures of the first nview.  Where reading fails, a note says how many
- * are left as they were.
+/* Begins to add the marks of psr_pulse_spectrum_marks to the first PSR_PULSE_SPECTRA of n clusters, best first, in a
+ * thread of its own: reading takes as long as a search may on a GPU.  Does nothing if the input cannot be read again.
+ * Keeps pictures of the first nview.
+ * Given:  clusters   another's until psr_pulse_spectra_await
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters,
                                                  size_t n, size_t nview, psr_err *err);
+
+/* Waits for the marks.  Where reading failed, a note says how many pulses are left as they were.
+ * Status: PSR_ENOMEM, PSR_ESTOPPED */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_await(psr_pulse_spectra *p, psr_err *err);
 
 /* Adds PSR_PULSE_CLIPPED to clusters of whose spectra, from the begin at the highest frequency to the end at the lowest, a
  * tenth or more were clipped. */

@@ -430,8 +430,14 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
         st = take_clock(s, err);
     if (!st)
         st = collect_events(s, err);
-    if (!st)
-        st = group_events(s, err);
+    return st ? st : group_events(s, err);
+}
+
+/* Series are searched while pulses get their marks. */
+static psr_status end(void *state, psr_err *err)
+{
+    struct pulses *s = state;
+    psr_status st = psr_pulse_spectra_await(s->spectra, err);
     return st ? st : write_files(s, err);
 }
 
@@ -466,6 +472,7 @@ const struct psr_sink_ops psr_sink_pulses = {
     .push_device = push_device,
     .gap = gap,
     .finish = finish,
+    .end = end,
     .result = result,
     .abort = abort_sink,
 };
