@@ -21,8 +21,8 @@ enum psr_rfi_file {
     PSR_RFI_NFILE
 };
 
-/* Intervals of more than this are not read ahead. */
-enum { PSR_RFI_READ_AHEAD_BYTES = 64 << 20 };
+/* An interval is read while another is measured where both take at most such a part of the memory limit. */
+enum { PSR_RFI_READ_AHEAD_PART = 8 };
 
 struct psr_rfi_reader {
     psr_source *source; /* borrowed */

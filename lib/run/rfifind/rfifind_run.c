@@ -1,6 +1,7 @@
 /* Finds interference in files and writes rfifind's files. */
 #include "base/clock.h"
 #include "base/copy_desc.h"
+#include "base/memory.h"
 #include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "formats/spectra/channel_list.h"
@@ -178,10 +179,11 @@ static psr_status create_plan(struct psr_rfi_state *u, psr_err *err)
         err);
     if (st)
         return st;
-    bool ahead = psr_count_threads(u->d->nthread) > 1;
     const size_t bytes = psr_source_block_bytes(u->source, u->ptsperint);
+    const double room = (double)psr_count_memory(u->d->mem_bytes) / PSR_RFI_READ_AHEAD_PART;
+    const bool ahead = psr_count_threads(u->d->nthread) > 1 && 2 * (double)bytes <= room;
     u->reader = (struct psr_rfi_reader){.source = u->source, .nsamp = u->ptsperint};
-    for (int k = 0; k < (ahead && bytes <= PSR_RFI_READ_AHEAD_BYTES ? 2 : 1); k++)
+    for (int k = 0; k < (ahead ? 2 : 1); k++)
         if (!(u->reader.spectra[k] = malloc(bytes)))
             return psr_fail_nomem(err, "an interval of spectra", (double)bytes);
     return PSR_OK;
