@@ -82,12 +82,12 @@ for suite in ${SUITES:-bullseye bookworm trixie}; do
     cp "$wheel" "$site/packages"
     cp -R "$here/tests" "$here/notebooks" "$here/pyproject.toml" "$site/"
     mkdir "$site/data"
-    [ -z "${PSRKIT_TEST_DATA:-}" ] || cp "$PSRKIT_TEST_DATA"/{parkes_*.fil,*.inf} "$site/data/"
+    [ -z "${PSRKIT_TEST_DATA:-}" ] || cp "$PSRKIT_TEST_DATA"/{parkes_*.fil,*.inf,*.dat} "$site/data/"
     timed "pip install, Python $version" inside "python-$suite" sh -ec \
         'python3 -m venv /build/v && cd /build/packages && /build/v/bin/pip install -q --no-index --find-links . *.whl'
     inside "python-$suite" sh -c 'command -v cc' && { echo "FAILED: there is a compiler" >&2; exit 1; }
     timed "tests, Python $version" inside "python-$suite" env PATH=/build/v/bin:/usr/bin:/bin PSRKIT_TEST_SLOW="${PSRKIT_TEST_SLOW:-4}" \
-        PSRKIT_TEST_DATA=/build/data sh -ec 'cd /build && PATH=$PATH:$(echo v/lib/python3*/site-packages/psrkit/_bin) python -m pytest -q -p no:cacheprovider -rs tests'
+        PSRKIT_TEST_DATA=/build/data sh -ec 'cd /build && PATH=$PATH:$(echo /build/v/lib/python3*/site-packages/psrkit/_bin) python -m pytest -q -p no:cacheprovider -rs tests'
     inside "python-$suite" /build/v/bin/python -c 'import numpy; print("numpy", numpy.__version__)'
     grep SKIPPED "$work/log" || :
     tail -n 1 "$work/log"

@@ -1,4 +1,6 @@
 /* Generates counter-based random numbers. */
+#include "fake_internal.h"
+
 #include <psrkit/fake.h>
 
 #include "base/threads/isa.h"
@@ -60,7 +62,6 @@ static const float log_term[NLOG] = {0.333333286f, -0.250002965f, 0.200014686f, 
 #define ISA     PSR_ISA_FOR_AVX512
 #define VECTOR  64
 #define SQRT(v) ((v) = (__typeof__(v))_mm512_sqrt_ps((__m512)(v)))
-#include "fake_internal.h"
 #include "rng_lanes.h"
 #undef SUFFIX
 #undef ISA

@@ -28,7 +28,8 @@ def load():
     names = find_candidates()
     for name in names:
         try:
-            found = ffi.dlopen(name)
+            # Kept to the end of the process: threads that wait in it outlive the last reference.
+            found = ffi.dlopen(name, ffi.RTLD_NOW | ffi.RTLD_NODELETE)
             break
         except OSError as error:
             why = error

@@ -158,6 +158,22 @@ def test_no_leak():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4000  # KiB
 
 
+UNLOADED = """
+import time
+import numpy as np
+import psrkit
+psrkit.dedisperse(np.ones((20000, 64), np.uint8), np.arange(0, 50.0), 1500.0, -2.0, 256e-6, nthread=8)
+psrkit._library.ffi.dlclose(psrkit._library.lib)
+time.sleep(0.3)
+"""
+
+
+def test_code_of_waiting_threads_stays():
+    """The end of the interpreter gives the library up, while threads of OpenMP may still run."""
+    env = dict(os.environ, OMP_WAIT_POLICY="active")
+    assert subprocess.run([sys.executable, "-c", UNLOADED], env=env, timeout=120).returncode == 0
+
+
 def test_eight_threads(rng):
     x = rng.integers(0, 200, (20000, 32), dtype=np.uint8)
     want, errors = psrkit.dedisperse(x, np.arange(0, 40, 2.0), **BAND), []

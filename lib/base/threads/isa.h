@@ -11,7 +11,10 @@
 #endif
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/* Function attributes of each instruction set.  PSR_ISA_EACH makes a table [PSR_NISA] of what macro
+/* The instruction sets: base is what all processors have, SSE2 or, on aarch64, NEON, for whose 16 bytes
+ * vectors of base are made.
+ *
+ * Function attributes of each instruction set.  PSR_ISA_EACH makes a table [PSR_NISA] of what macro
  * makes of base, avx2 and avx512; PSR_ISA_TABLE one of the functions name_base, name_avx2 and
  * name_avx512. */
 #if defined __clang__

@@ -8,21 +8,24 @@
 
 #if defined __x86_64__
 #include <immintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
 #endif
 
 enum { BYTES_base = 16, BYTES_avx2 = 32, BYTES_avx512 = 64 };
 
 #define CHOOSE(a, b, mask) (((a) & (mask)) | ((b) & ~(mask)))
-#define GENERIC_MORE(a, b)                                                                         \
-    __extension__({                                                                                \
-        const __typeof__(a) a_ = (a), b_ = (b), mask_ = (__typeof__(a))(a_ > b_);                  \
-        CHOOSE(a_, b_, mask_);                                                                     \
-    })
 
 static inline __attribute__((always_inline)) int16_t add_word(int a, int b)
 {
     const int c = a + b;
     return (int16_t)(c > 32767 ? 32767 : c < -32768 ? -32768 : c);
+}
+
+typedef int32_t plain_ints __attribute__((vector_size(16)));
+static inline plain_ints more_ints(plain_ints a, plain_ints b)
+{
+    return CHOOSE(a, b, a > b);
 }
 
 /* Saturating sums and larger elements of words, larger elements of integers, products of words with 1
@@ -34,7 +37,7 @@ static inline __attribute__((always_inline)) int16_t add_word(int a, int b)
 #define MORE_WORDS_base(a, b)   (words_base) _mm_max_epi16((__m128i)(a), (__m128i)(b))
 #define MORE_WORDS_avx2(a, b)   (words_avx2) _mm256_max_epi16((__m256i)(a), (__m256i)(b))
 #define MORE_WORDS_avx512(a, b) (words_avx512) _mm512_max_epi16((__m512i)(a), (__m512i)(b))
-#define MORE_INTS_base(a, b)    GENERIC_MORE(a, b)
+#define MORE_INTS_base(a, b)    more_ints(a, b)
 #define MORE_INTS_avx2(a, b)    (ints_avx2) _mm256_max_epi32((__m256i)(a), (__m256i)(b))
 #define MORE_INTS_avx512(a, b)  (ints_avx512) _mm512_max_epi32((__m512i)(a), (__m512i)(b))
 #define PAIRS_base(a)           (ints_base) _mm_madd_epi16((__m128i)(a), _mm_set1_epi16(1))
@@ -59,39 +62,48 @@ static inline __attribute__((always_inline)) int most_of_8(__m128i v)
 #define MOST_avx512(v)                                                                             \
     MOST_16(_mm256_max_epi16(_mm512_castsi512_si256((__m512i)(v)),                                 \
                              _mm512_extracti64x4_epi64((__m512i)(v), 1)))
+#elif defined __aarch64__
+#define ADD_WORDS_base(a, b)  (words_base) vqaddq_s16((int16x8_t)(a), (int16x8_t)(b))
+#define MORE_WORDS_base(a, b) (words_base) vmaxq_s16((int16x8_t)(a), (int16x8_t)(b))
+#define MORE_INTS_base(a, b)  (ints_base) vmaxq_s32((int32x4_t)(a), (int32x4_t)(b))
+#define PAIRS_base(a)         (ints_base) vpaddlq_s16((int16x8_t)(a))
+#define ROOTS_base(a)         (floats_base) vsqrtq_f32((float32x4_t)(a))
+#define MOST_base(v)          vmaxvq_s16((int16x8_t)(v))
 #else
-#define ROOTS_base(a)                                                                              \
-    __extension__({                                                                                \
-        const floats_base a_ = (a);                                                                \
-        (floats_base){sqrtf(a_[0]), sqrtf(a_[1]), sqrtf(a_[2]), sqrtf(a_[3])};                     \
-    })
-static inline int most_of_8(const int16_t *v)
+typedef int16_t plain_words __attribute__((vector_size(16)));
+typedef float plain_floats __attribute__((vector_size(16)));
+
+static inline plain_words add_words(plain_words a, plain_words b)
+{
+    for (int k = 0; k < 8; k++)
+        a[k] = add_word(a[k], b[k]);
+    return a;
+}
+static inline int most_of_8(plain_words v)
 {
     int most = v[0];
     for (int k = 1; k < 8; k++)
         most = v[k] > most ? v[k] : most;
     return most;
 }
-#define MOST_base(v)                                                                               \
-    __extension__({                                                                                \
-        const words_base v_ = (v);                                                                 \
-        most_of_8((const int16_t *)&v_);                                                           \
-    })
-#define ADD_WORDS_base(a, b)                                                                       \
-    __extension__({                                                                                \
-        const words_base a_ = (a), b_ = (b);                                                       \
-        words_base c_;                                                                             \
-        for (int k_ = 0; k_ < 8; k_++)                                                             \
-            c_[k_] = add_word(a_[k_], b_[k_]);                                                     \
-        c_;                                                                                        \
-    })
-#define MORE_WORDS_base(a, b) GENERIC_MORE(a, b)
-#define MORE_INTS_base(a, b)  GENERIC_MORE(a, b)
-#define PAIRS_base(a)                                                                              \
-    __extension__({                                                                                \
-        const words_base a_ = (a);                                                                 \
-        (ints_base){a_[0] + a_[1], a_[2] + a_[3], a_[4] + a_[5], a_[6] + a_[7]};                   \
-    })
+static inline plain_words more_words(plain_words a, plain_words b)
+{
+    return CHOOSE(a, b, a > b);
+}
+static inline plain_ints add_pairs(plain_words a)
+{
+    return (plain_ints){a[0] + a[1], a[2] + a[3], a[4] + a[5], a[6] + a[7]};
+}
+static inline plain_floats roots(plain_floats a)
+{
+    return (plain_floats){sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])};
+}
+#define ADD_WORDS_base(a, b)  add_words(a, b)
+#define MORE_WORDS_base(a, b) more_words(a, b)
+#define MORE_INTS_base(a, b)  more_ints(a, b)
+#define PAIRS_base(a)         add_pairs(a)
+#define ROOTS_base(a)         roots(a)
+#define MOST_base(v)          most_of_8(v)
 #endif
 
 /* Steps through the rows that shift s takes of a sum of "rows" of nrow rows, as psr_ffa_row. */

@@ -17,11 +17,13 @@ enum { GROUP = PSR_FOLD_GROUP, TILE = PSR_FOLD_TILE };
 #define MIX_2(i, n) MIX(i, n), MIX((i) + 8, n)
 #define MIX_4(i, n) MIX_2(i, n), MIX_2((i) + 16, n)
 WORDS(base, 16);
+static const words_base lower_base = {MIX(0, 8)}, upper_base = {MIX(4, 8)};
+#if defined __x86_64__
 WORDS(avx2, 32);
 WORDS(avx512, 64);
-static const words_base lower_base = {MIX(0, 8)}, upper_base = {MIX(4, 8)};
 static const words_avx2 lower_avx2 = {MIX_2(0, 16)}, upper_avx2 = {MIX_2(4, 16)};
 static const words_avx512 lower_avx512 = {MIX_4(0, 32)}, upper_avx512 = {MIX_4(4, 32)};
+#endif
 
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
