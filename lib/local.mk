@@ -143,6 +143,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/own.h \
 	lib/base/path.c \
 	lib/base/path.h \
+	lib/base/portable.h \
 	lib/base/status.c \
 	lib/base/stop.h \
 	lib/base/tool.h \

@@ -3,6 +3,8 @@
 #include "chi2sig.h"
 
 #include "fast_number_io.h"
+
+#include "base/portable.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

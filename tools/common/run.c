@@ -1,6 +1,8 @@
 /* Handles signals, and shows progress. */
 #include "run.h"
 
+#include "base/portable.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <psrkit/device.h>
@@ -10,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
+#if defined __linux__
+#include <sys/syscall.h>
+#endif
 
 /* The only state that the handler touches; any thread reads it. */
 static atomic_int caught_signal;
@@ -23,12 +27,12 @@ static const int64_t same_signal_ns = 300000000;
 
 static atomic_llong caught_ns;
 
-/* Name of an entry of a folder, as the system gives it: behind its number, offset, length and type. */
-enum { ENTRY_BYTES_AT = 16, ENTRY_NAME_AT = 19 };
-
 /* Ends the waits of all other threads: a signal comes to one of them only, and another may wait for the reader of a pipe. */
 static void interrupt_others(void)
 {
+#if defined __linux__
+    /* Name of an entry of a folder, as the system gives it: behind its number, offset, length and type. */
+    enum { ENTRY_BYTES_AT = 16, ENTRY_NAME_AT = 19 };
     char entries[4096];
     const pid_t own = (pid_t)syscall(SYS_gettid), self = getpid();
     const int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -46,6 +50,7 @@ static void interrupt_others(void)
     }
     if (fd >= 0)
         close(fd);
+#endif
 }
 
 /* The timer's alarm comes to one thread, which passes it on to the others. */

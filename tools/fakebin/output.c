@@ -1,7 +1,8 @@
 /* Writes fakebin's samples in the requested format. */
 #include "fakebin.h"
 
-#include <byteswap.h>
+#include "base/portable.h"
+
 #include <psrkit/experimental/source.h>
 #include <stdio.h>
 #include <stdlib.h>

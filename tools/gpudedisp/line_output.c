@@ -1,6 +1,7 @@
 /* Writes lines to standard output, a file or a socket. */
 #include "line_output.h"
 
+#include "base/portable.h"
 #include "tools/common/run.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 /* The files of gpufold: their names, and writing them. */
 #include "gpufold.h"
 
+#include "base/portable.h"
+
 #include <psrkit/experimental/outfile.h>
 
 #include <stdio.h>

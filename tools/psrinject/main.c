@@ -1,6 +1,7 @@
 /* psrinject: measures what a search finds of signals that are injected into observations. */
 #include "psrinject.h"
 
+#include "base/portable.h"
 #include "base/tool.h"
 #include "tools/common/quote.h"
 #include "tools/common/run.h"
@@ -10,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

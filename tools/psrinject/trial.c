@@ -1,6 +1,7 @@
 /* Runs the tools of a trial in a folder of its own. */
 #include "psrinject.h"
 
+#include "base/portable.h"
 #include "base/tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* One page over folders: a row each, with what it found and what went wrong. */
 #include "page.h"
 
+#include "base/portable.h"
 #include "tools/common/run.h"
 #include <math.h>
 #include <stdio.h>

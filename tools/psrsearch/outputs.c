@@ -1,6 +1,7 @@
 /* The files that steps have made, by the records: removing them, and telling them from others. */
 #include "psrsearch.h"
 
+#include "base/portable.h"
 #include "tools/common/folder.h"
 #include "tools/common/json_read.h"
 

@@ -4,6 +4,8 @@
  * the same again begins with the same bytes. */
 #include "psrsearch.h"
 
+#include "base/portable.h"
+
 #include <inttypes.h>
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/psrkit.h>

@@ -1,6 +1,7 @@
 /* Runs the tool of a step, and passes signals on to it. */
 #include "psrsearch.h"
 
+#include "base/portable.h"
 #include "tools/common/run.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>

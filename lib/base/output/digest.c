@@ -2,6 +2,7 @@
 #include "digest.h"
 
 #include "base/input/readfd.h"
+#include "base/portable.h"
 #include <fcntl.h>
 #include <psrkit/experimental/outfile.h>
 #include <string.h>

@@ -1,13 +1,14 @@
 /* Names of files that are being written, and whether their writer still runs. */
 #include "outfile_internal.h"
 
+#include "base/portable.h"
+
 #include <psrkit/experimental/outfile.h>
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>

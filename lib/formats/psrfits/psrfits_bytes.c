@@ -4,9 +4,9 @@
  * last one that was cut off, and after one failure treats it as read.  Where the file is
  * compressed cfitsio has expanded it in memory, and gives the bytes. */
 #include "base/input/readfd.h"
+#include "base/portable.h"
 #include "psrfits.h"
 
-#include <endian.h>
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>

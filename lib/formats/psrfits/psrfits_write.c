@@ -4,11 +4,11 @@
 #include "base/c_locale.h"
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
+#include "base/portable.h"
 #include "formats/spectra/source_internal.h"
 #include "formats/spectra/unpack.h"
 #include <psrkit/obs.h>
 
-#include <byteswap.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

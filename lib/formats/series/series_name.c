@@ -4,6 +4,7 @@
 #include "base/c_locale.h"
 #include "base/obs_internal.h"
 #include "base/path.h"
+#include "base/portable.h"
 #include "series_internal.h"
 
 #include <ctype.h>

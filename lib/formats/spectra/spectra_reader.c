@@ -5,6 +5,8 @@
 #include "base/input/readfd.h"
 #include "base/path.h"
 
+#include "base/portable.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "udp_receive.h"
 
 #include "base/clock.h"
+#include "base/portable.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,7 +1,9 @@
 /* Opens the sockets of udp://ADDRESS:PORT. */
 #include "udp_socket.h"
 
+#include "base/portable.h"
 #include "base/tool.h"
+
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>

@@ -5,6 +5,8 @@
 
 #include "base/device/device_internal.h"
 
+#include "base/portable.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,8 @@
  * boxcar across that valley is a pulse. */
 #include "pulse.h"
 
+#include "base/portable.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
