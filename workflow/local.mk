@@ -17,6 +17,7 @@ nobase_dist_pkgdata_SCRIPTS = workflow/sbatch/psrkit.sbatch
 
 # Packages.  `make deb` builds Debian's in packages/, from the tarball; PSRKIT_CUDA_ARCH as in debian/rules.
 PACKAGING = \
+	workflow/packages/check_cross.sh \
 	workflow/packages/check_packages.sh \
 	workflow/packages/conda/recipe.yaml \
 	workflow/packages/conda/render.py \
@@ -60,6 +61,10 @@ deb: dist
 check-packages: deb
 	$(srcdir)/workflow/packages/check_packages.sh packages $(BASE)
 
+# For other processors and systems, as far as one can see here.
+check-cross: dist
+	$(srcdir)/workflow/packages/check_cross.sh $(distdir).tar.gz
+
 # What a release publishes, in release/: tarball, packages, the section of NEWS, checksums.  doc/releasing.md has the steps.
 release: deb
 	@rm -rf release && $(MKDIR_P) release
@@ -67,4 +72,4 @@ release: deb
 	@awk '/^[0-9]+[.][0-9.]+$$/ { mine = $$0 == "$(PACKAGE_VERSION)"; next } mine' $(srcdir)/NEWS >release/NEWS-$(PACKAGE_VERSION)
 	@test -s release/NEWS-$(PACKAGE_VERSION) || { echo 'NEWS has no section $(PACKAGE_VERSION)' >&2; exit 1; }
 	@cd release && sha256sum * >SHA256SUMS && cat SHA256SUMS
-.PHONY: deb check-packages release
+.PHONY: deb check-packages check-cross release
