@@ -321,6 +321,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/sigproc/sigproc_write.c \
 	lib/formats/spectra/channel_list.c \
 	lib/formats/spectra/channel_list.h \
+	lib/formats/spectra/fbh5.c \
+	lib/formats/spectra/fbh5.h \
+	lib/formats/spectra/fbh5_write.c \
 	lib/formats/spectra/header_keys.c \
 	lib/formats/spectra/header_keys.h \
 	lib/formats/spectra/obs.c \

@@ -5,6 +5,7 @@
 #include "base/obs_internal.h"
 #include "formats/dada/dada_internal.h"
 #include "formats/series/subbands.h"
+#include "formats/spectra/fbh5.h"
 #include "formats/stream/udp_socket.h"
 #include <psrkit/obs.h>
 
@@ -27,11 +28,17 @@ static bool is_fits(const uint8_t *bytes, size_t n)
     return psr_is_fits(bytes, n);
 }
 
+static bool is_hdf5(const uint8_t *bytes, size_t n)
+{
+    return psr_is_hdf5(bytes, n);
+}
+
 /* The first format is assumed if the first bytes of a file identify none. */
 static const struct psr_format formats[] = {
     {PSR_INPUT_SIGPROC, "SIGPROC", NULL, false, false, psr_sigproc_open},
     {PSR_INPUT_PSRFITS, "PSRFITS", is_fits, true, true, psr_psrfits_open},
     {PSR_INPUT_AUTO, "DADA", psr_dada_is_header, false, false, psr_dada_open},
+    {PSR_INPUT_AUTO, "HDF5", is_hdf5, false, true, psr_fbh5_open},
 };
 enum { NFORMAT = sizeof formats / sizeof *formats };
 

@@ -320,6 +320,37 @@ series() {
     [ ! -e /dev/full ] || refuses 1 'No space left' fbedit -q -o /dev/full "$g8"
 }
 
+@test "filterbanks in HDF5 hold the same samples, and what HDF5 cannot hold is refused" {
+    local f
+    if ! grep -q '^#define PSR_HDF5_SO' "$builddir/config.h"; then
+        refuses 3 'built without HDF5' fbedit -q -o x.h5 "$g8"
+        skip "built without HDF5"
+    fi
+    for f in 8 16 32; do
+        fbedit -q -nbits $f -o a.fil "$g8"
+        fbedit -q -o a.h5 a.fil
+        fbedit -q -o b.fil a.h5
+        cmp a.fil b.fil
+        fbedit -q -start 1000smp -end 3001smp -chans 1:6 -o c.fil a.fil
+        fbedit -q -start 1000smp -end 3001smp -chans 1:6 -o d.fil a.h5
+        cmp c.fil d.fil
+        fbedit -q -format fbh5 -o b.hdf5 - <a.fil # of unknown length
+        fbedit -q -o b.fil b.hdf5
+        cmp a.fil b.fil
+    done
+    refuses 3 'samples of 4 bits, must be 8, 16 or 32' fbedit -q -nbits 4 -o x.h5 "$g8"
+    refuses 3 'to a file, not to a pipe' fbedit -q -format fbh5 -o - "$g8"
+    refused 3 'HDF5 files cannot be read from a pipe' - < <(cat a.h5)
+    refuses 1 'HDF5 cannot write' bash -c "ulimit -f 4; trap '' XFSZ; fbedit -q -o x.h5 '$g8'"
+    leaves_no 'x[_.]*'
+    for f in 8 100 5000 20000; do # bytes that are left of a file
+        head -c $f a.h5 >x.h5
+        run fbedit -q -o y.fil x.h5
+        [ "$status" = 3 ]
+        [ "${#lines[@]}" = 1 ]
+    done
+}
+
 @test "PSRFITS files have any name" {
     fbedit -q -o x.sf "$g8"
     fbedit -q -o x.fil x.sf

@@ -50,8 +50,10 @@ static void take_band(struct psr_edit_desc *d, const char *text, const struct cl
 
 static enum psr_edit_format take_format(const char *name, const struct cli *tool)
 {
-    static const char *const names[] = {
-        [PSR_EDIT_SIGPROC] = "sigproc", [PSR_EDIT_PSRFITS] = "psrfits", [PSR_EDIT_DADA] = "dada"};
+    static const char *const names[] = {[PSR_EDIT_SIGPROC] = "sigproc",
+                                        [PSR_EDIT_PSRFITS] = "psrfits",
+                                        [PSR_EDIT_DADA] = "dada",
+                                        [PSR_EDIT_FBH5] = "fbh5"};
     if (!name)
         return PSR_EDIT_BY_NAME;
     for (size_t i = PSR_EDIT_SIGPROC; i < sizeof names / sizeof *names; i++)
@@ -112,7 +114,8 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
                     "fbedit -tdecimate 8 -fdecimate 4 -nbits 8 -o small.fil obs.fil\n"
                     "fbedit -band 1300:1400 -order down -o - obs.fits | gpudedisp -o obs -\n",
         .summary =
-            "Make a SIGPROC, PSRFITS or DADA file of observations in any format that psrkit reads: "
+            "Make a SIGPROC, PSRFITS, DADA or HDF5 file of observations in any format that psrkit "
+            "reads: "
             "cut times and channels, add signals, clean, dedisperse, sum samples, change their "
             "bits, correct headers. What is not changed keeps its bits.",
         .options = table.option,

@@ -115,8 +115,8 @@ static void add_output(struct cli_table *list, struct psr_edit_desc *d, struct f
          "Write the observation to FILE; - is standard output, dada://KEY a ring of psrdada.", 0,
          0},
         {"format", CLI_TEXT, &w->format, "NAME",
-         "sigproc, psrfits or dada (default: psrfits for .fits, .fit and .sf, dada for .dada and "
-         "rings, otherwise sigproc).",
+         "sigproc, psrfits, dada or fbh5 (default: psrfits for .fits, .fit and .sf, dada for .dada "
+         "and rings, fbh5 for .h5 and .hdf5, otherwise sigproc).",
          0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"ncpus, threads", CLI_INT, &d->nthread, "N", "Threads (default: all cores).", 1, 4096},

@@ -340,6 +340,11 @@ const char *psr_outfile_name(const psr_outfile *f)
     return f->name;
 }
 
+const char *psr_outfile_temp(const psr_outfile *f)
+{
+    return f->temp;
+}
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 int64_t psr_outfile_size(const psr_outfile *f)

@@ -59,6 +59,9 @@ PSR_MUST_CHECK psr_status psr_outfile_hold(psr_outfile **out, const char *name, 
 const void *psr_outfile_held(const psr_outfile *f, size_t *n);
 const char *psr_outfile_name(const psr_outfile *f);
 
+/* The name under which a library may write the file instead; NULL: it has none, as a pipe. */
+const char *psr_outfile_temp(const psr_outfile *f);
+
 /* From now on lists go into one tar file.
  * Given:  name   ends with .lists; NULL: they are files of their own, as before
  * Status: PSR_ENOMEM */

@@ -1,4 +1,5 @@
 /* Reads SIGPROC filterbank files and pipes. */
+#include "formats/spectra/fbh5.h"
 #include "formats/spectra/spectra_reader.h"
 #include "sigproc_header.h"
 
@@ -6,13 +7,17 @@
 
 static psr_status check_fits(const struct psr_spectra_start *start, psr_err *err)
 {
-    if (!psr_is_fits(start->bytes, start->n))
+    const char *name = psr_is_fits(start->bytes, start->n)   ? "FITS"
+                       : psr_is_hdf5(start->bytes, start->n) ? "HDF5"
+                                                             : NULL;
+    if (!name)
         return PSR_OK;
     if (start->stream)
         return psr_fail(err, PSR_EUNSUPPORTED,
-                        "%s: FITS files cannot be read from a pipe; give the name of the file",
-                        start->name);
-    return psr_fail(err, PSR_EFORMAT, "%s: a FITS file, a SIGPROC file was expected", start->name);
+                        "%s: %s files cannot be read from a pipe; give the name of the file",
+                        start->name, name);
+    return psr_fail(err, PSR_EFORMAT, "%s: a %s file, a SIGPROC file was expected", start->name,
+                    name);
 }
 
 /* So little has come that it may yet be the beginning of a FITS file. */

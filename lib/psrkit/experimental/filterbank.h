@@ -162,10 +162,11 @@ enum psr_edit_order {
 
 /* Format of the output. */
 enum psr_edit_format {
-    PSR_EDIT_BY_NAME, /* PSRFITS if it ends in .fits, .fit or .sf, DADA if in .dada or for a ring, otherwise SIGPROC */
+    PSR_EDIT_BY_NAME, /* PSRFITS if it ends in .fits, .fit or .sf, DADA if in .dada or for a ring, HDF5 if in .h5 or .hdf5, otherwise SIGPROC */
     PSR_EDIT_SIGPROC,
     PSR_EDIT_PSRFITS, /* the number of spectra must be known; levels have scales and offsets */
     PSR_EDIT_DADA,
+    PSR_EDIT_FBH5, /* a filterbank in HDF5; a file, 8 bits or more */
 };
 
 /* How samples are written: by the first rule that applies to all of them. */

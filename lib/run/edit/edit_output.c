@@ -16,10 +16,9 @@ static enum psr_edit_format find_format(const char *path)
     static const struct {
         const char *suffix;
         enum psr_edit_format format;
-    } suffixes[] = {{".fits", PSR_EDIT_PSRFITS},
-                    {".sf", PSR_EDIT_PSRFITS},
-                    {".fit", PSR_EDIT_PSRFITS},
-                    {".dada", PSR_EDIT_DADA}};
+    } suffixes[] = {{".fits", PSR_EDIT_PSRFITS}, {".sf", PSR_EDIT_PSRFITS},
+                    {".fit", PSR_EDIT_PSRFITS},  {".dada", PSR_EDIT_DADA},
+                    {".h5", PSR_EDIT_FBH5},      {".hdf5", PSR_EDIT_FBH5}};
     if (psr_dada_ring_is_name(path))
         return PSR_EDIT_DADA;
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
@@ -86,6 +85,8 @@ psr_status psr_edit_output_create(struct psr_edit_output *o, const char *path,
         return st;
     if (o->format == PSR_EDIT_PSRFITS)
         return begin_psrfits(o, obs, err);
+    if (o->format == PSR_EDIT_FBH5)
+        return psr_fbh5_create(&o->hdf5, o->file, obs, err);
     return o->format == PSR_EDIT_DADA
                ? psr_dada_write_spectra(o->file, obs, err)
                : psr_sigproc_write(o->file, obs, PSR_SIGPROC_FILTERBANK, err);
@@ -100,13 +101,16 @@ void psr_edit_output_scale(struct psr_edit_output *o, const float *scale, const 
 psr_status psr_edit_output_write(struct psr_edit_output *o, const uint8_t *rows, size_t nrow,
                                  psr_err *err)
 {
-    return o->fits ? psr_psrfits_append(o->fits, rows, nrow, err)
-                   : psr_outfile_write(o->file, rows, nrow * o->row_bytes, err);
+    return o->fits   ? psr_psrfits_append(o->fits, rows, nrow, err)
+           : o->hdf5 ? psr_fbh5_append(o->hdf5, rows, nrow, err)
+                     : psr_outfile_write(o->file, rows, nrow * o->row_bytes, err);
 }
 
 psr_status psr_edit_output_finish(struct psr_edit_output *o, psr_err *err)
 {
-    psr_status st = o->fits ? psr_psrfits_finish(o->fits, err) : PSR_OK;
+    psr_status st = o->fits   ? psr_psrfits_finish(o->fits, err)
+                    : o->hdf5 ? psr_fbh5_finish(o->hdf5, err)
+                              : PSR_OK;
     psr_outfile *file = o->file;
     if (st)
         return st;
@@ -117,6 +121,7 @@ psr_status psr_edit_output_finish(struct psr_edit_output *o, psr_err *err)
 void psr_edit_output_abort(struct psr_edit_output *o)
 {
     psr_psrfits_destroy(o->fits);
+    psr_fbh5_destroy(o->hdf5);
     if (!o->grouped)
         psr_outfile_abort(o->file);
     *o = (struct psr_edit_output){.file = NULL};

@@ -2,6 +2,8 @@
 #ifndef PSR_RUN_EDIT_EDIT_OUTPUT_H
 #define PSR_RUN_EDIT_EDIT_OUTPUT_H
 
+#include "formats/spectra/fbh5.h"
+
 #include <psrkit/experimental/filterbank.h>
 #include <psrkit/experimental/outfile.h>
 
@@ -11,6 +13,7 @@ struct psr_edit_output {
     psr_outfile *file;
     bool grouped; /* then the file is the group's */
     psr_psrfits *fits;
+    psr_fbh5 *hdf5;
     size_t row_bytes;
 };
 
