@@ -267,6 +267,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/fake/fakevolt.c \
 	lib/fake/rng.c \
 	lib/fake/rng_lanes.h \
+	lib/formats/bands.c \
 	lib/formats/drop_reader.c \
 	lib/formats/multi_file.c \
 	lib/formats/multi_file.h \

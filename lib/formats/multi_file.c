@@ -287,6 +287,53 @@ static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)
     return st;
 }
 
+/* Files that begin together, each with another first channel. */
+static bool are_bands(const struct psr_multi_file *parts)
+{
+    const struct psr_obs *first = &parts->part[0].obs;
+    for (size_t i = 1; i < parts->n; i++) {
+        const struct psr_obs *obs = &parts->part[i].obs;
+        if (fabs(psr_mjd_diff_s(first->tstart, obs->tstart)) > first->tsamp_s / 2 ||
+            are_close(first->fch1_mhz, obs->fch1_mhz))
+            return false;
+    }
+    for (size_t i = 0; i < parts->n; i++)
+        if (parts->part[i].obs.nsamp < 0)
+            return false;
+    return parts->n > 1;
+}
+
+static void clear_part(struct psr_part *part)
+{
+    free(part->path);
+    psr_obs_clear(&part->obs);
+}
+
+/* All files of bands side by side are one part. */
+static psr_status open_bands(struct psr_multi_file *parts, psr_err *err)
+{
+    struct psr_part *part = parts->part;
+    struct psr_reader **band = calloc(parts->n, sizeof *band);
+    psr_status st = band ? PSR_OK : psr_fail_nomem(err, "bands", (double)parts->n * sizeof *band);
+    size_t n = 0;
+    parts->quiet = true;
+    for (; n < parts->n && !st; n += !st)
+        st = part[n].format->open(&band[n], part[n].path, &parts->desc, err);
+    parts->quiet = false;
+    if (st) {
+        for (size_t i = 0; i < n; i++)
+            band[i]->ops->close(band[i]);
+        free(band);
+        return st;
+    }
+    for (size_t i = 1; i < n; i++)
+        clear_part(part + i);
+    parts->n = 1;
+    psr_obs_clear(&part->obs);
+    st = psr_bands_join(&parts->sole, band, n, &parts->notes, err);
+    return st ? st : describe_part(part, parts->sole, err);
+}
+
 static bool are_subbands(const struct psr_source_desc *desc)
 {
     for (size_t i = 0; i < desc->npath && desc->input == PSR_INPUT_AUTO; i++)
@@ -343,7 +390,7 @@ psr_status psr_multi_file_open(struct psr_multi_file *parts, const struct psr_so
     if (desc->npath == 1)
         return PSR_OK;
     close_sole(parts);
-    return order_parts(parts, err);
+    return are_bands(parts) ? open_bands(parts, err) : order_parts(parts, err);
 }
 
 psr_status psr_multi_file_reader(struct psr_multi_file *parts, size_t i, struct psr_reader **out,
@@ -371,10 +418,8 @@ psr_status psr_multi_file_reader(struct psr_multi_file *parts, size_t i, struct 
 void psr_multi_file_close(struct psr_multi_file *parts)
 {
     close_sole(parts);
-    for (size_t i = 0; i < parts->n; i++) {
-        free(parts->part[i].path);
-        psr_obs_clear(&parts->part[i].obs);
-    }
+    for (size_t i = 0; i < parts->n; i++)
+        clear_part(parts->part + i);
     free(parts->part);
     free(parts->inf);
     *parts = (struct psr_multi_file){0};

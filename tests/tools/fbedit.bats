@@ -351,6 +351,30 @@ series() {
     done
 }
 
+@test "bands side by side are joined, in any order and format" {
+    local bits
+    for bits in 4 8 32; do
+        fbedit -q -nbits $bits -o all.fil "$g8"
+        fbedit -q -chans 0:2 -o a.fil all.fil
+        fbedit -q -chans 2:6 -o b.fil all.fil
+        fbedit -q -chans 6: -o c.sf all.fil
+        fbedit -o x.fil c.sf a.fil b.fil 2>notes
+        grep 'bands side by side: .* channels from 1500 MHz' notes
+        cmp <(data x.fil) <(data all.fil)
+        [ "$(value x.fil fch1 f8)" = 1500 ]
+        fbedit -q -start 777smp -end 1777smp -o y.fil b.fil a.fil c.sf
+        fbedit -q -start 777smp -end 1777smp -o z.fil all.fil
+        cmp <(data y.fil) <(data z.fil)
+    done
+    fbedit -q -end 1000smp -o d.fil b.fil
+    fbedit -o x.fil a.fil d.fil 2>notes
+    grep 'which not all bands have, are left out' notes
+    rm x.fil
+    refused 3 'must begin at 1492 MHz to lie beside' a.fil c.sf
+    fbedit -q -tdecimate 2 -o e.fil b.fil
+    refused 3 'must be the same' a.fil e.fil
+}
+
 @test "PSRFITS files have any name" {
     fbedit -q -o x.sf "$g8"
     fbedit -q -o x.fil x.sf
