@@ -9,8 +9,7 @@ add_row() {
 
 # tools_here: bin/ has the tools, which may be replaced.
 tools_here() {
-    mkdir bin
-    for tool in $tools; do cp "$builddir/bin/$tool" bin/; done
+    copy_tools bin $tools
     PATH=$PWD/bin:$PATH
 }
 

@@ -13,8 +13,12 @@ def read_results(results, inspected):
             if row["problem"]:
                 found[row["name"]] = {"failed": row["problem"]}
                 continue
-            with open(os.path.join(results, row["name"], "search.json"), encoding="utf-8", errors="replace") as result:
-                found[row["name"]] = json.load(result)
+            path = os.path.join(results, row["name"], "search.json")
+            with open(path, encoding="utf-8", errors="replace") as result:
+                try:
+                    found[row["name"]] = dict(json.load(result))
+                except (TypeError, ValueError) as error:
+                    found[row["name"]] = {"failed": f"{path}: {error}"}
     return found
 
 
