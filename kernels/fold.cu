@@ -1,6 +1,6 @@
 /* fold.cu: folds blocks of spectra into the profiles of many candidates.
  *
- * Thread block: a group of sub-bands of a candidate, all its blocks one after the other.  Of each tile
+ * Thread block: a group of sub-bands of a candidate, or a part of it, all its blocks one after the other.  Of each tile
  * of samples, warps add the channels of a sub-band each, four samples of bytes at a time, as
  * fold_rows_lanes.h does, into shared memory; then one warp, a sub-band a lane, adds runs of samples
  * to the bins that the host has listed, in the host's order: additions of doubles keep its bits.
@@ -25,10 +25,9 @@ struct place {
     const fold_k_fold *f;
     const fold_k_candidate *cand;
     const fold_k_block *block;
-    size_t first, n; /* sub-bands */
-    uint32_t group;
-    double *turn; /* [nbin][GROUP] in shared memory if it fits */
-    double *sum;  /* [nbin][GROUP] */
+    size_t first, n; /* sub-bands: the columns of turn and sum that are this block's */
+    double *turn;    /* [nbin][GROUP] in shared memory if it fits */
+    double *sum;     /* [nbin][GROUP] */
 };
 
 struct shared_state {
@@ -146,6 +145,8 @@ struct way {
 static __device__ void end_turn(const place &p)
 {
     const int lane = threadIdx.x % 32;
+    if (lane >= (int)p.n)
+        return;
 #pragma unroll 4
     for (uint32_t b = 0; b < p.cand->nbin; b++) {
         p.sum[b * GROUP + lane] += p.turn[b * GROUP + lane];
@@ -188,7 +189,8 @@ static __device__ void fold_words(const place &p, shared_state *s, uint32_t t, u
         const double part = run.fraction * (last + offset);
         const double more =
             (double)w->whole + (double)(run.end - run.begin) * offset + (part - w->carry);
-        p.turn[run.bin * GROUP + lane] += more;
+        if (exists)
+            p.turn[run.bin * GROUP + lane] += more;
         w->carry = part;
         w->whole = 0;
         w->next++;
@@ -310,8 +312,8 @@ static __device__ void end_part(const place &p, shared_state *s)
     for (size_t k = threadIdx.x; k < p.n * nbin; k += THREADS)
         profile[k] = p.sum[k % nbin * GROUP + k / nbin];
     __syncthreads();
-    for (size_t k = threadIdx.x; k < nbin * GROUP; k += THREADS)
-        p.sum[k] = 0;
+    for (size_t k = threadIdx.x; k < p.n * nbin; k += THREADS)
+        p.sum[k / p.n * GROUP + k % p.n] = 0;
     if (threadIdx.x < p.n) {
         f.d_mean[band + threadIdx.x] = s->mean[threadIdx.x];
         f.d_square[band + threadIdx.x] = s->square[threadIdx.x];
@@ -348,6 +350,14 @@ static __device__ void take_floats(const place &p, shared_state *s, way *w, int6
     __syncthreads();
 }
 
+static __device__ void copy_turn(const place &p, double *to, const double *from)
+{
+    for (size_t k = threadIdx.x; k < p.n * p.cand->nbin; k += THREADS) {
+        const size_t at = k / p.n * GROUP + k % p.n;
+        to[at] = from[at];
+    }
+}
+
 static __global__ void __launch_bounds__(THREADS)
     fold_blocks(const __grid_constant__ fold_k_fold f, int in_shared)
 {
@@ -355,23 +365,26 @@ static __global__ void __launch_bounds__(THREADS)
     place p;
     p.f = &f;
     p.cand = f.d_cand + blockIdx.y;
-    p.group = blockIdx.x;
-    p.first = p.group * GROUP;
-    p.n = f.nsub - p.first < GROUP ? f.nsub - p.first : GROUP;
-    const size_t cells = (size_t)p.cand->nbin * GROUP;
-    double *turn = p.cand->d_turn + p.group * cells;
-    p.sum = p.cand->d_sum + p.group * cells;
+    p.first = (size_t)blockIdx.x * f.span;
+    p.n = p.first >= f.nsub ? 0 : f.nsub - p.first < f.span ? f.nsub - p.first : f.span;
+    if (!p.n)
+        return;
+    const size_t group = p.first / GROUP, column = p.first % GROUP;
+    const size_t at = group * GROUP * p.cand->nbin + column;
+    double *turn = p.cand->d_turn + at;
+    p.sum = p.cand->d_sum + at;
     p.turn = in_shared ? shared_turn : turn;
-    fold_k_moments *moments = p.cand->d_moments + p.group;
+    fold_k_moments *moments = p.cand->d_moments + group;
     const int lane = threadIdx.x % GROUP;
-    int64_t count = moments->count;
-    way w = {0, 0, moments->carry[lane]};
-    if (threadIdx.x < GROUP) {
-        s.mean[lane] = moments->mean[lane];
-        s.square[lane] = moments->square[lane];
+    const bool exists = lane < (int)p.n;
+    int64_t count = moments->count[column];
+    way w = {0, 0, exists ? moments->carry[column + lane] : 0};
+    if (threadIdx.x < p.n) {
+        s.mean[lane] = moments->mean[column + lane];
+        s.square[lane] = moments->square[column + lane];
     }
-    for (size_t k = threadIdx.x; in_shared && k < cells; k += THREADS)
-        p.turn[k] = turn[k];
+    if (in_shared)
+        copy_turn(p, p.turn, turn);
     __syncthreads();
     for (uint32_t i = 0; i < p.cand->nblock; i++) {
         p.block = f.d_block + p.cand->block + i;
@@ -386,25 +399,37 @@ static __global__ void __launch_bounds__(THREADS)
         }
     }
     __syncthreads();
-    for (size_t k = threadIdx.x; in_shared && k < cells; k += THREADS)
-        turn[k] = p.turn[k];
-    if (threadIdx.x < GROUP) {
-        moments->carry[lane] = w.carry;
-        moments->mean[lane] = s.mean[lane];
-        moments->square[lane] = s.square[lane];
+    if (in_shared)
+        copy_turn(p, turn, p.turn);
+    if (threadIdx.x < p.n) {
+        moments->carry[column + lane] = w.carry;
+        moments->mean[column + lane] = s.mean[lane];
+        moments->square[column + lane] = s.square[lane];
     }
     if (threadIdx.x == 0)
-        moments->count = count;
+        moments->count[column] = count;
 }
 
 } // namespace
+
+uint32_t fold_k_choose_span(size_t ngroup, size_t ncand)
+{
+    int device = 0, count = 0;
+    uint32_t span = GROUP;
+    if (cudaGetDevice(&device) ||
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device))
+        return span;
+    while (span > WARPS && ncand * ngroup * (GROUP / span) < 3 * (size_t)count)
+        span /= 2;
+    return span;
+}
 
 cudaError_t fold_k_run_blocks(const struct fold_k_fold *f, cudaStream_t stream)
 {
     constexpr size_t TURN_BYTES = 64 << 10; /* leaves room for two thread blocks */
     const size_t bytes = f->turn_bins * GROUP * sizeof(double);
     const bool fits = bytes <= TURN_BYTES;
-    const dim3 grid((unsigned)((f->nsub + GROUP - 1) / GROUP), (unsigned)f->ncand);
+    const dim3 grid((unsigned)((f->nsub + f->span - 1) / f->span), (unsigned)f->ncand);
     cudaError_t e =
         cudaFuncSetAttribute(fold_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize, TURN_BYTES);
     if (e)

@@ -39,10 +39,11 @@ struct fold_k_block {
     size_t out;       /* number of the slot */
 };
 
-/* What a group of sub-bands of a candidate keeps between launches. */
+/* What a group of sub-bands of a candidate keeps between launches; count [0] is that of all, others of thread blocks
+ * that have a part of the group each. */
 struct fold_k_moments {
     double carry[FOLD_K_GROUP], mean[FOLD_K_GROUP], square[FOLD_K_GROUP];
-    int64_t count;
+    int64_t count[FOLD_K_GROUP];
 };
 
 struct fold_k_candidate {
@@ -66,6 +67,7 @@ struct fold_k_fold {
     int store; /* bytes of a sample: 1, 2, 4 (floats) */
     float bias;
     size_t nsub, ncand, block_max;         /* block_max: samples of the longest block */
+    uint32_t span;                         /* sub-bands of a thread block, as fold_k_choose_span */
     const uint32_t *d_band_first;          /* [nsub + 1] */
     const struct fold_k_candidate *d_cand; /* [ncand] */
     const struct fold_k_block *d_block;
@@ -74,11 +76,14 @@ struct fold_k_fold {
     const float *d_value;
     const uint32_t *d_first_step; /* [nkept + 1] places in d_step; in order of time */
     const struct fold_k_step *d_step;
-    float *d_row;              /* [ncand][ngroup][block_max + 1][GROUP] if any block is of floats */
+    float *d_row; /* [ncand][ngroup GROUP / span][block_max + 1][GROUP] if any block is of floats */
     double *d_profile;         /* of the slots: [nsub][nbin] each */
     double *d_mean, *d_square; /* [slot][nsub] of the slots */
     size_t turn_bins;          /* the most bins of a candidate */
 };
+
+/* Sub-bands of a thread block, a part of GROUP: fewer where there are too few candidates for the device at hand. */
+uint32_t fold_k_choose_span(size_t ngroup, size_t ncand);
 
 /* Folds all blocks of all candidates.  Integers give the host's bits, and so do floats: the order of
  * all operations is the host's. */

@@ -35,6 +35,7 @@ struct launch {
     size_t first, ncand;
     size_t n[PSR_FOLD_NLIST]; /* items */
     size_t nprofile, turn_bins;
+    uint32_t span; /* sub-bands of a thread block */
     bool floats, is_running;
 };
 
@@ -203,7 +204,8 @@ static psr_status list_all(struct state *c, struct psr_fold *f, size_t first, si
 static cudaError_t make_rooms(struct state *c, const struct psr_fold *f, struct launch *l)
 {
     const size_t parts = l->n[PSR_FOLD_PARTS] * f->d.nsub * sizeof(double);
-    const size_t rows = l->floats ? l->ncand * c->ngroup * (f->d.block + 1) * GROUP : 0;
+    const size_t nblock = l->ncand * c->ngroup * (GROUP / l->span);
+    const size_t rows = l->floats ? nblock * (f->d.block + 1) * GROUP : 0;
     for (int k = 0; k < PSR_FOLD_NLIST; k++)
         TRY(make_room(c, &l->room[k], (enum room_kind)k, l->n[k] * psr_fold_list_size(k)));
     TRY(make_room(c, &l->room[CAND], CAND, l->ncand * sizeof(struct fold_k_candidate)));
@@ -266,6 +268,7 @@ static cudaError_t join_all(struct state *c, const struct psr_fold *f, struct la
         l->turn_bins = nbin > l->turn_bins ? nbin : l->turn_bins;
         l->floats |= c->own[i].floats;
     }
+    l->span = fold_k_choose_span(c->ngroup, l->ncand);
     TRY(make_rooms(c, f, l));
     struct fold_k_candidate *cand = l->room[CAND].host;
 #pragma omp parallel for schedule(dynamic) num_threads(nthread)
@@ -304,6 +307,7 @@ static cudaError_t start(const struct state *c, const struct psr_fold *f, struct
                                   .nsub = f->d.nsub,
                                   .ncand = l->ncand,
                                   .block_max = f->d.block,
+                                  .span = l->span,
                                   .d_band_first = c->d_band_first,
                                   .d_cand = l->room[CAND].device,
                                   .d_block = l->room[PSR_FOLD_BLOCKS].device,
@@ -454,7 +458,7 @@ static cudaError_t take_slice(struct state *c, struct psr_fold *f, size_t i, siz
     TRY(cudaMemcpy(&m, c->d_moments + i * c->ngroup + g, sizeof m, cudaMemcpyDeviceToHost));
     memcpy(s->mean, m.mean, s->n * sizeof *s->mean);
     memcpy(s->square, m.square, s->n * sizeof *s->square);
-    s->count = m.count;
+    s->count = m.count[0];
     return cudaSuccess;
 }
 
