@@ -386,7 +386,10 @@ check() {
     grep -q '1 folders are complete, 2 are not' all.html
     printf '# folders\nd\nbad\n' >list
     psrreport -overview -o two.html d bad
-    psrreport -o listed.html -list list
+    psrreport -o listed.html -list list -csv all.csv
+    grep -q 'Fold sigma' listed.html
+    [ "$(head -n 1 all.csv)" = "$(head -n 1 d/candidates.csv)" ]
+    diff <(sed "s|,d/\\([^,]*\\.png\\),|,\\1,|" all.csv) d/candidates.csv
     cmp two.html listed.html
     refuses 1 '^psrreport: none: No such file' psrreport -o three.html -list none
     [ ! -e three.html ]
@@ -399,7 +402,9 @@ check() {
     refuses 1 'none/x.html' psrreport -o none/x.html d
     refuses 1 '^psrreport: none: ' psrreport none
     refuses 2 'no folder given' psrreport
-    refuses 2 'one folder' psrreport -csv x d d
+    refuses 2 'one folder' psrreport -verdicts x d d
+    refuses 1 'x.html would be the page and' psrreport -o x.html -csv x.html d d
+    refuses 1 'pfd would be written over' psrreport -csv "$(ls d/*.pfd | head -n 1)" d d
     leaves_no report.html
 }
 

@@ -159,6 +159,7 @@ static void put_candidate(struct row *o, const struct report *r, const struct re
     const bool topo = isfinite(b->topo[0].value) && b->topo[0].value > 0;
     const double epoch = topo && b->tepoch_mjd > 0 ? b->tepoch_mjd : b->bepoch_mjd;
     const struct spin s = find_spin(topo ? b->topo : b->bary);
+    char picture[2 * PSR_TEXT_MAX] = "";
     put_number(o, "%.0f", (double)r->opt->pointing_id);
     put_number(o, "%.0f", (double)r->opt->beam_id);
     put_name(o, r->opt->beam_name, "'");
@@ -176,7 +177,9 @@ static void put_candidate(struct row *o, const struct report *r, const struct re
     put_number(o, "%.12f", epoch);
     put_text(o, "NaN"); /* no model of the Galaxy's electrons here */
     put_text(o, "NaN");
-    put_name(o, f->picture ? f->picture : "none", "./");
+    if (f->picture && r->opt->overview)
+        snprintf(picture, sizeof picture, "%s/%s", r->folder, f->picture);
+    put_name(o, *picture ? picture : f->picture ? f->picture : "none", "./");
     put_text(o, "none");
     put_name(o, b->input, "./");
     put_text(o, "none");
@@ -185,10 +188,14 @@ static void put_candidate(struct row *o, const struct report *r, const struct re
     put_marks(o, c->marks);
 }
 
+psr_status report_begin_candyjar(psr_outfile *f, psr_err *err)
+{
+    return psr_outfile_printf(f, err, "%s", header);
+}
+
 psr_status report_write_candyjar(psr_outfile *f, const struct report *r, psr_err *err)
 {
     struct row o = {.f = f, .err = err};
-    o.status = psr_outfile_printf(f, err, "%s", header);
     for (size_t i = 0; i < r->ncand && !o.status; i++)
         if (r->cand[i].fold)
             put_candidate(&o, r, &r->cand[i]);

@@ -11,7 +11,9 @@ static void add_output(struct cli_table *list, struct psrreport_options *o)
          "./report.html).",
          0, 0},
         {"csv", CLI_TEXT, &o->csv, "FILE",
-         "The folded candidates as CandyJar reads them (default: DIR/candidates.csv).", 0, 0},
+         "The folded candidates as CandyJar reads them (default: DIR/candidates.csv); of several "
+         "folders those of all (default: none).",
+         0, 0},
         {"overview", CLI_FLAG, &o->overview, NULL,
          "One page with a row for each folder; so it is with several folders.", 0, 0},
         {"list", CLI_TEXT, &o->list, "FILE",
@@ -72,8 +74,7 @@ int psrreport_options_parse(struct psrreport_options *o, struct cli *tool, int a
     if (n < 1 && !o->list)
         cli_usage_error(tool, "no folder given");
     o->overview = o->overview || n > 1 || o->list;
-    if (o->overview && (o->csv || o->verdicts))
-        cli_usage_error(tool, "%s is of one folder, not of an overview",
-                        o->csv ? "-csv" : "-verdicts");
+    if (o->overview && o->verdicts)
+        cli_usage_error(tool, "-verdicts is of one folder, not of an overview");
     return n;
 }

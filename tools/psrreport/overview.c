@@ -10,13 +10,21 @@
 #include <sys/stat.h>
 
 static const struct page_column columns[] = {
-    {"Folder", PAGE_TEXT},         {"Source", PAGE_TEXT},
-    {"Start (MJD)", PAGE_UP},      {"Length (s)", PAGE_UP},
-    {"Steps", PAGE_DOWN},          {"Time (s)", PAGE_DOWN},
-    {"Candidates", PAGE_DOWN},     {"Best sigma", PAGE_DOWN},
-    {"Period (s)", PAGE_UP},       {"DM (pc cm\xe2\x81\xbb\xc2\xb3)", PAGE_UP},
-    {"Known", PAGE_TEXT},          {"Bursts", PAGE_DOWN},
-    {"Best burst S/N", PAGE_DOWN}, {"State", PAGE_TEXT},
+    {"Folder", PAGE_TEXT},
+    {"Source", PAGE_TEXT},
+    {"Start (MJD)", PAGE_UP},
+    {"Length (s)", PAGE_UP},
+    {"Steps", PAGE_DOWN},
+    {"Time (s)", PAGE_DOWN},
+    {"Candidates", PAGE_DOWN},
+    {"Best sigma", PAGE_DOWN},
+    {"Fold sigma", PAGE_DOWN},
+    {"Period (s)", PAGE_UP},
+    {"DM (pc cm\xe2\x81\xbb\xc2\xb3)", PAGE_UP},
+    {"Known", PAGE_TEXT},
+    {"Bursts", PAGE_DOWN},
+    {"Best burst S/N", PAGE_DOWN},
+    {"State", PAGE_TEXT},
 };
 enum { NCOLUMN = sizeof columns / sizeof *columns, LOG_BYTES = 4096 };
 
@@ -24,6 +32,7 @@ struct overview {
     struct html html;
     const struct cli *tool;
     const struct psrreport_options *opt;
+    psr_outfile *csv; /* of all candidates that were folded; NULL: not asked for */
     size_t ngood, nbad;
     int code;
 };
@@ -136,6 +145,7 @@ static void put_row(struct overview *o, const struct report *r, const psr_err *f
     html_cell(h, "%.1f", r->nstep ? seconds : NAN);
     html_cell(h, "%.0f", r->list || r->nlist ? (double)r->ncand : NAN);
     html_cell(h, "%.1f", best ? best->value[CAND_SIGMA] : NAN);
+    html_cell(h, "%.1f", best && best->fold ? best->fold->best.sigma : NAN);
     html_cell(h, "%.10g", best ? best->value[CAND_PERIOD_S] : NAN);
     html_cell(h, "%.2f", best ? best->value[CAND_DM] : NAN);
     html_raw(h, "<td>");
@@ -146,15 +156,16 @@ static void put_row(struct overview *o, const struct report *r, const psr_err *f
     put_state(o, r, failure);
 }
 
-/* A page that was named is none of the files that it is made from. */
+/* Outputs that were named are none of the files that it is made from. */
 static psr_status check_output(const struct report *r, psr_err *err)
 {
     psr_status st = PSR_OK;
-    for (size_t i = 0; i < r->files.n && r->opt->output && !st; i++) {
-        char *path = report_path(r, r->files.name[i]);
-        if (path && psr_same_file(path, r->opt->output))
-            st = psr_fail(err, PSR_EIO, "%s would be written over %s, which is read",
-                          r->opt->output, path);
+    const char *const output[] = {r->opt->output, r->opt->csv};
+    for (size_t i = 0; i < 2 * r->files.n && !st; i++) {
+        const char *to = output[i % 2];
+        char *path = to ? report_path(r, r->files.name[i / 2]) : NULL;
+        if (path && psr_same_file(path, to))
+            st = psr_fail(err, PSR_EIO, "%s would be written over %s, which is read", to, path);
         free(path);
     }
     return st;
@@ -164,8 +175,8 @@ static psr_status check_output(const struct report *r, psr_err *err)
 static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
 {
     static psr_status (*const parts[])(struct report *, psr_err *) = {
-        report_read_folder, report_read_steps,  report_read_candidates,
-        report_join_folds,  report_read_bursts,
+        report_read_folder, report_read_steps, report_read_candidates,
+        report_read_folds,  report_join_folds, report_read_bursts,
     };
     struct report *r = calloc(1, sizeof *r);
     psr_err why;
@@ -179,7 +190,9 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
         st = parts[i](r, &why);
     if (st && st != PSR_ENOMEM)
         report_refuse(r, &why);
-    const psr_status over = check_output(r, err);
+    psr_status over = check_output(r, err);
+    if (!over && !st && o->csv)
+        over = report_write_candyjar(o->csv, r, err);
     if (st == PSR_ENOMEM)
         *err = why;
     else
@@ -227,13 +240,24 @@ psr_status report_overview(const struct cli *tool, const struct psrreport_option
                            char *const *folder, size_t n, int *code, psr_err *err)
 {
     struct overview o = {.html = {.err = err}, .tool = tool, .opt = opt};
-    psr_status st = psr_outfile_create(&o.html.f, opt->output ? opt->output : "report.html", err);
-    if (st)
-        return st;
-    st = put_all(&o, folder, n, err);
+    const char *page = opt->output ? opt->output : "report.html";
+    if (opt->csv && !strcmp(page, opt->csv))
+        return psr_fail(err, PSR_EIO, "%s would be the page and the list of candidates", page);
+    psr_status st = psr_outfile_create(&o.html.f, page, err);
+    if (!st && opt->csv)
+        st = psr_outfile_create(&o.csv, opt->csv, err);
+    if (!st && o.csv)
+        st = report_begin_candyjar(o.csv, err);
+    if (!st)
+        st = put_all(&o, folder, n, err);
     *code = o.code;
+    if (!st && !run_stop_signal() && o.csv) {
+        st = psr_outfile_commit(o.csv, err);
+        o.csv = NULL;
+    }
     if (!st && !run_stop_signal())
         return psr_outfile_commit(o.html.f, err);
+    psr_outfile_abort(o.csv);
     psr_outfile_abort(o.html.f);
     return st;
 }

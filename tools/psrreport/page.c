@@ -104,6 +104,8 @@ static psr_status write_both(struct report *r, const char *const *output, psr_er
     if (!st)
         st = write_page(r, page, base, err);
     if (!st)
+        st = report_begin_candyjar(csv, err);
+    if (!st)
         st = report_write_candyjar(csv, r, err);
     if (st) {
         psr_outfile_abort(page);

@@ -253,8 +253,10 @@ PSR_MUST_CHECK psr_status report_draw_burst(const struct report *r, const struct
  * Status: those of psr_outfile_write and psr_overwrite_check_output */
 PSR_MUST_CHECK psr_status report_write(struct report *r, psr_err *err);
 
-/* Writes candidates in the columns that CandyJar reads.
+/* Writes candidates in the columns that CandyJar reads, after begin has written their names; of an overview with the folder in
+ * the names of pictures.
  * Status: those of psr_outfile_write */
+PSR_MUST_CHECK psr_status report_begin_candyjar(psr_outfile *f, psr_err *err);
 PSR_MUST_CHECK psr_status report_write_candyjar(psr_outfile *f, const struct report *r,
                                                 psr_err *err);
 
