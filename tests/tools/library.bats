@@ -233,6 +233,7 @@ saw_pulse='^DM  50: 256 at sample 1000 of '
     grep -q '^libdir=${exec_prefix}/lib$' "$builddir/lib/psrkit.pc" || skip "configured with folders of its own"
     cd "$BATS_TEST_TMPDIR"
     mkdir -p "moved/lib/pkgconfig"
+    [ -f "$builddir/lib/.libs/libpsrkit.a" ] || fails grep -e '-L/' "$builddir/lib/psrkit.pc"
     cp "$builddir/lib/psrkit.pc" moved/lib/pkgconfig/
     export PKG_CONFIG_PATH=$PWD/moved/lib/pkgconfig
     [ "$(cd "$(pkg-config --variable=libdir psrkit)" && pwd)" = "$PWD/moved/lib" ]
