@@ -119,20 +119,26 @@ static psr_status find_means_ahead(struct psr_source *s, int64_t at, psr_err *er
 static psr_status begin_gap(struct psr_source *s, int64_t n, psr_err *err)
 {
     const struct psr_part *part = s->parts.part + s->ipart;
+    const enum psr_gap_fill fill = s->parts.desc.gaps;
     bool first = s->nmean_row == 0;
+    if (fill == PSR_GAPS_REFUSE)
+        return psr_fail_field(
+            err, PSR_EFORMAT, "gaps", "%s: %lld spectra (%.6g s) are missing from spectrum %lld on",
+            part->path, (long long)n, (double)n * s->obs.tsamp_s, (long long)(s->pos - s->origin));
     psr_status st = first ? find_means_ahead(s, s->pos + n - part->start, err) : PSR_OK;
     if (st)
         return st;
-    set_padding(s);
+    if (fill == PSR_GAPS_MEAN)
+        set_padding(s);
     if (first)
         clear_means(s);
     s->gap_left = n;
     if (s->parts.counts_gaps)
         return PSR_OK;
     psr_note(&s->parts.notes,
-             "%s: %lld spectra (%.6g s) are missing from spectrum %lld on: padded with the mean of "
-             "each channel",
-             part->path, (long long)n, (double)n * s->obs.tsamp_s, (long long)(s->pos - s->origin));
+             "%s: %lld spectra (%.6g s) are missing from spectrum %lld on: padded with %s",
+             part->path, (long long)n, (double)n * s->obs.tsamp_s, (long long)(s->pos - s->origin),
+             fill == PSR_GAPS_MEAN ? "the mean of each channel" : "zeros");
     return PSR_OK;
 }
 

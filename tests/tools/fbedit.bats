@@ -375,6 +375,24 @@ series() {
     refused 3 'must be the same' a.fil e.fil
 }
 
+@test "gaps are filled as asked" {
+    fbedit -q -nbits 8 -o all.fil "$g8"
+    fbedit -q -end 1000smp -o a.fil all.fil
+    fbedit -q -start 1010smp -end 2000smp -o b.fil all.fil
+    local row=$(($(data a.fil | wc -c) / 1000)) at
+    at=$((1000 * row))
+    fbedit -gaps zero -o x.fil a.fil b.fil 2>notes
+    grep '10 spectra .* are missing from spectrum 1000 on: padded with zeros' notes
+    cmp <(data x.fil | tail -c +$((at + 1)) | head -c $((10 * row))) <(head -c $((10 * row)) /dev/zero)
+    cmp <(data x.fil | tail -c +$((at + 10 * row + 1))) <(data b.fil)
+    fbedit -q -gaps mean -o y.fil a.fil b.fil
+    fbedit -q -o z.fil a.fil b.fil
+    cmp y.fil z.fil
+    rm x.fil
+    refused 3 'b.fil: 10 spectra .* are missing from spectrum 1000 on' -gaps none a.fil b.fil
+    refused 2 "'some' is neither mean nor zero nor none" -gaps some a.fil b.fil
+}
+
 @test "PSRFITS files have any name" {
     fbedit -q -o x.sf "$g8"
     fbedit -q -o x.fil x.sf

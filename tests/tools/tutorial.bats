@@ -46,6 +46,8 @@ row() {
     awk '/Reduced chi-sqr/ { print; exit !($NF > 40) }' $best
     "$builddir/tests/support/page_check" report.html
     [ "$(wc -l <candidates.csv)" -eq 3 ]
+    awk '$1 == "burst" && $2 == 150 { n++ } END { exit n != 1 }' added.fil.truth
+    [ "$(stat -c %s added.fil)" = "$(stat -c %s obs.fil)" ]
 }
 
 # recipe PROGRAM: the first command of the page that begins so, without its picture.

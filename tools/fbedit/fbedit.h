@@ -26,7 +26,7 @@ struct fbedit_words {
     const char *state;
     const char *chans, *band, *order;
     struct cli_list set;
-    const char *clean, *format;
+    const char *clean, *format, *gaps;
 };
 
 /* Fills *list with options that set fields of *o and *w. */

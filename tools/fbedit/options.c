@@ -48,23 +48,33 @@ static void take_band(struct psr_edit_desc *d, const char *text, const struct cl
     }
 }
 
-static enum psr_edit_format take_format(const char *name, const struct cli *tool)
+/* Returned: which of the names the word is; 0 without one */
+static int take_name(const struct cli *tool, const char *option, const char *word,
+                     const char *const *names, int n)
 {
-    static const char *const names[] = {[PSR_EDIT_SIGPROC] = "sigproc",
-                                        [PSR_EDIT_PSRFITS] = "psrfits",
-                                        [PSR_EDIT_DADA] = "dada",
-                                        [PSR_EDIT_FBH5] = "fbh5"};
-    if (!name)
-        return PSR_EDIT_BY_NAME;
-    for (size_t i = PSR_EDIT_SIGPROC; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i]))
-            return (enum psr_edit_format)i;
-    cli_usage_error(tool, "-format: '%s' is neither sigproc nor psrfits nor dada", name);
+    char all[80] = "";
+    for (int i = 0; i < n && word; i++) {
+        if (!names[i])
+            continue;
+        if (!strcmp(word, names[i]))
+            return i;
+        const size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", used ? " nor " : "", names[i]);
+    }
+    if (word)
+        cli_usage_error(tool, "-%s: '%s' is neither %s", option, word, all);
+    return 0;
 }
 
 static void take_words(struct fbedit_options *o, const struct fbedit_words *w,
                        const struct cli *tool)
 {
+    static const char *const formats[] = {[PSR_EDIT_SIGPROC] = "sigproc",
+                                          [PSR_EDIT_PSRFITS] = "psrfits",
+                                          [PSR_EDIT_DADA] = "dada",
+                                          [PSR_EDIT_FBH5] = "fbh5"};
+    static const char *const orders[] = {[PSR_EDIT_UP] = "up", [PSR_EDIT_DOWN] = "down"};
+    static const char *const gaps[] = {"mean", "zero", "none"};
     if (w->filterbank && w->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits, must be one of both");
     if (w->chans && w->band)
@@ -78,12 +88,9 @@ static void take_words(struct fbedit_options *o, const struct fbedit_words *w,
         take_chans(&o->run, w->chans, tool);
     if (w->band)
         take_band(&o->run, w->band, tool);
-    if (w->order && strcmp(w->order, "up") != 0 && strcmp(w->order, "down") != 0)
-        cli_usage_error(tool, "-order: '%s' is neither up nor down", w->order);
-    o->run.order = !w->order                 ? PSR_EDIT_AS_IS
-                   : !strcmp(w->order, "up") ? PSR_EDIT_UP
-                                             : PSR_EDIT_DOWN;
-    o->run.format = take_format(w->format, tool);
+    o->run.order = (enum psr_edit_order)take_name(tool, "order", w->order, orders, 3);
+    o->run.format = (enum psr_edit_format)take_name(tool, "format", w->format, formats, 5);
+    o->source.gaps = (enum psr_gap_fill)take_name(tool, "gaps", w->gaps, gaps, 3);
     o->run.clean_auto = cli_parse_clean(tool, w->clean);
     if (o->run.clean_auto && o->run.mask)
         cli_usage_error(tool, "-clean auto finds what a mask would say: not with -mask");

@@ -23,6 +23,10 @@ static void add_ranges(struct cli_table *list, struct fbedit_options *o, struct 
          "telescope, position (RA,DEC), tstart (MJD), tsamp (s), fch1, foff (MHz), beam, nbeams, "
          "machine.",
          0, 0},
+        {"gaps", CLI_TEXT, &w->gaps, "HOW",
+         "What stands for data that are missing between or within files: mean (of each channel, "
+         "default), zero, or none: the run fails.",
+         0, 0},
         {"Ranges", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"start", CLI_TEXT, &d->start, "TIME",
          "First spectrum: seconds from the start of the input (12.5), a date (60000.5mjd), or "

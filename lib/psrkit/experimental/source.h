@@ -29,6 +29,13 @@ enum psr_input {
 /* Missing data between two files, or two rows of a file, are padded up to this length. */
 enum { PSR_GAP_DAYS_MAX = 1 };
 
+/* What stands for data that are missing between files, or within them. */
+enum psr_gap_fill {
+    PSR_GAPS_MEAN,   /* the mean of each channel */
+    PSR_GAPS_ZERO,   /* samples of 0 */
+    PSR_GAPS_REFUSE, /* nothing: PSR_EFORMAT where they are met */
+};
+
 struct psr_source_desc {
     size_t size;             /* sizeof the struct */
     const char *const *path; /* [npath] in any order; "-" is standard input, udp://ADDRESS:PORT
@@ -53,6 +60,7 @@ struct psr_source_desc {
         drop_s; /* of a pipe: read so far ahead in a thread of its own, and drop whole blocks, as missing
                       data, where they are taken more slowly; 0: the writer waits */
     enum psr_pols pols; /* what several polarisations are; PSR_POLS_UNKNOWN: what the header says */
+    enum psr_gap_fill gaps;
 };
 
 /* Status: PSR_EIO, PSR_EFORMAT (also for files that overlap, do not match, or are further apart
@@ -90,7 +98,7 @@ PSR_MUST_CHECK psr_status psr_source_read(psr_source *s, size_t nsamp, void *blo
 /* Ranges returned so far that hold padding instead of data: gaps between files, lost rows,
  * zero-filled ends.  In spectra from the first one returned, ascending.  *spans belongs to the
  * source and is valid until the next read.
- * Notes: padding is each channel's mean over the data returned before it (the first 1024 spectra
+ * Notes: unless gaps says otherwise, padding is each channel's mean over the data returned before it (the first 1024 spectra
  *        and every 64th after them), or over the first 256 spectra after it if there are none
  *        before; it does not depend on block lengths */
 size_t psr_source_gaps(const psr_source *s, const struct psr_span **spans);
