@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEQUENCE_BYTES = 8, DATAGRAMS = 32 };
+enum { SEQUENCE_BYTES = 8, FRAMES = 64 };
 /* Datagrams in a row that make another time be believed, and seconds within which times agree. */
 enum { CONFIRM = 32, APART_S = 2 };
-/* Time between reports; silence of the stream after which other frames end the input. */
-static const double report_s = 10, change_s = 10;
+/* Time between reports; silence of the stream after which datagrams of another size with such frames
+ * go on, and one after which other frames end the input. */
+static const double report_s = 10, silence_s = 0.2, change_s = 10;
 
 struct psr_udp_frames {
     struct psr_notes notes;
@@ -26,7 +27,7 @@ struct psr_udp_frames {
     size_t changed_bytes;          /* of the datagrams that have come instead; 0: none have */
     struct psr_vdif_frame like;
     double own_s;   /* when the last one of it came */
-    int64_t number; /* datagrams in the order in which they came */
+    int64_t number; /* frames in the order in which they came */
     struct {
         bool known;
         int64_t second;   /* of the frames that came last, as they say */
@@ -36,10 +37,11 @@ struct psr_udp_frames {
         int nstrange;     /* how many in a row */
         int64_t jumps;
     } clock;
-    unsigned char *moved; /* [datagram_bytes] with other seconds; NULL until they are needed */
+    int64_t senders;      /* that went on with other datagrams */
+    unsigned char *moved; /* [like.bytes] with other seconds; NULL until they are needed */
     struct psr_udp_beginning beginning;
     /* of the thread that reads */
-    unsigned char *held; /* [DATAGRAMS][datagram_bytes - prefix] */
+    unsigned char *held; /* [FRAMES][like.bytes] */
     size_t at, end;      /* bytes of it */
     double arrival_s;    /* when the first of them came */
     bool ended;
@@ -101,44 +103,58 @@ static bool agrees(struct psr_udp_frames *u, int64_t second)
     return true;
 }
 
-/* The frames of a datagram, with the seconds of the stream.
- * Returned: NULL if there is no memory for them */
-static const unsigned char *move_seconds(struct psr_udp_frames *u, const unsigned char *frames)
+/* Puts the frames of a datagram of the stream, with its seconds.
+ * Returned: false if there is no memory for them */
+static bool put_frames(struct psr_udp_frames *u, const unsigned char *packet, double arrival_s)
 {
-    const size_t n = u->datagram_bytes - u->prefix;
-    if (!u->clock.offset_s)
-        return frames;
-    if (!u->moved && !(u->moved = malloc(n)))
-        return NULL;
-    memcpy(u->moved, frames, n);
-    for (size_t at = 0; at < n; at += u->like.bytes)
-        psr_vdif_add_seconds(u->moved + at, u->clock.offset_s);
-    return u->moved;
+    if (u->clock.offset_s && !u->moved && !(u->moved = malloc(u->like.bytes)))
+        return false;
+    for (size_t at = u->prefix; at < u->datagram_bytes; at += u->like.bytes) {
+        const unsigned char *frame = packet + at;
+        if (u->clock.offset_s) {
+            memcpy(u->moved, frame, u->like.bytes);
+            psr_vdif_add_seconds(u->moved, u->clock.offset_s);
+            frame = u->moved;
+        }
+        psr_udp_put(u->receiver, u->number++, frame, arrival_s);
+    }
+    return true;
 }
 
-/* The stream is that of a datagram, and begins with all that are held of it. */
-static void begin_stream(struct psr_udp_frames *u, const struct psr_udp_held *of)
+/* The stream goes on, or begins, with all datagrams that are held and like one of them. */
+static void put_held(struct psr_udp_frames *u, const struct psr_udp_held *of)
 {
-    struct psr_udp_beginning *b = &u->beginning;
-    (void)find_frames(&u->like, of->packet, of->n, &u->prefix);
-    b->status = psr_udp_set_frames(u->receiver, of->n - u->prefix, 0, &b->err);
-    b->ready = true;
-    if (b->status)
-        return;
     u->datagram_bytes = of->n;
     u->own_s = of->arrival_s;
     for (size_t i = 0; i < psr_udp_quorum_count(u->quorum); i++) {
         const struct psr_udp_held *h = psr_udp_quorum_at(u->quorum, i);
         struct psr_vdif_frame f;
-        const unsigned char *frames = NULL;
-        if (are_alike(h, of) && holds_frames(&f, h->packet, h->n, u->prefix) && agrees(u, f.second))
-            frames = move_seconds(u, h->packet + u->prefix);
-        if (frames)
-            psr_udp_put(u->receiver, u->number++, frames, h->arrival_s);
-        else
+        if (!are_alike(h, of) || !holds_frames(&f, h->packet, h->n, u->prefix) ||
+            !agrees(u, f.second) || !put_frames(u, h->packet, h->arrival_s))
             psr_udp_add_foreign(u->receiver, 1);
     }
     psr_udp_quorum_clear(u->quorum);
+}
+
+static void begin_stream(struct psr_udp_frames *u, const struct psr_udp_held *of)
+{
+    struct psr_udp_beginning *b = &u->beginning;
+    (void)find_frames(&u->like, of->packet, of->n, &u->prefix);
+    b->status = psr_udp_set_frames(u->receiver, u->like.bytes, 0, &b->err);
+    b->ready = true;
+    if (!b->status)
+        put_held(u, of);
+}
+
+/* So many datagrams in a row are believed, whatever their time is. */
+static void take_over(struct psr_udp_frames *u, const struct psr_udp_held *of)
+{
+    struct psr_vdif_frame f;
+    (void)find_frames(&f, of->packet, of->n, &u->prefix);
+    u->clock.strange = f.second;
+    u->clock.nstrange = CONFIRM;
+    u->senders++;
+    put_held(u, of);
 }
 
 /* Few datagrams are a stream, too, if they are all that came. */
@@ -150,24 +166,31 @@ static void settle(void *ctx)
         begin_stream(u, most);
 }
 
-/* A datagram that is not of the stream, or comes before it is known.  Another stream that comes instead for long ends
- * the input: what reads it knows frames of one kind. */
+/* A datagram that is not of the stream, or comes before it is known.  When none of the stream comes,
+ * others are looked at anew: such frames go on in datagrams of any size, and others, which come for
+ * long, end the input, since what reads it knows frames of one kind. */
 static enum psr_udp_what sort_other(struct psr_udp_frames *u, const unsigned char *packet, size_t n)
 {
     struct psr_vdif_frame f;
     size_t prefix;
     const double now_s = psr_udp_now(u->receiver);
     const bool known = u->datagram_bytes > 0;
-    if (!find_frames(&f, packet, n, &prefix) || (known && now_s - u->own_s < change_s))
+    if (!find_frames(&f, packet, n, &prefix) || (known && now_s - u->own_s < silence_s))
         return PSR_UDP_FOREIGN;
-    const bool enough = psr_udp_quorum_hold(u->quorum, packet, n, now_s) >= PSR_UDP_QUORUM;
-    if (known && enough) {
-        u->changed_bytes = n;
-        return PSR_UDP_END;
+    if (psr_udp_quorum_hold(u->quorum, packet, n, now_s) < PSR_UDP_QUORUM)
+        return known ? PSR_UDP_FOREIGN : PSR_UDP_OTHER;
+    const struct psr_udp_held *of =
+        psr_udp_quorum_at(u->quorum, psr_udp_quorum_count(u->quorum) - 1);
+    if (known && !psr_vdif_alike(&f, &u->like)) {
+        const bool long_gone = now_s - u->own_s >= change_s;
+        u->changed_bytes = long_gone ? n : 0;
+        return long_gone ? PSR_UDP_END : PSR_UDP_FOREIGN;
     }
-    if (enough)
-        begin_stream(u, psr_udp_quorum_at(u->quorum, psr_udp_quorum_count(u->quorum) - 1));
-    return known ? PSR_UDP_FOREIGN : PSR_UDP_OTHER;
+    if (known)
+        take_over(u, of);
+    else
+        begin_stream(u, of);
+    return PSR_UDP_OTHER;
 }
 
 static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, int64_t *number,
@@ -175,6 +198,8 @@ static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, 
 {
     struct psr_udp_frames *u = ctx;
     struct psr_vdif_frame f;
+    (void)number;
+    (void)frame;
     if (u->beginning.status)
         return PSR_UDP_FOREIGN;
     if (!u->datagram_bytes || n != u->datagram_bytes || !holds_frames(&f, packet, n, u->prefix) ||
@@ -182,13 +207,9 @@ static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, 
         return sort_other(u, packet, n);
     if (!agrees(u, f.second))
         return PSR_UDP_FOREIGN;
-    *frame = move_seconds(u, packet + u->prefix);
-    if (!*frame)
-        return PSR_UDP_FOREIGN;
     u->own_s = psr_udp_now(u->receiver);
     psr_udp_quorum_clear(u->quorum);
-    *number = u->number++;
-    return PSR_UDP_FRAME;
+    return put_frames(u, packet, u->own_s) ? PSR_UDP_OTHER : PSR_UDP_FOREIGN;
 }
 
 /* --- bytes, in the thread that reads ------------------------------------------------------------ */
@@ -202,11 +223,12 @@ static void report(struct psr_udp_frames *u, bool end)
         return;
     u->reported_lost = lost;
     psr_note(&u->notes,
-             "%s: %lld datagrams of VDIF frames received; %lld found the kernel's %lld bytes full "
-             "and %lld ours; %lld were foreign; the clock jumped %lld times",
+             "%s: %lld VDIF frames received; %lld datagrams found the kernel's %lld bytes full "
+             "and %lld frames ours; %lld were foreign; the clock jumped %lld times; %lld senders "
+             "went on",
              u->path, (long long)c.frames.accepted, (long long)c.overflowed, (long long)c.buffer,
              (long long)c.frames.dropped, (long long)(c.foreign + c.frames.rejected),
-             (long long)u->clock.jumps);
+             (long long)u->clock.jumps, (long long)u->senders);
     if (end && u->changed_bytes)
         psr_note(&u->notes,
                  "%s: for %g s datagrams of other frames, of %zu bytes, have come instead of %zu: "
@@ -215,14 +237,14 @@ static void report(struct psr_udp_frames *u, bool end)
                  u->path, change_s, u->changed_bytes, u->datagram_bytes);
 }
 
-static psr_status take_datagrams(struct psr_udp_frames *u, psr_err *err)
+static psr_status take_frames(struct psr_udp_frames *u, psr_err *err)
 {
     struct psr_frame_run run = {0};
     u->at = u->end = 0;
-    psr_status st = psr_udp_take(u->receiver, DATAGRAMS, u->held, &run, err);
+    psr_status st = psr_udp_take(u->receiver, FRAMES, u->held, &run, err);
     if (st)
         return st;
-    u->end = run.n * (u->datagram_bytes - u->prefix);
+    u->end = run.n * u->like.bytes;
     u->arrival_s = run.arrival_s;
     const bool ended = psr_frame_run_is_empty(&run);
     if (psr_seconds() - u->reported_s > report_s || (ended && !u->ended))
@@ -236,7 +258,7 @@ psr_status psr_udp_frames_read(psr_udp_frames *u, void *to, size_t n, size_t *go
     psr_status st = PSR_OK;
     *got = 0;
     while (!st && !u->ended && u->at == u->end)
-        st = take_datagrams(u, err);
+        st = take_frames(u, err);
     if (st || u->ended)
         return st;
     const size_t held = u->end - u->at;
@@ -259,7 +281,7 @@ static psr_status begin(struct psr_udp_frames *u, psr_err *err)
     psr_status st = psr_udp_wait(u->receiver, &u->beginning, u->path, err);
     if (st)
         return st;
-    const size_t bytes = DATAGRAMS * (u->datagram_bytes - u->prefix);
+    const size_t bytes = FRAMES * u->like.bytes;
     u->held = malloc(bytes);
     return u->held ? PSR_OK : psr_fail_nomem(err, "datagrams", (double)bytes);
 }

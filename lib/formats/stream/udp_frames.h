@@ -1,8 +1,8 @@
 /* udp_frames.h: bytes of VDIF frames that come over UDP (private).
  *
  * A datagram holds whole frames of one size, alone or behind a sequence number of 8 bytes; which of
- * the two, how many frames, and of which time, is learnt when 16 of the last 32 agree.  Others are foreign.  Frames are given out as
- * they came: they are numbered themselves, and the reader of VDIF puts them in order. */
+ * the two, how many frames, and of which time, is learnt when 16 of the last 32 agree, and anew when
+ * none of them comes.  Others are foreign.  Frames are given out as they came: they are numbered themselves, and the reader of VDIF puts them in order. */
 #ifndef PSR_FORMATS_STREAM_UDP_FRAMES_H
 #define PSR_FORMATS_STREAM_UDP_FRAMES_H
 

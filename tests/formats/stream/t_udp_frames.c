@@ -33,7 +33,7 @@ struct stream {
     struct made_vdif vdif;
     struct made_bytes frames;
     size_t frame_bytes, per_datagram, prefix;
-    bool hostile;
+    bool hostile, changes; /* after a pause */
     enum early early;
     int port;
     uint64_t random;
@@ -294,7 +294,7 @@ static void test_slow_reader(uint64_t *random)
     pthread_join(thread, NULL);
     const bool overflowed = !strstr(r.note, " 0 found the kernel's");
     char counts[64];
-    snprintf(counts, sizeof counts, "and %d ours; 0 were foreign", BURST - ROOM);
+    snprintf(counts, sizeof counts, "and %d frames ours; 0 were foreign", BURST - ROOM);
     ok(!st && (overflowed || (first == ROOM && later == MORE && strstr(r.note, counts))),
        "a reader that is too slow gets %d frames of %d, and all of the %d after: %zu and %zu%s",
        ROOM, BURST, MORE, first, later, overflowed ? " (the kernel lost some: not compared)" : "");
@@ -307,6 +307,18 @@ static void test_slow_reader(uint64_t *random)
 
 enum { FIRST = 40, PAUSE_MS = 300 };
 
+/* The same frames of another time, two in a datagram behind a number. */
+static void send_pairs(const struct stream *s, int fd, size_t n)
+{
+    static unsigned char packet[DATAGRAM_MAX];
+    unsigned char *first = packet + SEQUENCE_BYTES, *second = first + s->frame_bytes;
+    memcpy(first, s->frames.bytes, s->frame_bytes);
+    psr_vdif_add_seconds(first, 100000);
+    memcpy(second, first, s->frame_bytes);
+    for (size_t i = 0; i < n; i++)
+        (void)!send(fd, packet, SEQUENCE_BYTES + 2 * s->frame_bytes, 0);
+}
+
 static void *send_with_pause(void *arg)
 {
     const struct stream *s = arg;
@@ -314,15 +326,18 @@ static void *send_with_pause(void *arg)
     nanosleep(&(struct timespec){0, 200000000}, NULL);
     send_some(s, fd, FIRST);
     nanosleep(&(struct timespec){0, PAUSE_MS * 1000000L}, NULL);
-    send_some(s, fd, FIRST);
+    if (s->changes)
+        send_pairs(s, fd, FIRST);
+    else
+        send_some(s, fd, FIRST);
     close(fd);
     return NULL;
 }
 
 /* A pause is no end: what is shown is short, and the input has ended, only when the stream has. */
-static void test_input(uint64_t *random)
+static void test_input(uint64_t *random, bool changes)
 {
-    struct stream s = {.per_datagram = 1, .port = loopback_port()};
+    struct stream s = {.per_datagram = 1, .changes = changes, .port = loopback_port()};
     struct result r = {.n = 0};
     const struct psr_notes notes = {keep_note, &r};
     struct psr_baseband_input *in;
@@ -333,7 +348,7 @@ static void test_input(uint64_t *random)
     size_t all = 0, more = 0;
     bool early = true;
     make_stream(&s, random, 0, 0);
-    const size_t sent = 2 * FIRST * s.frame_bytes;
+    const size_t sent = (changes ? 3 : 2) * FIRST * s.frame_bytes;
     snprintf(name, sizeof name, "udp://127.0.0.1:%d?idle=1", s.port);
     if (pthread_create(&thread, NULL, send_with_pause, &s))
         exit(EXIT_FAILURE);
@@ -346,8 +361,8 @@ static void test_input(uint64_t *random)
     }
     pthread_join(thread, NULL);
     ok(!st && all == sent && !early && more == sent && in->ended,
-       "all of %zu bytes are shown over a pause of %d ms: %zu, then %zu and the end", sent,
-       PAUSE_MS, all, more);
+       "all of %zu bytes are shown over a pause of %d ms%s: %zu, then %zu and the end", sent,
+       PAUSE_MS, changes ? ", after which datagrams are of another size and time" : "", all, more);
     diag("%s%s", err.msg, r.note);
     if (!st)
         psr_baseband_input_close(in);
@@ -366,6 +381,7 @@ int main(void)
     for (enum early early = OTHER_SIZE; early <= KINDS_MIXED; early++)
         test_stream(&random, 0, 0, false, early);
     test_slow_reader(&random);
-    test_input(&random);
+    test_input(&random, false);
+    test_input(&random, true);
     return done_testing();
 }
