@@ -69,15 +69,6 @@ static bool is_near(const struct removing *m, const struct psr_sift_entry *a,
     return fabs(a->f - h) < (q->over ? error / q->factor : error * q->factor);
 }
 
-/* Rejects an entry at numer / denom of the frequency of another. */
-static void reject(struct psr_sift_entry *b, size_t of, int numer, int denom)
-{
-    b->reason = PSR_SIFT_HARMONIC;
-    b->of = of;
-    b->ratio[0] = numer;
-    b->ratio[1] = denom;
-}
-
 static bool take(void *ctx, size_t id)
 {
     const struct removing *m = ctx;
@@ -85,7 +76,7 @@ static bool take(void *ctx, size_t id)
     if (m->rank[id] < m->rank[m->fund] || !is_near(m, &m->s->all.entry[m->fund], b) ||
         !psr_sift_may_explain(m->s, &m->s->all.entry[m->fund], b, m->ratio->numer, m->ratio->denom))
         return false;
-    reject(b, m->fund, m->ratio->numer, m->ratio->denom);
+    psr_sift_reject_harmonic(b, m->fund, m->ratio->numer, m->ratio->denom);
     return true;
 }
 
@@ -154,7 +145,7 @@ static bool take_lines(void *ctx, size_t id)
         return false;
     if (a->folded && b->folded ? !is_wrong_fold(m, a, b) : !is_on_lines(m, a, b))
         return false;
-    reject(b, m->fund, m->numer, m->denom);
+    psr_sift_reject_harmonic(b, m->fund, m->numer, m->denom);
     return true;
 }
 
@@ -230,7 +221,7 @@ static void take_fold(const struct removing *m, size_t a, struct psr_sift_entry 
     for (int p = 1; p <= MOST_TURNS; p++) {
         const int q = find_turns(m, &m->s->all.entry[a], b, p);
         if (q) {
-            reject(b, a, p, q);
+            psr_sift_reject_harmonic(b, a, p, q);
             return;
         }
     }

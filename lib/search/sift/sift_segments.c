@@ -45,10 +45,9 @@ void psr_sift_segments(struct psr_sift *s)
             if (a->reason != PSR_SIFT_GOOD || b->reason != PSR_SIFT_GOOD ||
                 psr_sift_same_segment(s, a, b) || !find_ratio(s, a, b, ratio))
                 continue;
-            b->reason = ratio[0] == ratio[1] ? PSR_SIFT_DUPLICATE : PSR_SIFT_HARMONIC;
-            b->of = s->order[i];
-            b->ratio[0] = ratio[0];
-            b->ratio[1] = ratio[1];
+            psr_sift_reject_harmonic(b, s->order[i], ratio[0], ratio[1]);
+            if (ratio[0] == ratio[1])
+                b->reason = PSR_SIFT_DUPLICATE;
         }
     if (any)
         psr_sift_drop(s);

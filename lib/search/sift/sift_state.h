@@ -107,6 +107,16 @@ static inline bool psr_sift_same_segment(const struct psr_sift *s, const struct 
     return x.number == y.number && x.of == y.of;
 }
 
+/* Rejects an entry at numer / denom of the frequency of a better one. */
+static inline void psr_sift_reject_harmonic(struct psr_sift_entry *e, size_t of, int numer,
+                                            int denom)
+{
+    e->reason = PSR_SIFT_HARMONIC;
+    e->of = of;
+    e->ratio[0] = numer;
+    e->ratio[1] = denom;
+}
+
 /* Why a candidate of a list cannot be a pulsar, on its own.
  * Given:  power   [e->nharm] */
 enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_sift_entry *e,
