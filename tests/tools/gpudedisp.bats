@@ -199,6 +199,9 @@ make_uwl() {
     refused 2 '-numdms: 0 is below 1' -numdms 0 -o t "$g8"
     refused 2 '-dmprec: 5 is above 4' -dmprec 5 -o t "$g8"
     refused 2 '-o needs a value' "$g8" -o
+    mkdir folder
+    refused 2 "-o: 'folder/' is a folder: give the start of the names of files, such as folder/obs" -o folder/ "$g8"
+    refused 2 "-o: '' is empty" -o '' "$g8"
     refused 2 'none of direct, subband and tree' -algo bush -o t "$g8"
     refused 2 '-smear belongs to -algo tree' -smear 1.2 -o t "$g8"
     refused 2 '-tol belongs to -algo direct' -algo tree -tol 1 -o t "$g8"

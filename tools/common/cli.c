@@ -217,6 +217,16 @@ static const char *unit_of(const struct cli_option *o)
     return NULL;
 }
 
+/* Names that begin with a folder alone would be "_DM0.00.dat" in it. */
+static void check_root(const struct cli *tool, const struct cli_option *o, const char *what,
+                       const char *text)
+{
+    const size_t n = strlen(text);
+    if (o->arg && !strcmp(o->arg, "ROOT") && (!n || text[n - 1] == '/'))
+        cli_usage_error(tool, "%s: '%s' is %s: give the start of the names of files, such as %sobs",
+                        what, text, n ? "a folder" : "empty", text);
+}
+
 static void take_value(const struct cli *tool, const struct cli_option *o, const char *what,
                        const char *text)
 {
@@ -233,6 +243,7 @@ static void take_value(const struct cli *tool, const struct cli_option *o, const
         st = psr_parse_size(what, text, o->value, &err);
         break;
     case CLI_TEXT:
+        check_root(tool, o, what, text);
         *(const char **)o->value = text;
         break;
     case CLI_LIST:
