@@ -2,6 +2,7 @@
 #include "fold_harmonics.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,15 +22,86 @@ static double complex product(double complex a, double complex b)
 
 /* --- transforms ------------------------------------------------------------------------------- */
 
-void psr_fold_roots(double complex *root, size_t nbin)
+/* A prime above this costs more than the sums themselves. */
+enum { LARGEST_RADIX = 13 };
+
+/* [nbin] exp(-2 pi i k / nbin), then room for a profile, its transform and a radix. */
+double complex *psr_fold_roots(size_t nbin)
 {
-    for (size_t b = 0; b < nbin; b++)
+    double complex *root = calloc(3 * nbin + LARGEST_RADIX, sizeof *root);
+    for (size_t b = 0; root && b < nbin; b++)
         root[b] = turn(-(double)b / (double)nbin);
+    return root;
 }
 
-void psr_fold_transform(const double *profile, size_t nbin, const double complex *root,
-                        size_t first, size_t n, double complex *to)
+static size_t find_radix(size_t n)
 {
+    size_t p = 2;
+    while (n % p && p <= LARGEST_RADIX)
+        p++;
+    return p;
+}
+
+static bool has_radices(size_t n)
+{
+    while (n > 1 && find_radix(n) <= LARGEST_RADIX)
+        n /= find_radix(n);
+    return n == 1;
+}
+
+/* Of each stride-th point, decimated in time (Cooley and Tukey 1965).
+ * Given: step   of the roots from one of n to the next
+ *        work   [LARGEST_RADIX] */
+static void transform(const double complex *from, size_t stride, size_t n,
+                      const double complex *root, size_t step, double complex *to,
+                      double complex *work)
+{
+    const size_t p = find_radix(n), m = n / p;
+    for (size_t q = 0; q < p; q++)
+        if (m > 1)
+            transform(from + q * stride, stride * p, m, root, step * p, to + q * m, work);
+        else
+            to[q] = from[q * stride];
+    for (size_t k = 0; k < m; k++) {
+        if (p == 2) {
+            const double complex even = to[k], odd = product(to[m + k], root[step * k]);
+            to[k] = even + odd;
+            to[m + k] = even - odd;
+            continue;
+        }
+        for (size_t q = 0; q < p; q++)
+            work[q] = product(to[q * m + k], root[step * q * k]);
+        for (size_t r = 0; r < p; r++) {
+            double complex sum = 0;
+            for (size_t q = 0; q < p; q++)
+                sum += product(work[q], root[q * r % p * m * step]);
+            to[r * m + k] = sum;
+        }
+    }
+}
+
+/* The profile's even bins are real, its odd ones imaginary parts of half as many points. */
+static void transform_halves(const double *profile, size_t nbin, double complex *root, size_t first,
+                             size_t n, double complex *to)
+{
+    const size_t half = nbin / 2;
+    double complex *in = root + nbin, *out = in + nbin;
+    memcpy(in, profile, nbin * sizeof *profile);
+    transform(in, 1, half, root, 2, out, out + nbin);
+    for (size_t k = first; k < first + n; k++) {
+        const double complex a = out[k % half], b = conj(out[(2 * half - k) % half]),
+                             odd = product((a - b) / 2, root[k]);
+        to[k - first] = (a + b) / 2 + (cimag(odd) - creal(odd) * I);
+    }
+}
+
+void psr_fold_transform(const double *profile, size_t nbin, double complex *root, size_t first,
+                        size_t n, double complex *to)
+{
+    if (nbin > 2 && nbin % 2 == 0 && has_radices(nbin / 2)) {
+        transform_halves(profile, nbin, root, first, n, to);
+        return;
+    }
     for (size_t k = first; k < first + n; k++) {
         double re = 0, im = 0;
         for (size_t b = 0, at = 0; b < nbin; b++) {
@@ -45,10 +117,9 @@ static psr_status transform_all(struct psr_fold_harmonics *h, const struct psr_p
                                 psr_err *err)
 {
     const size_t nbin = (size_t)fold->nbin;
-    double complex *root = calloc(nbin, sizeof *root);
+    double complex *root = psr_fold_roots(nbin);
     if (!root)
-        return psr_fail_nomem(err, "harmonics of a fold", (double)nbin * sizeof *root);
-    psr_fold_roots(root, nbin);
+        return psr_fail_nomem(err, "harmonics of a fold", 3 * (double)nbin * sizeof *root);
     for (size_t k = 0; k < h->npart * h->nsub; k++)
         psr_fold_transform(fold->profile + k * nbin, nbin, root, 1, h->most, h->row[k].h);
     free(root);

@@ -24,13 +24,13 @@ struct psr_fold_harmonics {
     double length_s; /* of the parts */
 };
 
-/* Makes what psr_fold_transform needs: root [nbin], exp(-2 pi i k / nbin). */
-void psr_fold_roots(double complex *root, size_t nbin);
+/* Makes what psr_fold_transform needs, its room to work in with it; to be freed, NULL without memory. */
+double complex *psr_fold_roots(size_t nbin);
 
 /* Coefficients of harmonics first, first + 1 .. of a profile; 0 is its sum.
- * Given: profile [nbin]; to [n] */
-void psr_fold_transform(const double *profile, size_t nbin, const double complex *root,
-                        size_t first, size_t n, double complex *to);
+ * Given: profile [nbin]; to [n], first + n <= nbin */
+void psr_fold_transform(const double *profile, size_t nbin, double complex *root, size_t first,
+                        size_t n, double complex *to);
 
 /* Transforms all profiles.
  * Status: PSR_ENOMEM; *h is cleared on error */

@@ -64,7 +64,7 @@ static void divide_by_scatter(struct psr_fold_turns *t)
 
 /* Given: work   [nbin] */
 static void fill_parts(struct psr_fold_turns *t, const struct psr_pfd *fold, size_t without,
-                       const double complex *root, double *work)
+                       double complex *root, double *work)
 {
     const size_t nbin = (size_t)fold->nbin, per_turn = nbin / TURNS;
     for (size_t i = 0; i < (size_t)fold->npart; i++) {
@@ -106,7 +106,7 @@ static psr_status fold_turns_init(struct psr_fold_turns *t, const struct psr_pfd
     const double cells = (double)fold->npart * TURNS * (double)nharm;
     *t = (struct psr_fold_turns){.nharm = nharm};
     t->coef = calloc((size_t)fold->npart * TURNS, nharm * sizeof *t->coef);
-    double complex *root = malloc(per_turn * sizeof *root);
+    double complex *root = psr_fold_roots(per_turn);
     double *work = malloc((size_t)fold->nbin * sizeof *work);
     if (!t->coef || !root || !work) {
         free(root);
@@ -114,7 +114,6 @@ static psr_status fold_turns_init(struct psr_fold_turns *t, const struct psr_pfd
         fold_turns_clear(t);
         return psr_fail_nomem(err, "turns of a fold", cells * sizeof *t->coef);
     }
-    psr_fold_roots(root, per_turn);
     fill_parts(t, fold, without, root, work);
     divide_by_scatter(t);
     free(root);
@@ -222,7 +221,7 @@ static psr_status make_spectrum(struct spectrum *s, const struct psr_pfd *p, psr
     double noise = 0;
     *s = (struct spectrum){.n = (nbin + 1) / 2, .correlation = 1 / psr_fold_correction(p)};
     s->power = calloc(s->n + 1, sizeof *s->power);
-    double complex *root = malloc(nbin * sizeof *root), *coef = malloc(s->n * sizeof *coef);
+    double complex *root = psr_fold_roots(nbin), *coef = malloc(s->n * sizeof *coef);
     double *profile = calloc(nbin, sizeof *profile);
     psr_status st = PSR_OK;
     if (!s->power || !root || !coef || !profile) {
@@ -234,7 +233,6 @@ static psr_status make_spectrum(struct spectrum *s, const struct psr_pfd *p, psr
         for (size_t b = 0; b < nbin; b++)
             profile[b] += p->profile[i * nbin + b];
     }
-    psr_fold_roots(root, nbin);
     psr_fold_transform(profile, nbin, root, 1, s->n - 1, coef);
     for (size_t k = 1; k < s->n && noise > 0; k++)
         s->power[k] =
