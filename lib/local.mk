@@ -468,8 +468,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/pipeline_provenance.c \
 	lib/run/dedisperse/pipeline_setup.c \
 	lib/run/dedisperse/pipeline_state.h \
-	lib/run/dedisperse/resume.c \
-	lib/run/dedisperse/resume.h \
 	lib/run/dedisperse/stage_barycentre.c \
 	lib/run/dedisperse/stage_barycentre.h \
 	lib/run/dedisperse/consumers/resident_series.c \
@@ -793,7 +791,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/stats/signif.c \
 	lib/stats/signif_coef.h \
 	lib/stats/signif_core.h \
-	lib/stats/signif_poly.c \
 	lib/stats/simplex.c \
 	lib/stats/simplex.h \
 	lib/stats/spans.c \

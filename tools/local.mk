@@ -180,7 +180,6 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan/names.c \
 	tools/gpuaccel-pulscan/options.c \
 	tools/gpuaccel-pulscan/output.c \
-	tools/gpuaccel-pulscan/paths.c \
 	tools/gpuaccel-pulscan/report.c \
 	tools/gpuaccel-pulscan/table.c
 
@@ -297,14 +296,11 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/page_summary.c \
 	tools/psrreport/picture.c \
 	tools/psrreport/plot.c \
-	tools/psrreport/plot.h \
 	tools/psrreport/plot_burst.c \
-	tools/psrreport/plot_histograms.c \
 	tools/psrreport/psrreport.h \
 	tools/psrreport/pulses.c \
 	tools/psrreport/script.c \
 	tools/psrreport/sift.c \
-	tools/psrreport/steps.c \
 	tools/psrreport/verdicts.c \
 	tools/psrreport/views.c \
 	tools/psrreport/words.c

@@ -2,7 +2,7 @@
  * copying the same bytes there in the same run.  Voltages are noise; the rows of the last block are compared with
  * what the CPU makes of it. */
 #include "bench_cuda.h"
-#include "dsp/channels/spectra.h"
+#include "dsp/channels/spectra_plan.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>
@@ -226,7 +226,7 @@ static void run(const struct shape *s)
            s->name, rate / 1e9, rate / copy, copy / 1e9,
            rate / ((double)r.layout.nplane * s->nbit / 8 * 2e6 * fabs(s->bw_mhz) /
                    (double)s->nchan_in),
-           (double)psr_spectra_device_bytes(r.plan) / 1e6);
+           (double)r.plan->bytes / 1e6);
     if (apart)
         printf("within %.1e of the CPU\n", check(s, &r, last));
     else

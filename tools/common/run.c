@@ -192,16 +192,6 @@ void run_die_if_stopped(void)
     }
 }
 
-struct timespec run_deadline(double seconds)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    const double end_s = (double)t.tv_nsec * 1e-9 + seconds;
-    t.tv_sec += (time_t)end_s;
-    t.tv_nsec = (long)((end_s - (double)(time_t)end_s) * 1e9);
-    return t;
-}
-
 double run_seconds(void)
 {
     struct timespec t;

@@ -73,9 +73,6 @@ void run_show_progress(void *ctx, int64_t done);
 /* The same of series that are searched, after what the progress was of before. */
 void run_show_searched(void *ctx, int64_t done, int64_t total);
 
-/* So many seconds from now, as pthread_cond_timedwait takes it. */
-struct timespec run_deadline(double seconds);
-
 /* Seconds of a monotonic clock. */
 double run_seconds(void);
 

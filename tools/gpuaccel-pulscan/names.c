@@ -1,6 +1,7 @@
 /* Collects the names of inputs, also from lists, and of their outputs. */
 #include "gpuaccel-pulscan.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,20 @@ psr_status accel_gather_names(struct accel_job *j, char **operand, size_t n)
     for (size_t i = 0; i < n && !st; i++)
         st = psr_names_add(&j->inputs, operand[i], &j->err);
     return !st && j->opt.files ? psr_names_read(&j->inputs, j->opt.files, &j->err) : st;
+}
+
+char *accel_output_root(const struct accel_job *j, const char *path)
+{
+    const struct accel_options *o = &j->opt;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *root = NULL;
+    if (o->root && !accel_has_table(o))
+        return strdup(o->root);
+    const char *dot = strrchr(base, '.');
+    int stem = (int)(dot ? dot - base : (ptrdiff_t)strlen(base));
+    int failed = o->outdir ? asprintf(&root, "%s/%.*s", o->outdir, stem, base)
+                           : asprintf(&root, "%.*s%.*s", (int)(base - path), path, stem, base);
+    return failed < 0 ? NULL : root;
 }
 
 /* A file of a list, and where the first of its size stands. */

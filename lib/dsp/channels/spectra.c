@@ -117,11 +117,6 @@ const char *psr_spectra_backend(const psr_spectra *s)
     return s->ops->name;
 }
 
-int64_t psr_spectra_device_bytes(const psr_spectra *s)
-{
-    return s->bytes;
-}
-
 /* --- the stream ------------------------------------------------------------------------------- */
 
 static size_t count_segments(const psr_spectra *s, size_t nsamp)

@@ -91,9 +91,8 @@ PSR_MUST_CHECK psr_status psr_spectra_push(psr_spectra *s, const struct psr_spec
 PSR_MUST_CHECK psr_status psr_spectra_collect(psr_spectra *s, float **x, const uint32_t **weight,
                                               size_t *nrow, psr_err *err);
 
-/* Name of the backend; bytes on the device. */
+/* Name of the backend. */
 const char *psr_spectra_backend(const psr_spectra *s);
-int64_t psr_spectra_device_bytes(const psr_spectra *s);
 
 void psr_spectra_destroy(psr_spectra *s); /* NULL is allowed */
 

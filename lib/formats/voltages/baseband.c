@@ -199,7 +199,7 @@ psr_status psr_baseband_open(psr_baseband **out, const struct psr_baseband_desc 
     psr_status st = psr_copy_desc(&b->d, sizeof b->d, desc, "psr_baseband_desc", err);
     if (!st)
         st = prepare(b, err);
-    b->told_s = psr_seconds();
+    b->last_report_s = psr_seconds();
     b->d.path = NULL;
     if (st) {
         psr_baseband_close(b);
@@ -290,7 +290,7 @@ static void zero_samples(const psr_baseband *b, size_t p, float *out, size_t str
         memset(out + (p * stride + at) * b->layout.ndim, 0, n * b->layout.ndim * sizeof *out);
 }
 
-static void tell_losses(const psr_baseband *b)
+static void report_losses(const psr_baseband *b)
 {
     const struct psr_baseband_count *c = &b->count;
     if (c->lost || c->missing || c->invalid || c->duplicates || c->skipped)
@@ -306,11 +306,11 @@ static void tell_losses(const psr_baseband *b)
 static void tell_on_the_way(psr_baseband *b)
 {
     const double now_s = psr_seconds();
-    if (!b->input->network || now_s - b->told_s < report_s)
+    if (!b->input->network || now_s - b->last_report_s < report_s)
         return;
     if (b->told_missing != b->count.missing)
-        tell_losses(b);
-    b->told_s = now_s;
+        report_losses(b);
+    b->last_report_s = now_s;
     b->told_missing = b->count.missing;
 }
 
@@ -319,7 +319,7 @@ static psr_status next_part(psr_baseband *b, psr_err *err)
     const int64_t at = b->count.nsamp;
     if (b->now + 1 == b->npart) {
         b->ended = true;
-        tell_losses(b);
+        report_losses(b);
         return PSR_OK;
     }
     const struct psr_baseband_header first = b->header;

@@ -93,7 +93,7 @@ struct psr_baseband {
     struct baseband_chunk chunk;      /* the current one */
     bool ended;
     struct psr_baseband_count count;
-    double told_s; /* when losses were last reported, and how many frames were missing */
+    double last_report_s; /* when losses were last reported, and how many frames were missing */
     int64_t told_missing;
     struct psr_span *lost;          /* [nlost] of the last read */
     bool leaves_lost;               /* they are not set to 0 */

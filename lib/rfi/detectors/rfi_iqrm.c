@@ -101,7 +101,7 @@ static void count_vote(psr_rfi_iqrm *p, size_t voter, size_t c, unsigned char *b
     p->received[c]++;
 }
 
-static void heed_vote(psr_rfi_iqrm *p, size_t voter, size_t c, unsigned char *bad)
+static void apply_vote(psr_rfi_iqrm *p, size_t voter, size_t c, unsigned char *bad)
 {
     if (p->cast[voter] < p->received[c])
         bad[c] = 1;
@@ -119,7 +119,7 @@ void psr_rfi_iqrm_find(psr_rfi_iqrm *p, const float *x, unsigned char *bad)
                 compare(p, x, lag, up);
                 if (!pass)
                     *limit = find_limit(p->difference, p->nchan - lag, p->sigma);
-                vote(p, lag, up, *limit, pass ? heed_vote : count_vote, bad);
+                vote(p, lag, up, *limit, pass ? apply_vote : count_vote, bad);
             }
     }
 }

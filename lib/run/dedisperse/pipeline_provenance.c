@@ -1,7 +1,7 @@
 /* Records how series were made, and finds those that an earlier run completed. */
 #include "pipeline_state.h"
 
-#include "resume.h"
+#include "formats/series/series_internal.h"
 #include "run/dedisperse/pulses/burst.h"
 #include <math.h>
 #include <psrkit/series.h>
@@ -217,6 +217,34 @@ static psr_status bound_lengths(struct psr_pipeline *p, psr_err *err)
     return st;
 }
 
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* Trials that an earlier run has completed: those of a line whose trials are not independent are made or skipped
+ * together.
+ * Given:    changed   modification time of the input: older files belong to another input
+ * Returned: done [ndm]; *ndone, their number */
+static void find_completed(const struct psr_trial_list *trials,
+                           const struct psr_series_desc *series, struct timespec changed,
+                           const bool *independent, bool *done, size_t *ndone)
+{
+    *ndone = 0;
+    for (size_t k = 0; k < trials->nline; k++) {
+        const struct psr_line *l = &trials->line[k];
+        bool *of = done + l->first;
+        for (size_t i = 0; i < l->ndm; i++) {
+            struct timespec made;
+            of[i] = psr_series_exists(series, l->first + i, &made) && is_later(made, changed);
+        }
+        if (!independent[k] && memchr(of, false, l->ndm))
+            memset(of, false, l->ndm);
+        for (size_t i = 0; i < l->ndm; i++)
+            *ndone += of[i];
+    }
+}
+
 /* Marks trials that exist already. */
 static psr_status find_done(const struct psr_pipeline *p, bool *done, size_t *ndone, psr_err *err)
 {
@@ -237,18 +265,18 @@ static psr_status find_done(const struct psr_pipeline *p, bool *done, size_t *nd
             note[i] = l->note;
         }
     }
-    psr_resume_find(t,
-                    &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
-                                              .root = p->d.root,
-                                              .format = PSR_SERIES_DAT,
-                                              .dm_decimals = (int)p->d.dm_decimals,
-                                              .ndm = t->ndm,
-                                              .dm = t->dm,
-                                              .obs = p->stream.obs,
-                                              .epoch = p->epoch,
-                                              .each_tsamp_s = tsamp_s,
-                                              .each_note = note},
-                    psr_provenance_changed(p->provenance), independent, done, ndone);
+    find_completed(t,
+                   &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                             .root = p->d.root,
+                                             .format = PSR_SERIES_DAT,
+                                             .dm_decimals = (int)p->d.dm_decimals,
+                                             .ndm = t->ndm,
+                                             .dm = t->dm,
+                                             .obs = p->stream.obs,
+                                             .epoch = p->epoch,
+                                             .each_tsamp_s = tsamp_s,
+                                             .each_note = note},
+                   psr_provenance_changed(p->provenance), independent, done, ndone);
 done:
     free(tsamp_s);
     free(note);

@@ -6,7 +6,6 @@
 #include "base/path.h"
 #include "base/threads/threads.h"
 #include "compat/presto/presto_view.h"
-#include "resume.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/series.h>

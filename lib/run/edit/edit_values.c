@@ -410,11 +410,6 @@ enum psr_edit_rule psr_edit_values_rule(const psr_edit_values *v)
     return v->rule;
 }
 
-size_t psr_edit_values_nchan(const psr_edit_values *v)
-{
-    return v->nchan;
-}
-
 int psr_edit_values_nbit(const psr_edit_values *v)
 {
     return v->nbit;

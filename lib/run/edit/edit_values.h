@@ -33,7 +33,6 @@ PSR_MUST_CHECK psr_status psr_edit_values_create(psr_edit_values **out,
 
 /* How samples are written, and their type. */
 enum psr_edit_rule psr_edit_values_rule(const psr_edit_values *v);
-size_t psr_edit_values_nchan(const psr_edit_values *v);
 int psr_edit_values_nbit(const psr_edit_values *v);
 enum psr_kind psr_edit_values_kind(const psr_edit_values *v);
 

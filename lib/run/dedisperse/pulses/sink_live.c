@@ -107,14 +107,14 @@ static void note_ring(const struct live *s)
     double dm = 0;
     for (size_t i = 0; i < stream->ndm; i++)
         dm = own_sweep(s, i) == longest ? stream->dm[i] : dm;
-    const double told_s = s->found.bound_s + (double)(own + longest_boxcar(s)) * s->clock.tick_s;
-    const double need_s = margin_s + 2 * (double)longest_boxcar(s) * s->clock.tick_s + told_s;
+    const double latest_s = s->found.bound_s + (double)(own + longest_boxcar(s)) * s->clock.tick_s;
+    const double need_s = margin_s + 2 * (double)longest_boxcar(s) * s->clock.tick_s + latest_s;
     if (stream->keep && need_s > stream->ring_s)
         psr_note(
             &stream->notes,
             "-ring %g: sweep of DM %g is %.3g s, and pulses are told up to %.3g s after their "
             "first sample: those that have left the ring then are not kept; -ring %g keeps all",
-            stream->ring_s, dm, sweep_s, told_s, ceil(need_s * 10) / 10);
+            stream->ring_s, dm, sweep_s, latest_s, ceil(need_s * 10) / 10);
 }
 
 static psr_status create_events(struct live *s, psr_err *err)
