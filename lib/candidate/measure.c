@@ -26,14 +26,6 @@ struct cube {
     size_t n; /* harmonics of the profile */
 };
 
-static double project(const struct psr_fold_coefs *a, const struct psr_fold_coefs *b, size_t n)
-{
-    double x = 0;
-    for (size_t k = 0; k < n; k++)
-        x += creal(a->h[k]) * creal(b->h[k]) + cimag(a->h[k]) * cimag(b->h[k]);
-    return x;
-}
-
 static void add(struct psr_fold_coefs *sum, const struct psr_fold_coefs *a, double factor)
 {
     for (size_t k = 0; k < PSR_FOLD_HARMONICS; k++)
@@ -89,11 +81,12 @@ static struct share share_of(const struct cube *c, const struct psr_fold_coefs *
     for (size_t j = 0; j < n; j++) {
         struct psr_fold_coefs rest = c->sum;
         add(&rest, &piece[j], -1);
-        const double size = sqrt(project(&rest, &rest, c->n));
+        const double size = sqrt(psr_fold_coefs_project(&rest, &rest, c->n));
         if (!(var[j] > 0) || !(size > 0))
             continue;
         all++;
-        stands += project(&rest, &piece[j], c->n) / size > STANDS_SIGMA * sqrt(var[j] / 2);
+        stands +=
+            psr_fold_coefs_project(&rest, &piece[j], c->n) / size > STANDS_SIGMA * sqrt(var[j] / 2);
     }
     return (struct share){all > 1 ? (double)stands / (double)all : NAN, all};
 }
@@ -109,8 +102,9 @@ static double correlate_halves(const struct cube *c, const struct psr_fold_coefs
     struct psr_fold_coefs half[2] = {{.h = {0}}, {.h = {0}}};
     for (size_t j = 0; j < n; j++)
         add(&half[2 * j >= n], &piece[j], 1);
-    const double size = sqrt(project(&half[0], &half[0], c->n) * project(&half[1], &half[1], c->n));
-    return n > 1 && size > 0 ? project(&half[0], &half[1], c->n) / size : NAN;
+    const double size = sqrt(psr_fold_coefs_project(&half[0], &half[0], c->n) *
+                             psr_fold_coefs_project(&half[1], &half[1], c->n));
+    return n > 1 && size > 0 ? psr_fold_coefs_project(&half[0], &half[1], c->n) / size : NAN;
 }
 
 static psr_status measure_shares(const struct cube *c, double *number, psr_err *err)
@@ -167,10 +161,10 @@ static psr_status align(struct cube *c, psr_err *err)
         c->band_turns[j] = c->fold->dm * c->h.per_dm[j];
     for (size_t i = 0; i < npart; i++)
         for (size_t j = 0; j < nsub; j++) {
-            const struct psr_fold_coefs *row = &c->h.row[i * nsub + j];
-            const double turns = c->part_turns[i] + c->band_turns[j];
-            psr_fold_coefs_add(&c->band[j], row, turns);
-            psr_fold_coefs_add(&c->part[i], row, turns);
+            struct psr_fold_coefs row = {.h = {0}};
+            psr_fold_coefs_add(&row, &c->h.row[i * nsub + j], c->part_turns[i] + c->band_turns[j]);
+            add(&c->band[j], &row, 1);
+            add(&c->part[i], &row, 1);
         }
     for (size_t j = 0; j < nsub; j++)
         add(&c->sum, &c->band[j], 1);

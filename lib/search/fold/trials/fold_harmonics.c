@@ -198,6 +198,15 @@ void psr_fold_coefs_add(struct psr_fold_coefs *sum, const struct psr_fold_coefs 
     }
 }
 
+double psr_fold_coefs_project(const struct psr_fold_coefs *a, const struct psr_fold_coefs *b,
+                              size_t n)
+{
+    double x = 0;
+    for (size_t k = 0; k < n; k++)
+        x += creal(a->h[k]) * creal(b->h[k]) + cimag(a->h[k]) * cimag(b->h[k]);
+    return x;
+}
+
 void psr_fold_harmonics_bands(const struct psr_fold_harmonics *h, const double *part,
                               struct psr_fold_coefs *of_band)
 {

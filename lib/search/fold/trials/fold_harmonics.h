@@ -42,6 +42,10 @@ void psr_fold_harmonics_clear(struct psr_fold_harmonics *h);
 /* Adds a row, advanced by turns. */
 void psr_fold_coefs_add(struct psr_fold_coefs *sum, const struct psr_fold_coefs *row, double turns);
 
+/* What a sum has of a profile, of n harmonics. */
+double psr_fold_coefs_project(const struct psr_fold_coefs *a, const struct psr_fold_coefs *b,
+                              size_t n);
+
 /* Sums over parts, for each sub-band: of_band [nsub]; over sub-bands, for each part: of_part [npart].
  * Given: part [npart], band [nsub]   turns by which they are advanced */
 void psr_fold_harmonics_bands(const struct psr_fold_harmonics *h, const double *part,

@@ -15,15 +15,6 @@ static const double noise_sigma = 4;
 /* Z^2 - 4 n of the small part, which noise exceeds once in 10^4. */
 static const double least_excess = 23;
 
-/* What a sum has of a profile. */
-static double project(const struct psr_fold_coefs *on, const struct psr_fold_coefs *sum, size_t n)
-{
-    double x = 0;
-    for (size_t k = 0; k < n; k++)
-        x += creal(on->h[k]) * creal(sum->h[k]) + cimag(on->h[k]) * cimag(sum->h[k]);
-    return x;
-}
-
 static void add(struct psr_fold_coefs *sum, const struct psr_fold_coefs *of_band, size_t first,
                 size_t end)
 {
@@ -57,7 +48,8 @@ static bool rest_is_noise(const struct psr_fold_harmonics *h, const struct psr_f
     for (size_t j = 0; j < h->nsub; j++)
         var += j < first || j >= end ? h->var[j] : 0;
     return power - 4 * (double)n > least_excess && power > power_of(h, of_band, 0, h->nsub, n) &&
-           project(&part, &rest, n) < noise_sigma * sqrt(project(&part, &part, n) * var / 2);
+           psr_fold_coefs_project(&part, &rest, n) <
+               noise_sigma * sqrt(psr_fold_coefs_project(&part, &part, n) * var / 2);
 }
 
 psr_status psr_fold_is_narrow(bool *narrow, const struct psr_pfd *fold, psr_err *err)
@@ -92,7 +84,8 @@ psr_status psr_fold_is_narrow(bool *narrow, const struct psr_pfd *fold, psr_err 
         const size_t n = psr_fold_harmonics_count(&h, &sum);
         for (size_t j = 0; j < h.nsub; j++) {
             counts[j] = h.var[j] > 0;
-            a[j] = counts[j] ? project(&sum, &of_band[j], n) - (double)n * h.var[j] : 0;
+            a[j] =
+                counts[j] ? psr_fold_coefs_project(&sum, &of_band[j], n) - (double)n * h.var[j] : 0;
         }
         *narrow =
             psr_band_is_narrow(a, counts, h.nsub, &first) && rest_is_noise(&h, of_band, first, n);
