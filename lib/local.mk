@@ -479,7 +479,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/consumers/sink_checksums.c \
 	lib/run/dedisperse/consumers/sink_ffa.c \
 	lib/run/dedisperse/consumers/sink_fourier.c \
-	lib/run/dedisperse/consumers/sink_rows.c \
 	lib/run/dedisperse/consumers/sink_rows.h \
 	lib/run/dedisperse/consumers/sink_series.c \
 	lib/run/dedisperse/consumers/sink_subbands.c \
@@ -554,7 +553,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/fourier/accelsearch_internal.h \
 	lib/run/fourier/fourier.c \
 	lib/run/fourier/fourier_confirm.c \
-	lib/run/fourier/fourier_internal.h \
 	lib/run/fourier/fourier_lists.c \
 	lib/run/fourier/fourier_prepare.c \
 	lib/run/fourier/fourier_red_noise.c \

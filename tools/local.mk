@@ -188,16 +188,12 @@ bin_gpudedisp_LDADD = $(tools_ldadd)
 bin_gpudedisp_LDFLAGS = $(tools_ldflags)
 bin_gpudedisp_SOURCES = \
 	tools/gpudedisp/beams.c \
-	tools/gpudedisp/beams.h \
+	tools/gpudedisp/gpudedisp.h \
 	tools/gpudedisp/line_output.c \
-	tools/gpudedisp/line_output.h \
 	tools/gpudedisp/live.c \
-	tools/gpudedisp/live.h \
 	tools/gpudedisp/main.c \
 	tools/gpudedisp/options.c \
-	tools/gpudedisp/options.h \
 	tools/gpudedisp/report.c \
-	tools/gpudedisp/report.h \
 	tools/gpudedisp/table.c
 
 bin_gpudigifil_CPPFLAGS = $(tools_cppflags)

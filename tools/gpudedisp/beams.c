@@ -1,7 +1,6 @@
 /* Runs many beams of a pointing side by side. */
-#include "beams.h"
+#include "gpudedisp.h"
 
-#include "report.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Writes lines to standard output, a file or a socket. */
-#include "line_output.h"
+#include "gpudedisp.h"
 
 #include "base/portable.h"
 #include "tools/common/run.h"

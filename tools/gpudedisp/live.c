@@ -1,5 +1,5 @@
 /* Tells of pulses as they are found: a line of JSON each. */
-#include "live.h"
+#include "gpudedisp.h"
 
 #include "tools/common/run.h"
 #include <limits.h>

@@ -1,8 +1,5 @@
 /* gpudedisp: dedisperses telescope data into series and searches for single pulses. */
-#include "beams.h"
-#include "live.h"
-#include "options.h"
-#include "report.h"
+#include "gpudedisp.h"
 
 #include "tools/common/run.h"
 #include <psrkit/ddplan.h>

@@ -1,7 +1,5 @@
 /* Converts gpudedisp's command line to a pipeline description. */
-#include "options.h"
-
-#include "line_output.h"
+#include "gpudedisp.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Reports a run of gpudedisp: the plan, timings, the plot. */
-#include "report.h"
+#include "gpudedisp.h"
 
 #include "tools/common/pulseplot.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The options of gpudedisp, in the order of --help. */
-#include "options.h"
+#include "gpudedisp.h"
 
 static void add_input(struct cli_table *list, struct gpudedisp_options *o)
 {
@@ -176,6 +176,13 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
         {"csv", CLI_FLAG, &o->pulses.csv, NULL,
          "Write the pulses to ROOT.pulses.csv, too: comma-separated values under a line of names.",
          0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_live(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
         {"live", CLI_FLAG, &o->live, NULL,
          "Search an endless input, with level and scatter from what was before: each pulse is told "
          "as a line of JSON to -o FILE, tcp://HOST:PORT or unix:PATH (default -, standard output) "
@@ -269,6 +276,7 @@ void gpudedisp_fill_table(struct cli_table *list, struct gpudedisp_options *o)
     add_barycentring(list, o);
     add_output(list, o);
     add_search(list, o);
+    add_live(list, o);
     add_fourier(list, o);
     add_running(list, o);
 }

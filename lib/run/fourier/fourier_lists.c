@@ -1,6 +1,5 @@
 /* Names and writes the lists of a Fourier search: accelsearch's three, or Pulscan's one. */
 #include "base/output/outfile_internal.h"
-#include "fourier_internal.h"
 #include "search/matched/response/accel_internal.h"
 
 #include <psrkit/experimental/fourier.h>
@@ -12,7 +11,8 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-bool psr_fourier_suffix(const struct psr_fourier_desc *d, int k, char text[PSR_FOURIER_SUFFIX])
+/* What follows the root in the name of list k; false if there is no list k. */
+static bool write_suffix(const struct psr_fourier_desc *d, int k, char text[PSR_FOURIER_SUFFIX])
 {
     static const char *const list[] = {"", ".cand", ".txtcand"};
     if (k < 0 || k > (d->pulscan ? 0 : PSR_FOURIER_TXTCAND))
@@ -40,7 +40,7 @@ static const char *mark_of(const struct psr_fourier_desc *d)
 static char *name_list(const struct psr_fourier_desc *d, const char *root, int k, psr_err *err)
 {
     char suffix[PSR_FOURIER_SUFFIX], *name = NULL;
-    if (!psr_fourier_suffix(d, k, suffix) || asprintf(&name, "%s%s", root, suffix) < 0) {
+    if (!write_suffix(d, k, suffix) || asprintf(&name, "%s%s", root, suffix) < 0) {
         psr_fail_nomem(err, root, (double)strlen(root));
         return NULL;
     }
