@@ -479,6 +479,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/consumers/sink_checksums.c \
 	lib/run/dedisperse/consumers/sink_ffa.c \
 	lib/run/dedisperse/consumers/sink_fourier.c \
+	lib/run/dedisperse/consumers/sink_rows.c \
 	lib/run/dedisperse/consumers/sink_rows.h \
 	lib/run/dedisperse/consumers/sink_series.c \
 	lib/run/dedisperse/consumers/sink_subbands.c \

@@ -83,39 +83,31 @@ static void close_bands(struct psr_reader *base)
 
 static const struct psr_reader_ops ops = {next_spectra, seek_spectrum, close_bands};
 
-static int by_frequency(const void *a, const void *b)
-{
-    const struct psr_obs *x = &(*(struct psr_reader *const *)a)->obs,
-                         *y = &(*(struct psr_reader *const *)b)->obs;
-    const int order = (x->fch1_mhz > y->fch1_mhz) - (x->fch1_mhz < y->fch1_mhz);
-    return x->foff_mhz < 0 ? -order : order;
-}
-
 /* b follows a: a hundredth of a channel is the rounding of headers. */
-static psr_status check_pair(const struct psr_obs *a, const struct psr_obs *b, psr_err *err)
+static psr_status check_pair(const struct psr_obs *a, const struct psr_obs *b, const char *of_a,
+                             const char *of_b, psr_err *err)
 {
     const double rounding = 1e-2, next_mhz = a->fch1_mhz + (double)a->nchan * a->foff_mhz;
     if (a->nbit != b->nbit || a->kind != b->kind || fabs(a->tsamp_s / b->tsamp_s - 1) > 1e-9 ||
         a->freq_mhz || b->freq_mhz || fabs(a->foff_mhz - b->foff_mhz) > 1e-9 * fabs(a->foff_mhz))
-        return psr_fail_field(
-            err, PSR_EFORMAT, "foff",
-            "bands from %.10g and %.10g MHz on: nbits, tsamp and foff must be the "
-            "same, and channels equally spaced",
-            a->fch1_mhz, b->fch1_mhz);
+        return psr_fail_field(err, PSR_EFORMAT, "foff",
+                              "%s: nbits, tsamp and foff must be those of %s, which begins at the "
+                              "same time, and channels "
+                              "equally spaced",
+                              of_b, of_a);
     if (fabs(b->fch1_mhz - next_mhz) > rounding * fabs(a->foff_mhz))
-        return psr_fail_field(
-            err, PSR_EFORMAT, "fch1",
-            "a band from fch1 = %.10g MHz on, must begin at %.10g MHz to lie beside "
-            "the one from %.10g MHz on",
-            b->fch1_mhz, next_mhz, a->fch1_mhz);
+        return psr_fail_field(err, PSR_EFORMAT, "fch1",
+                              "%s: fch1 = %.10g MHz, must be %.10g MHz to lie beside %s, which "
+                              "begins at the same time",
+                              of_b, b->fch1_mhz, next_mhz, of_a);
     return PSR_OK;
 }
 
-static psr_status set_up(struct bands *r, const struct psr_notes *notes, psr_err *err)
+static psr_status set_up(struct bands *r, const char *const *path, const struct psr_notes *notes,
+                         psr_err *err)
 {
     struct psr_obs *obs = &r->base.obs;
     int64_t longest = 0;
-    qsort(r->band, r->n, sizeof *r->band, by_frequency);
     psr_status st = psr_obs_copy(obs, &r->band[0]->obs, err);
     r->base.file_nbit = r->band[0]->file_nbit;
     r->base.file_nif = r->band[0]->file_nif;
@@ -125,7 +117,7 @@ static psr_status set_up(struct bands *r, const struct psr_notes *notes, psr_err
     for (size_t b = 0; b < r->n && !st; b++) {
         const struct psr_obs *of = &r->band[b]->obs;
         const size_t bytes = psr_row_bytes(of->nchan, of->nbit);
-        st = b ? check_pair(&r->band[b - 1]->obs, of, err) : PSR_OK;
+        st = b ? check_pair(&r->band[b - 1]->obs, of, path[b - 1], path[b], err) : PSR_OK;
         obs->nchan += of->nchan;
         obs->nsamp = of->nsamp < obs->nsamp ? of->nsamp : obs->nsamp;
         longest = of->nsamp > longest ? of->nsamp : longest;
@@ -144,8 +136,9 @@ static psr_status set_up(struct bands *r, const struct psr_notes *notes, psr_err
                    : psr_fail_nomem(err, "spectra of a band", (double)r->nrow * (double)widest);
 }
 
-psr_status psr_bands_join(struct psr_reader **out, struct psr_reader **band, size_t n,
-                          const struct psr_notes *notes, psr_err *err)
+psr_status psr_bands_join(struct psr_reader **out, struct psr_reader **band,
+                          const char *const *path, size_t n, const struct psr_notes *notes,
+                          psr_err *err)
 {
     struct bands *r = calloc(1, sizeof *r);
     *out = NULL;
@@ -157,7 +150,7 @@ psr_status psr_bands_join(struct psr_reader **out, struct psr_reader **band, siz
     }
     *r = (struct bands){.base = {.ops = &ops}, .band = band, .n = n};
     psr_obs_init(&r->base.obs);
-    psr_status st = set_up(r, notes, err);
+    psr_status st = set_up(r, path, notes, err);
     if (st)
         close_bands(&r->base);
     else

@@ -309,29 +309,45 @@ static void clear_part(struct psr_part *part)
     psr_obs_clear(&part->obs);
 }
 
+static int compare_bands(const void *a, const void *b)
+{
+    const struct psr_obs *x = &((const struct psr_part *)a)->obs,
+                         *y = &((const struct psr_part *)b)->obs;
+    const int order = (x->fch1_mhz > y->fch1_mhz) - (x->fch1_mhz < y->fch1_mhz);
+    return x->foff_mhz < 0 ? -order : order;
+}
+
 /* All files of bands side by side are one part. */
 static psr_status open_bands(struct psr_multi_file *parts, psr_err *err)
 {
     struct psr_part *part = parts->part;
     struct psr_reader **band = calloc(parts->n, sizeof *band);
-    psr_status st = band ? PSR_OK : psr_fail_nomem(err, "bands", (double)parts->n * sizeof *band);
+    const char **path = calloc(parts->n, sizeof *path);
+    const double bytes = (double)parts->n * (sizeof *band + sizeof *path);
+    psr_status st = band && path ? PSR_OK : psr_fail_nomem(err, "bands", bytes);
     size_t n = 0;
+    qsort(part, parts->n, sizeof *part, compare_bands);
     parts->quiet = true;
-    for (; n < parts->n && !st; n += !st)
+    for (; n < parts->n && !st; n += !st) {
+        path[n] = part[n].path;
         st = part[n].format->open(&band[n], part[n].path, &parts->desc, err);
+    }
     parts->quiet = false;
-    if (st) {
+    if (!st) {
+        st = psr_bands_join(&parts->sole, band, path, n, &parts->notes, err);
+    } else {
         for (size_t i = 0; i < n; i++)
             band[i]->ops->close(band[i]);
         free(band);
-        return st;
     }
+    free(path);
+    if (st)
+        return st;
     for (size_t i = 1; i < n; i++)
         clear_part(part + i);
     parts->n = 1;
     psr_obs_clear(&part->obs);
-    st = psr_bands_join(&parts->sole, band, n, &parts->notes, err);
-    return st ? st : describe_part(part, parts->sole, err);
+    return describe_part(part, parts->sole, err);
 }
 
 static bool are_subbands(const struct psr_source_desc *desc)

@@ -370,9 +370,9 @@ series() {
     fbedit -o x.fil a.fil d.fil 2>notes
     grep 'which not all bands have, are left out' notes
     rm x.fil
-    refused 3 'must begin at 1492 MHz to lie beside' a.fil c.sf
+    refused 3 'c.sf: fch1 = .* MHz, must be 1492 MHz to lie beside a.fil, which begins at the same time' a.fil c.sf
     fbedit -q -tdecimate 2 -o e.fil b.fil
-    refused 3 'must be the same' a.fil e.fil
+    refused 3 'e.fil: nbits, tsamp and foff must be those of a.fil' a.fil e.fil
 }
 
 @test "gaps are filled as asked" {

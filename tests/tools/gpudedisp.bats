@@ -265,10 +265,13 @@ make_uwl() {
     refused 1 'is given twice, also as ' -q -o t "$g8" link.fil
     refused 1 'standard input .-. among 2 inputs' -q -o t "$g8" -
     # The last byte that counts, and what it becomes.
-    for change in 'nchans 0 10' 'nbits 0 10' 'tsamp 6 31' 'fch1 6 98' 'foff 6 11'; do
+    for change in 'nchans 0 10' 'nbits 0 10' 'tsamp 6 31' 'foff 6 11'; do
         spoil $change
         refused 3 "(bad|g8).fil: ${change%% *} = .*, must be .* as in" -q -o t "$g8" bad.fil
     done
+    spoil fch1 6 98
+    refused 3 "(bad|g8).fil: fch1 = 1500 MHz, must be 1436 MHz to lie beside .*(bad|g8).fil, which begins at the same time" \
+        -q -o t "$g8" bad.fil
 }
 
 @test "truncated data is used as far as it goes" {
