@@ -4,10 +4,12 @@
 #include <psrkit/experimental/fold.h>
 
 #include "search/fold/fold_internal.h"
+#include "search/fold/trials/fold_harmonics.h"
 #include "tests/support/tap.h"
 
 #include <complex.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NPART = 16, NSCENE = 12, NCASE = 300, MOST = 32 };
@@ -330,9 +332,38 @@ static void check_narrow(uint64_t *seed)
     }
 }
 
+/* Of every number of bins: primes, products of small ones, odd ones. */
+static void check_transform(uint64_t *seed)
+{
+    enum { MOST_BINS = 520 };
+    static double profile[MOST_BINS];
+    static double complex got[MOST_BINS];
+    double worst = 0;
+    for (size_t nbin = 2; nbin <= MOST_BINS; nbin++) {
+        double complex *root = psr_fold_roots(nbin);
+        const size_t first = (size_t)tap_between(seed, 0, 1), n = nbin - first;
+        double size = 0;
+        for (size_t b = 0; b < nbin; b++) {
+            profile[b] = 100 + tap_normal(seed);
+            size += profile[b];
+        }
+        psr_fold_transform(profile, nbin, root, first, n, got);
+        for (size_t k = first; k < nbin; k++) {
+            double complex want = 0;
+            for (size_t b = 0; b < nbin; b++)
+                want += profile[b] * cexp(-2 * M_PI * I * (double)(b * k % nbin) / (double)nbin);
+            worst = fmax(worst, cabs(want - got[k - first]) / size);
+        }
+        free(root);
+    }
+    ok(worst < 1e-14, "transforms of 2 to %d bins are within %.1e of the sum of a profile",
+       MOST_BINS, worst);
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
+    check_transform(&seed);
     check_refined(&seed);
     check_edges(&seed);
     check_narrow(&seed);
