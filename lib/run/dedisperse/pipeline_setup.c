@@ -424,8 +424,8 @@ psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
 void psr_pipeline_release(struct psr_pipeline *p)
 {
     psr_read_ahead_destroy(p->reader);
+    psr_sinks_abort(p->sinks); /* of which a thread may be reading again */
     psr_reread_destroy(p->reread);
-    psr_sinks_abort(p->sinks);
     psr_dump_destroy(p->dump);
     psr_lines_destroy(p->lines);
     psr_shared_beams_leave(p->shared);
