@@ -92,8 +92,7 @@ static psr_status check_pair(const struct psr_obs *a, const struct psr_obs *b, c
         a->freq_mhz || b->freq_mhz || fabs(a->foff_mhz - b->foff_mhz) > 1e-9 * fabs(a->foff_mhz))
         return psr_fail_field(err, PSR_EFORMAT, "foff",
                               "%s: nbits, tsamp and foff must be those of %s, which begins at the "
-                              "same time, and channels "
-                              "equally spaced",
+                              "same time, and channels equally spaced",
                               of_b, of_a);
     if (fabs(b->fch1_mhz - next_mhz) > rounding * fabs(a->foff_mhz))
         return psr_fail_field(err, PSR_EFORMAT, "fch1",

@@ -23,22 +23,12 @@ struct psr_format {
                        const struct psr_source_desc *desc, psr_err *err);
 };
 
-static bool is_fits(const uint8_t *bytes, size_t n)
-{
-    return psr_is_fits(bytes, n);
-}
-
-static bool is_hdf5(const uint8_t *bytes, size_t n)
-{
-    return psr_is_hdf5(bytes, n);
-}
-
 /* The first format is assumed if the first bytes of a file identify none. */
 static const struct psr_format formats[] = {
     {PSR_INPUT_SIGPROC, "SIGPROC", NULL, false, false, psr_sigproc_open},
-    {PSR_INPUT_PSRFITS, "PSRFITS", is_fits, true, true, psr_psrfits_open},
+    {PSR_INPUT_PSRFITS, "PSRFITS", psr_is_fits, true, true, psr_psrfits_open},
     {PSR_INPUT_AUTO, "DADA", psr_dada_is_header, false, false, psr_dada_open},
-    {PSR_INPUT_AUTO, "HDF5", is_hdf5, false, true, psr_fbh5_open},
+    {PSR_INPUT_AUTO, "HDF5", psr_is_hdf5, false, true, psr_fbh5_open},
 };
 enum { NFORMAT = sizeof formats / sizeof *formats };
 

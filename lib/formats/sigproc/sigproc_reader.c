@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static psr_status check_fits(const struct psr_spectra_start *start, psr_err *err)
+static psr_status refuse_other_format(const struct psr_spectra_start *start, psr_err *err)
 {
     const char *name = psr_is_fits(start->bytes, start->n)   ? "FITS"
                        : psr_is_hdf5(start->bytes, start->n) ? "HDF5"
@@ -75,7 +75,7 @@ psr_status psr_sigproc_parse_start(struct psr_spectra_header *h,
 {
     struct psr_sigproc_header sigproc = {.need_more = false};
     psr_obs_init(&sigproc.obs);
-    psr_status st = check_fits(start, err);
+    psr_status st = refuse_other_format(start, err);
     if (!st)
         st = psr_sigproc_parse_header(&sigproc, start->bytes, start->n, start->name, start->notes,
                                       err);

@@ -12,7 +12,7 @@
 #define PSR_HDF5_MAGIC "\x89HDF\r\n\x1a\n" /* first bytes of every HDF5 file without a user block */
 
 /* Whether these are the first bytes of an HDF5 file. */
-static inline bool psr_is_hdf5(const void *bytes, size_t n)
+static inline bool psr_is_hdf5(const uint8_t *bytes, size_t n)
 {
     return n >= strlen(PSR_HDF5_MAGIC) && !memcmp(bytes, PSR_HDF5_MAGIC, strlen(PSR_HDF5_MAGIC));
 }

@@ -13,7 +13,7 @@
 #define PSR_FITS_MAGIC "SIMPLE  =" /* first bytes of every FITS file */
 
 /* Whether these are the first bytes of a FITS file. */
-static inline bool psr_is_fits(const void *bytes, size_t n)
+static inline bool psr_is_fits(const uint8_t *bytes, size_t n)
 {
     return n >= strlen(PSR_FITS_MAGIC) && !memcmp(bytes, PSR_FITS_MAGIC, strlen(PSR_FITS_MAGIC));
 }
