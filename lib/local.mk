@@ -275,6 +275,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/dada/dada.c \
 	lib/formats/dada/dada_internal.h \
 	lib/formats/dada/dada_spectra.c \
+	lib/formats/hdf5/cutout.c \
+	lib/formats/hdf5/cutout.h \
+	lib/formats/hdf5/fbh5.c \
+	lib/formats/hdf5/fbh5.h \
+	lib/formats/hdf5/fbh5_write.c \
+	lib/formats/hdf5/hdf5_library.c \
+	lib/formats/hdf5/hdf5_library.h \
 	lib/formats/lists/accel.c \
 	lib/formats/lists/accel_cand.c \
 	lib/formats/lists/accel_read.c \
@@ -322,9 +329,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/sigproc/sigproc_write.c \
 	lib/formats/spectra/channel_list.c \
 	lib/formats/spectra/channel_list.h \
-	lib/formats/spectra/fbh5.c \
-	lib/formats/spectra/fbh5.h \
-	lib/formats/spectra/fbh5_write.c \
 	lib/formats/spectra/header_keys.c \
 	lib/formats/spectra/header_keys.h \
 	lib/formats/spectra/obs.c \
@@ -512,6 +516,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/edit/edit_channels.c \
 	lib/run/edit/edit_channels.h \
 	lib/run/edit/edit_clean.c \
+	lib/run/edit/edit_cutout.c \
+	lib/run/edit/edit_cutout.h \
 	lib/run/edit/edit_layout.c \
 	lib/run/edit/edit_output.c \
 	lib/run/edit/edit_output.h \
@@ -815,6 +821,7 @@ EXTRA_DIST += \
 	lib/fake/README.md \
 	lib/formats/README.md \
 	lib/formats/dada/README.md \
+	lib/formats/hdf5/README.md \
 	lib/formats/lists/README.md \
 	lib/formats/psrfits/README.md \
 	lib/formats/series/README.md \

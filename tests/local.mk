@@ -393,7 +393,7 @@ check-slurm: $(bin_PROGRAMS) tests/support/page_check
 	PSRKIT_FILES=50 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(SLURM_TESTS) tests/tools/workflow.bats'
 .PHONY: check-slurm
 
-dist_noinst_DATA += tests/tools/helper.bash tests/tools/check_lists.py tests/tools/slurm.bash tests/tools/workflow.bash $(CLI_TESTS) $(SLURM_TESTS)
+dist_noinst_DATA += tests/tools/helper.bash tests/tools/check_cutout.py tests/tools/check_lists.py tests/tools/slurm.bash tests/tools/workflow.bash $(CLI_TESTS) $(SLURM_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
 else

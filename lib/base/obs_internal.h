@@ -14,6 +14,10 @@ PSR_MUST_CHECK psr_status psr_obs_check(const struct psr_obs *obs, const char *n
 /* Returns date + seconds, normalised. */
 struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds);
 
+/* Writes a date with milliseconds, cut off, as 2024-11-20T03:04:05.678, which most readers of PSRFITS ask for.
+ * Returned: false if there is no such date; then text is "" */
+bool psr_mjd_text(struct psr_mjd date, char *text, size_t room);
+
 /* Seconds from a to b. */
 double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b);
 

@@ -4,8 +4,8 @@
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
 #include "formats/dada/dada_internal.h"
+#include "formats/hdf5/fbh5.h"
 #include "formats/series/subbands.h"
-#include "formats/spectra/fbh5.h"
 #include "formats/stream/udp_socket.h"
 #include <psrkit/obs.h>
 

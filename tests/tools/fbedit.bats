@@ -415,3 +415,47 @@ series() {
     wait $pid || true
     leaves_no 'x[_.]*'
 }
+
+@test "-cutout your makes pictures of bursts for classifiers" {
+    if ! grep -q '^#define PSR_HDF5_SO' "$builddir/config.h"; then
+        skip "built without HDF5"
+    fi
+    refuses 2 '-cutout needs a list' fbedit -q -cutout your -o x.h5 "$g8"
+    printf '20\t7813\t2.000128\t4.907\t2\t60\n' >list # 30 samples of 256 us
+    refuses 2 'excludes -format, -nbits and -dedisperse' fbedit -q -cutout your -around list -nbits 8 -o x.h5 "$g8"
+    refuses 2 "'mine' is neither your" fbedit -q -cutout mine -around list -o x.h5 "$g8"
+    printf '20\t7813\t99\t4.907\t2\t60\n' >far
+    refuses 1 'the burst at 99.000000 s lies outside of the input' fbedit -q -cutout your -around far -o x.h5 "$g8"
+    refuses 1 'HDF5 cannot write' bash -c "ulimit -f 4; trap '' XFSZ; fbedit -q -cutout your -around list -o x.h5 '$g8'"
+    leaves_no 'x[_.]*'
+    fbedit -q -cutout your -around list -o a.h5 "$g8"
+    cp a_0001.h5 b.h5
+    fbedit -q -ncpus 1 -cutout your -around list -o a.h5 "$g8"
+    cmp a_0001.h5 b.h5
+    python=${PSRKIT_PYTHON:-python3}
+    "$python" -c 'import h5py, numpy' 2>/dev/null || skip "no h5py"
+    check() { # LIST-ROW WIDTH FLAGS...: the pictures are those that numpy makes of what fbedit writes with FLAGS
+        printf '%b\n' "$1" >row
+        fbedit -q -cutout your -around row "${@:3}" -o c.h5 in.fil
+        fbedit -q -order down "${@:3}" -nbits 32 -o c.fil in.fil
+        "$python" "$srcdir/tests/tools/check_cutout.py" c.fil c_0001.h5 "$(printf '%b' "$1" | cut -f 3)" "$2" "$highest"
+    }
+    highest=1500
+    fakebin -q -add "burst dm=60 t=2 width=8e-3 snr=40" -nchans 64 -nbits 8 -tobs 6 -tsamp 256 -fch1 1500 -foff 2 -seed 3 -o down.fil
+    fbedit -q -order up -o in.fil down.fil
+    check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3
+    check '40\t7813\t2.000128\t0\t2\t60' 2.56e-4          # bins of a sample
+    check '40\t78\t0.019968\t5\t2\t200' 8.192e-3          # before the first spectrum
+    check '40\t23200\t5.9393\t5\t2\t100' 8.192e-3         # after the last
+    check '40\t7813\t2.000128\t4.907\t2\t0' 7.680e-3      # DM 0
+    check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -tdecimate 3 -fdecimate 2
+    check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -chans 4:60 # the highest is another
+    make_rfi
+    mv rfi.fil in.fil
+    check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -mask "$mask"
+    highest=800
+    for bits in 4 32; do
+        fakebin -q -nchans 300 -nbits $bits -tobs 3 -tsamp 256 -fch1 800 -foff -1 -seed 3 -period 0 -o in.fil
+        check '40\t3000\t0.768\t2\t2\t500' 1.024e-3
+    done
+}

@@ -10,7 +10,21 @@
 
 enum { LINE_BYTES = 4096, DIGITS = 32 };
 
-/* Rows of gpudedisp -singlepulse: S/N, sample, time, filter, trial, DM. */
+/* Rows of gpudedisp -singlepulse: S/N, sample, time, log2 of the width, trial, DM.  Samples are those of the series. */
+static psr_status read_row(struct psr_edit_burst *b, double tsamp_s, const char *path,
+                           const struct psr_text_lines *in, const char *line, psr_err *err)
+{
+    const double dm_max = 1e6, filter_max = 30;
+    double sample, filter;
+    if (sscanf(line, "%lf %lf %lf %lf %*f %lf", &b->snr, &sample, &b->t_s, &filter, &b->dm) != 5 ||
+        !isfinite(b->snr) || !isfinite(b->t_s) || !(fabs(filter) <= filter_max) ||
+        !(b->dm >= 0 && b->dm < dm_max))
+        return psr_fail(err, PSR_EFORMAT, "%s: line %ld is no row of a list of bursts", path,
+                        in->number);
+    b->width_s = exp2(filter) * (sample > 0 && b->t_s > 0 ? b->t_s / sample : tsamp_s);
+    return PSR_OK;
+}
+
 static psr_status read_list(struct fbedit_around *a, const char *path, psr_err *err)
 {
     char line[LINE_BYTES];
@@ -20,13 +34,10 @@ static psr_status read_list(struct fbedit_around *a, const char *path, psr_err *
     if (st)
         return st;
     while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &exists, err)) && exists) {
-        struct fbedit_event e;
+        struct psr_edit_burst e = {.size = sizeof e, .label = -1};
         if (*line == '#' || !line[strspn(line, " \t\r\n")])
             continue;
-        if (sscanf(line, "%*f %*f %lf %*f %*f %lf", &e.t_s, &e.dm) != 2 || !isfinite(e.t_s) ||
-            !(e.dm >= 0 && e.dm < 1e6))
-            st = psr_fail(err, PSR_EFORMAT, "%s: line %ld is no row of a list of bursts", path,
-                          in.number);
+        st = read_row(&e, a->tsamp_s, path, &in, line, err);
         if (!st)
             st = psr_grow(&a->event, &a->room, a->n, sizeof e, "events", err);
         if (!st)
@@ -44,6 +55,7 @@ static psr_status look_at_input(struct fbedit_around *a, const struct psr_source
     if (st)
         return st;
     const struct psr_obs *obs = psr_source_obs(s);
+    a->tsamp_s = obs->tsamp_s;
     a->length_s = (double)obs->nsamp * obs->tsamp_s;
     a->lowest_mhz = psr_obs_lowest_mhz(obs);
     a->highest_mhz = psr_obs_highest_mhz(obs);
@@ -57,8 +69,8 @@ static psr_status look_at_input(struct fbedit_around *a, const struct psr_source
 psr_status fbedit_around_begin(struct fbedit_around *a, const struct fbedit_options *o,
                                psr_err *err)
 {
-    psr_status st = read_list(a, o->around, err);
-    return st ? st : look_at_input(a, &o->source, err);
+    psr_status st = look_at_input(a, &o->source, err);
+    return st ? st : read_list(a, o->around, err);
 }
 
 /* "cut.fil" and 3 make cut_0003.fil. */
@@ -75,10 +87,10 @@ static psr_status name_output(struct fbedit_around *a, const char *output, size_
     return PSR_OK;
 }
 
-psr_status fbedit_around_take(struct fbedit_around *a, struct fbedit_options *o, const char *output,
-                              size_t i, psr_err *err)
+static psr_status take_range(struct fbedit_around *a, struct fbedit_options *o, size_t i,
+                             psr_err *err)
 {
-    const struct fbedit_event *e = &a->event[i];
+    const struct psr_edit_burst *e = &a->event[i];
     const double sweep_s = psr_delay_s(PSR_DMCONST_PRESTO, e->dm, a->lowest_mhz) -
                            psr_delay_s(PSR_DMCONST_PRESTO, e->dm, a->highest_mhz);
     const double start_s = fmax(e->t_s - o->pad_s, 0),
@@ -89,9 +101,18 @@ psr_status fbedit_around_take(struct fbedit_around *a, struct fbedit_options *o,
                         i + 1, e->t_s, a->length_s);
     snprintf(a->start, sizeof a->start, "%.9f", start_s);
     snprintf(a->end, sizeof a->end, "%.9f", end_s);
-    psr_status st = name_output(a, output, i, err);
     o->run.start = a->start;
     o->run.end = a->end;
+    return PSR_OK;
+}
+
+psr_status fbedit_around_take(struct fbedit_around *a, struct fbedit_options *o, const char *output,
+                              size_t i, psr_err *err)
+{
+    psr_status st = o->cutout ? PSR_OK : take_range(a, o, i, err);
+    if (!st)
+        st = name_output(a, output, i, err);
+    o->run.burst = &a->event[i];
     o->run.output = a->name;
     return st;
 }

@@ -16,6 +16,7 @@ struct fbedit_options {
     int64_t seed;       /* -1: the clock */
     const char *around; /* list of events; NULL: one output */
     double pad_s;
+    bool cutout; /* pictures of each for classifiers, instead of spectra */
     bool quiet, verbose;
 };
 
@@ -26,7 +27,7 @@ struct fbedit_words {
     const char *state;
     const char *chans, *band, *order;
     struct cli_list set;
-    const char *clean, *format, *gaps;
+    const char *clean, *format, *gaps, *cutout;
 };
 
 /* Fills *list with options that set fields of *o and *w. */
@@ -60,15 +61,11 @@ void fbedit_add_end(struct fbedit_add *a);
 
 /* --- cut-outs around the events of a list (around.c) ------------------------------------------ */
 
-struct fbedit_event {
-    double t_s, dm;
-};
-
 struct fbedit_around {
-    struct fbedit_event *event; /* [n] */
+    struct psr_edit_burst *event; /* [n] */
     size_t n, room;
-    double length_s, lowest_mhz, highest_mhz; /* of the input */
-    char *name, start[40], end[40];           /* of the cut-out in work */
+    double tsamp_s, length_s, lowest_mhz, highest_mhz; /* of the input */
+    char *name, start[40], end[40];                    /* of the cut-out in work */
 };
 
 /* Reads the list, and what must be known of the input.
@@ -76,7 +73,7 @@ struct fbedit_around {
 PSR_MUST_CHECK psr_status fbedit_around_begin(struct fbedit_around *a,
                                               const struct fbedit_options *o, psr_err *err);
 
-/* The description of cut-out i: range and name.
+/* The description of cut-out i: range or burst, and name.
  * Status: PSR_EINVAL for an event that lies outside of the input */
 PSR_MUST_CHECK psr_status fbedit_around_take(struct fbedit_around *a, struct fbedit_options *o,
                                              const char *output, size_t i, psr_err *err);

@@ -66,6 +66,21 @@ static int take_name(const struct cli *tool, const char *option, const char *wor
     return 0;
 }
 
+/* Pictures have their own range, samples and format. */
+static void take_cutout(struct fbedit_options *o, const struct fbedit_words *w,
+                        const struct cli *tool)
+{
+    static const char *const names[] = {NULL, "your"};
+    o->cutout = take_name(tool, "cutout", w->cutout, names, 2) == 1;
+    if (!o->cutout)
+        return;
+    if (!o->around)
+        cli_usage_error(tool, "-cutout needs a list of bursts: -around LIST");
+    if (w->format || o->run.nbits || o->run.dm > 0)
+        cli_usage_error(tool, "-cutout excludes -format, -nbits and -dedisperse");
+    o->run.format = PSR_EDIT_YOUR;
+}
+
 static void take_words(struct fbedit_options *o, const struct fbedit_words *w,
                        const struct cli *tool)
 {
@@ -90,6 +105,7 @@ static void take_words(struct fbedit_options *o, const struct fbedit_words *w,
         take_band(&o->run, w->band, tool);
     o->run.order = (enum psr_edit_order)take_name(tool, "order", w->order, orders, 3);
     o->run.format = (enum psr_edit_format)take_name(tool, "format", w->format, formats, 5);
+    take_cutout(o, w, tool);
     o->source.gaps = (enum psr_gap_fill)take_name(tool, "gaps", w->gaps, gaps, 3);
     o->run.clean_auto = cli_parse_clean(tool, w->clean);
     if (o->run.clean_auto && o->run.mask)

@@ -70,6 +70,9 @@ void fbedit_print_plan(const struct cli *tool, const struct psr_edit_desc *d, co
         fprintf(stderr, "%s: channels shifted to DM %g, by up to %lld spectra\n", tool->name, r.dm,
                 (long long)r.max_delay);
     print_values(tool, &r);
+    if (r.format == PSR_EDIT_YOUR)
+        fprintf(stderr, "%s: pictures of the burst at %.6f s, DM %g, %.6g s wide\n", tool->name,
+                d->burst->t_s, d->burst->dm, d->burst->width_s);
     print_obs(tool, "out", r.out);
 }
 

@@ -39,6 +39,11 @@ static void add_ranges(struct cli_table *list, struct fbedit_options *o, struct 
          "sweep, and -pad before and after.",
          0, 0},
         {"pad", CLI_DOUBLE, &o->pad_s, "SEC", "Of -around (default 1).", 0, 1e6},
+        {"cutout", CLI_TEXT, &w->cutout, "NAME",
+         "your: write for each burst of -around what classifiers read, the pictures of frequency "
+         "and "
+         "time and of DM and time, 256 x 256, in HDF5 as your_candmaker.py does.",
+         0, 0},
         {"chans", CLI_TEXT, &w->chans, "A:B",
          "Channels A to B in the order of the file, from 0, B not included; A: and :B are open.", 0,
          0},

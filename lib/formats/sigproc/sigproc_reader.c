@@ -1,5 +1,5 @@
 /* Reads SIGPROC filterbank files and pipes. */
-#include "formats/spectra/fbh5.h"
+#include "formats/hdf5/fbh5.h"
 #include "formats/spectra/spectra_reader.h"
 #include "sigproc_header.h"
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 void psr_obs_init(struct psr_obs *obs)
 {
@@ -213,6 +214,21 @@ struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds)
     double frac = date.frac + (seconds - whole * PSR_DAY_S) / PSR_DAY_S;
     double carry = floor(frac);
     return (struct psr_mjd){.day = date.day + (long)(whole + carry), .frac = frac - carry};
+}
+
+bool psr_mjd_text(struct psr_mjd date, char *text, size_t room)
+{
+    const int64_t unix_day = 40587, day_ms = 86400000, second_ms = 1000;
+    const int64_t ms = (date.day - unix_day) * day_ms + (int64_t)(date.frac * (double)day_ms),
+                  part = (ms % second_ms + second_ms) % second_ms;
+    const time_t seconds = (time_t)((ms - part) / second_ms);
+    struct tm utc;
+    const bool exists = gmtime_r(&seconds, &utc) != NULL;
+    *text = '\0';
+    if (exists)
+        snprintf(text, room, "%04d-%02d-%02dT%02d:%02d:%02d.%03d", utc.tm_year + 1900,
+                 utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)part);
+    return exists;
 }
 
 double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b)

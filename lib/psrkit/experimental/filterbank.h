@@ -167,6 +167,16 @@ enum psr_edit_format {
     PSR_EDIT_PSRFITS, /* the number of spectra must be known; levels have scales and offsets */
     PSR_EDIT_DADA,
     PSR_EDIT_FBH5, /* a filterbank in HDF5; a file, 8 bits or more */
+    PSR_EDIT_YOUR, /* a cut-out around a burst for classifiers, in HDF5 as `your` writes it: no observation */
+};
+
+/* A burst that is cut out.  The pictures have 256 bins of half its width, the middle one of which begins at the burst:
+ * frequency and time at its DM, and 256 DMs from 0 to twice its own and time, summed over the band. */
+struct psr_edit_burst {
+    size_t size; /* sizeof of this struct in the caller */
+    double t_s;  /* its centre at the highest frequency of the input, from the first spectrum on */
+    double dm, width_s, snr;
+    int64_t label; /* 1: astrophysical, 0: not, -1: unknown */
 };
 
 /* How samples are written: by the first rule that applies to all of them. */
@@ -238,6 +248,10 @@ struct psr_edit_desc {
     /* The output is added to it, and the caller commits it after psr_edit_finish, or aborts it after
      * psr_edit_destroy; NULL: the output is a file of its own. */
     psr_output_group *group;
+
+    /* Of PSR_EDIT_YOUR, which chooses the range and floats, and the highest channel first unless order says otherwise.
+     * Samples beyond the ends of the input count as the mean of their channel. */
+    const struct psr_edit_burst *burst;
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

@@ -24,6 +24,19 @@ void psr_edit_set_defaults(struct psr_edit_desc *desc, size_t size)
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
+static psr_status check_cutout(const struct psr_edit_desc *d, psr_err *err)
+{
+    if (!d->burst)
+        return psr_fail_field(err, PSR_EINVAL, "burst", "edit: a cut-out needs a burst");
+    if (d->tsum < 1)
+        return psr_fail_field(err, PSR_EINVAL, "tsum", "edit: tsum %lld, must be 1 or more",
+                              (long long)d->tsum);
+    if (!d->start && !d->end && d->dm == 0 && d->nbits == 0)
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EINVAL, "burst",
+                          "edit: a cut-out around a burst excludes start, end, dm and nbits");
+}
+
 static psr_status check(const struct psr_edit_desc *d, psr_err *err)
 {
     if (!d->source || d->source->npath < 1)
@@ -47,7 +60,7 @@ static psr_status check(const struct psr_edit_desc *d, psr_err *err)
         return psr_fail_field(err, PSR_EINVAL, "band",
                               "edit: band %.10g:%.10g MHz, must be the lower one first", d->low_mhz,
                               d->high_mhz);
-    return PSR_OK;
+    return d->format == PSR_EDIT_YOUR ? check_cutout(d, err) : PSR_OK;
 }
 
 /* Before an input is waited for, which may be the output. */
@@ -129,15 +142,45 @@ static psr_status make_room(psr_edit *p, psr_err *err)
                        : psr_fail_nomem(err, "spectra", (double)p->block * (double)out_bytes);
 }
 
+static psr_status create_cutout(psr_edit *p, psr_err *err)
+{
+    const struct psr_edit_cutout_desc d = {.burst = p->d.burst,
+                                           .source = p->d.source,
+                                           .input = &p->in,
+                                           .obs = &p->out,
+                                           .tsum = p->d.tsum,
+                                           .fsum = p->d.fsum,
+                                           .first = p->start / p->d.tsum,
+                                           .nthread = p->nthread};
+    return psr_edit_cutout_create(&p->output.cutout, &d, err);
+}
+
+/* Pictures are made of floats, the highest frequency first. */
+static psr_status choose_form(psr_edit *p, psr_err *err)
+{
+    struct psr_edit_desc *d = &p->d;
+    if (d->format != PSR_EDIT_YOUR)
+        return PSR_OK;
+    psr_status st = psr_copy_desc(&p->burst, sizeof p->burst, d->burst, "burst", err);
+    d->burst = &p->burst;
+    d->nbits = 32;
+    d->order = d->order == PSR_EDIT_AS_IS ? PSR_EDIT_DOWN : d->order;
+    return st;
+}
+
 static psr_status set_up(psr_edit *p, psr_err *err)
 {
     psr_status st = check(&p->d, err);
+    if (!st)
+        st = choose_form(p, err);
     if (!st)
         st = check_names(p, err);
     if (!st)
         st = open_input(p, err);
     if (!st)
         st = make_room(p, err);
+    if (!st && p->d.format == PSR_EDIT_YOUR)
+        st = create_cutout(p, err);
     return st ? st
               : psr_edit_output_create(&p->output, p->d.output, p->d.group, p->d.format, &p->out,
                                        err);

@@ -7,9 +7,7 @@
 #include "formats/spectra/source_internal.h"
 #include "formats/spectra/unpack.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static enum psr_edit_format find_format(const char *path)
 {
@@ -25,24 +23,6 @@ static enum psr_edit_format find_format(const char *path)
         if (psr_path_ends(path, suffixes[i].suffix))
             return suffixes[i].format;
     return PSR_EDIT_SIGPROC;
-}
-
-/* The date of the first sample, as 2024-11-20T03:04:05.678, which most readers of PSRFITS ask for. */
-static void set_date(struct psr_obs *obs)
-{
-    const int64_t unix_day = 40587, day_ms = 86400000, second_ms = 1000;
-    const int64_t ms =
-        (obs->tstart.day - unix_day) * day_ms + (int64_t)(obs->tstart.frac * (double)day_ms);
-    const int64_t part = (ms % second_ms + second_ms) % second_ms;
-    const time_t seconds = (time_t)((ms - part) / second_ms);
-    struct tm utc;
-    char date[80];
-    obs->has_date = gmtime_r(&seconds, &utc) != NULL;
-    if (!obs->has_date)
-        return;
-    snprintf(date, sizeof date, "%04d-%02d-%02dT%02d:%02d:%02d.%03d", utc.tm_year + 1900,
-             utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)part);
-    snprintf(obs->date, sizeof obs->date, "%s", date);
 }
 
 /* Spectra in a row: all rows are full where that can be, for readers that ignore NSTOT. */
@@ -62,7 +42,7 @@ static psr_status begin_psrfits(struct psr_edit_output *o, const struct psr_obs 
         return psr_fail_field(err, PSR_EUNSUPPORTED, "format",
                               "edit: PSRFITS says first how many spectra it has: a stream needs an "
                               "end, or another format");
-    set_date(&full);
+    full.has_date = psr_mjd_text(obs->tstart, full.date, sizeof full.date);
     if (full.beam_arcsec < 0)
         full.beam_arcsec = psr_telescope_beam_arcsec(
             obs->telescope, (psr_obs_lowest_mhz(obs) + psr_obs_highest_mhz(obs)) / 2);
@@ -87,6 +67,8 @@ psr_status psr_edit_output_create(struct psr_edit_output *o, const char *path,
         return begin_psrfits(o, obs, err);
     if (o->format == PSR_EDIT_FBH5)
         return psr_fbh5_create(&o->hdf5, o->file, obs, err);
+    if (o->format == PSR_EDIT_YOUR)
+        return PSR_OK;
     return o->format == PSR_EDIT_DADA
                ? psr_dada_write_spectra(o->file, obs, err)
                : psr_sigproc_write(o->file, obs, PSR_SIGPROC_FILTERBANK, err);
@@ -103,14 +85,17 @@ psr_status psr_edit_output_write(struct psr_edit_output *o, const uint8_t *rows,
 {
     return o->fits   ? psr_psrfits_append(o->fits, rows, nrow, err)
            : o->hdf5 ? psr_fbh5_append(o->hdf5, rows, nrow, err)
-                     : psr_outfile_write(o->file, rows, nrow * o->row_bytes, err);
+           : o->cutout
+               ? psr_edit_cutout_add(o->cutout, (const float *)(const void *)rows, nrow, err)
+               : psr_outfile_write(o->file, rows, nrow * o->row_bytes, err);
 }
 
 psr_status psr_edit_output_finish(struct psr_edit_output *o, psr_err *err)
 {
-    psr_status st = o->fits   ? psr_psrfits_finish(o->fits, err)
-                    : o->hdf5 ? psr_fbh5_finish(o->hdf5, err)
-                              : PSR_OK;
+    psr_status st = o->fits     ? psr_psrfits_finish(o->fits, err)
+                    : o->hdf5   ? psr_fbh5_finish(o->hdf5, err)
+                    : o->cutout ? psr_edit_cutout_write(o->cutout, o->file, err)
+                                : PSR_OK;
     psr_outfile *file = o->file;
     if (st)
         return st;
@@ -122,6 +107,7 @@ void psr_edit_output_abort(struct psr_edit_output *o)
 {
     psr_psrfits_destroy(o->fits);
     psr_fbh5_destroy(o->hdf5);
+    psr_edit_cutout_destroy(o->cutout);
     if (!o->grouped)
         psr_outfile_abort(o->file);
     *o = (struct psr_edit_output){.file = NULL};

@@ -2,7 +2,8 @@
 #ifndef PSR_RUN_EDIT_EDIT_OUTPUT_H
 #define PSR_RUN_EDIT_EDIT_OUTPUT_H
 
-#include "formats/spectra/fbh5.h"
+#include "edit_cutout.h"
+#include "formats/hdf5/fbh5.h"
 
 #include <psrkit/experimental/filterbank.h>
 #include <psrkit/experimental/outfile.h>
@@ -14,6 +15,7 @@ struct psr_edit_output {
     bool grouped; /* then the file is the group's */
     psr_psrfits *fits;
     psr_fbh5 *hdf5;
+    psr_edit_cutout *cutout; /* of PSR_EDIT_YOUR, made by the caller */
     size_t row_bytes;
 };
 

@@ -12,6 +12,7 @@
 
 struct psr_edit {
     struct psr_edit_desc d;
+    struct psr_edit_burst burst; /* of a cut-out */
     psr_source *source;
     const char *input;
     struct psr_obs in, out; /* the input from its first spectrum on, and what is written */

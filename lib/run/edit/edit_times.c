@@ -99,6 +99,8 @@ psr_status psr_edit_find_range(psr_edit *p, psr_err *err)
     int64_t end = nsamp;
     psr_status st = PSR_OK;
     p->start = 0;
+    if (p->d.format == PSR_EDIT_YOUR)
+        return psr_edit_cutout_range(p->d.burst, &p->in, p->d.tsum, &p->start, &p->count, err);
     if (p->d.start)
         st = psr_edit_time("start", p->d.start, &p->in, &p->start, err);
     if (!st && p->d.end)

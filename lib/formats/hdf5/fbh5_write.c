@@ -3,43 +3,25 @@
 
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
-#include "unpack.h"
+#include "formats/spectra/unpack.h"
 
 #ifdef PSR_HDF5_SO
 #include <stdlib.h>
 
 enum { CHUNK_BYTES = 1 << 20, FILTER_BITSHUFFLE = 32008, BITSHUFFLE_LZ4 = 2 };
 
+static const char *const dimensions[] = {"time", "feed_id", "frequency"};
+
 struct psr_fbh5 {
     struct psr_hdf5 lib;
     const char *name;
     hid_t file, data, type;
-    hsize_t nrow, nchan; /* rows written */
+    hsize_t nrow, nchan, chunk; /* rows written, and those of a chunk */
 };
 
 static psr_status fail(const struct psr_fbh5 *w, const char *what, psr_err *err)
 {
     return psr_fail(err, PSR_EIO, "%s: HDF5 cannot %s", w->name, what);
-}
-
-static bool put(const struct psr_fbh5 *w, hid_t at, const char *key, hid_t type, const void *value)
-{
-    const struct psr_hdf5 *h = &w->lib;
-    const hid_t space = h->H5Screate_simple(0, NULL, NULL),
-                attribute = h->H5Acreate2(at, key, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const bool done = attribute >= 0 && h->H5Awrite(attribute, type, value) >= 0;
-    h->H5Aclose(attribute);
-    h->H5Sclose(space);
-    return done;
-}
-
-static bool put_text(const struct psr_fbh5 *w, hid_t at, const char *key, const char *text)
-{
-    const struct psr_hdf5 *h = &w->lib;
-    const hid_t type = h->H5Tcopy(*h->H5T_C_S1_g);
-    const bool done = h->H5Tset_size(type, strlen(text) + 1) >= 0 && put(w, at, key, type, text);
-    h->H5Tclose(type);
-    return done;
 }
 
 /* Fields that are unknown are left out, but for the ids, which readers need. */
@@ -73,15 +55,17 @@ static psr_status put_header(const struct psr_fbh5 *w, const struct psr_obs *obs
         {"nbeams", beam, NULL, &obs->nbeam},
         {"barycentric", barycentric != 0, NULL, &barycentric},
     };
-    bool done = put_text(w, w->file, "CLASS", "FILTERBANK") &&
-                put_text(w, w->file, "VERSION", "1.0") &&
-                put_text(w, w->data, "source_name", obs->source);
+    const struct psr_hdf5 *h = &w->lib;
+    bool done = psr_hdf5_put_text(h, w->file, "CLASS", "FILTERBANK") &&
+                psr_hdf5_put_text(h, w->file, "VERSION", "1.0") &&
+                psr_hdf5_put_text(h, w->data, "source_name", obs->source) &&
+                psr_hdf5_label(h, w->data, dimensions, 3);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i].known)
-            done = done &&
-                   (keys[i].number
-                        ? put(w, w->data, keys[i].key, *w->lib.H5T_NATIVE_DOUBLE_g, keys[i].number)
-                        : put(w, w->data, keys[i].key, *w->lib.H5T_NATIVE_INT32_g, keys[i].whole));
+            done = done && (keys[i].number ? psr_hdf5_put(h, w->data, keys[i].key,
+                                                          *h->H5T_NATIVE_DOUBLE_g, keys[i].number)
+                                           : psr_hdf5_put(h, w->data, keys[i].key,
+                                                          *h->H5T_NATIVE_INT32_g, keys[i].whole));
     return done ? PSR_OK : fail(w, "write the header", err);
 }
 
@@ -113,6 +97,7 @@ static psr_status create_data(struct psr_fbh5 *w, const struct psr_obs *obs, psr
     hsize_t chunk[] = {fit > 0 ? fit : 1, 1, obs->nchan};
     if (obs->nsamp > 0 && chunk[0] > (hsize_t)obs->nsamp)
         chunk[0] = (hsize_t)obs->nsamp;
+    w->chunk = chunk[0];
     w->type = psr_fbh5_type(h, obs->nbit, obs->kind);
     const hid_t space = h->H5Screate_simple(3, dim, most),
                 how = h->H5Pcreate(*h->H5P_CLS_DATASET_CREATE_ID_g),
@@ -169,11 +154,30 @@ psr_status psr_fbh5_append(psr_fbh5 *w, const void *rows, size_t nrow, psr_err *
     return done ? PSR_OK : fail(w, "write spectra", err);
 }
 
+/* Blimpy's files have a mask, for readers to fill: chunks that are not written take no room, and are zeros. */
+static bool put_mask(const struct psr_fbh5 *w)
+{
+    const struct psr_hdf5 *h = &w->lib;
+    const hsize_t dim[] = {w->nrow, 1, w->nchan}, most[] = {H5S_UNLIMITED, 1, w->nchan},
+                  chunk[] = {w->chunk, 1, w->nchan};
+    const hid_t space = h->H5Screate_simple(3, dim, most),
+                how = h->H5Pcreate(*h->H5P_CLS_DATASET_CREATE_ID_g);
+    hid_t mask = -1;
+    if (h->H5Pset_chunk(how, 3, chunk) >= 0)
+        mask = h->H5Dcreate2(w->file, "mask", *h->H5T_NATIVE_UINT8_g, space, H5P_DEFAULT, how,
+                             H5P_DEFAULT);
+    const bool done = mask >= 0 && psr_hdf5_label(h, mask, dimensions, 3);
+    h->H5Pclose(how);
+    h->H5Sclose(space);
+    return mask >= 0 && h->H5Dclose(mask) >= 0 && done;
+}
+
 psr_status psr_fbh5_finish(psr_fbh5 *w, psr_err *err)
 {
-    const bool data = w->lib.H5Dclose(w->data) >= 0, file = w->lib.H5Fclose(w->file) >= 0;
+    const bool mask = put_mask(w), data = w->lib.H5Dclose(w->data) >= 0,
+               file = w->lib.H5Fclose(w->file) >= 0;
     w->data = w->file = -1;
-    return data && file ? PSR_OK : fail(w, "write the end", err);
+    return mask && data && file ? PSR_OK : fail(w, "write the end", err);
 }
 
 void psr_fbh5_destroy(psr_fbh5 *w)

@@ -1,37 +1,15 @@
-/* Reads filterbanks in HDF5; loads HDF5 with the first of them. */
+/* Reads filterbanks in HDF5. */
 #include "fbh5.h"
 
 #include "base/c_locale.h"
 #include "base/obs_internal.h"
 #include "base/path.h"
-#include "header_keys.h"
-#include "spectra_reader.h"
+#include "formats/spectra/header_keys.h"
+#include "formats/spectra/spectra_reader.h"
 
 #ifdef PSR_HDF5_SO
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
-
-/* Plugins look for HDF5's functions among those of the program.  At its exit HDF5 would write what it could not write
- * before, of a file that is gone, and crash; it says no to a second request. */
-psr_status psr_hdf5_load(struct psr_hdf5 *h, const char *path, psr_err *err)
-{
-    void *library = dlopen(PSR_HDF5_SO, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    bool complete = library != NULL;
-#define TAKE(name) complete = complete && (*(void **)&h->name = dlsym(library, #name));
-    PSR_HDF5_FUNCTIONS(TAKE)
-    PSR_HDF5_VALUES(TAKE)
-#undef TAKE
-    psr_status st = PSR_OK;
-    if (!complete)
-        st = psr_fail(err, PSR_EUNSUPPORTED, "%s: HDF5 files need HDF5: %s", path, dlerror());
-    else if (((void)h->H5dont_atexit(), h->H5open()) < 0 ||
-             h->H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
-        st = psr_fail(err, PSR_EUNSUPPORTED, "%s: HDF5 does not start", path);
-    if (library)
-        dlclose(library);
-    return st;
-}
 
 hid_t psr_fbh5_type(const struct psr_hdf5 *h, int nbit, enum psr_kind kind)
 {

@@ -1,39 +1,14 @@
-/* fbh5.h: filterbanks in HDF5, as blimpy writes and reads them (private).
+/* hdf5_library.h: HDF5, loaded with the first file (private).
  *
- * A dataset "data" of [time][feed][channel], whose attributes are the keys of a SIGPROC header. */
-#ifndef PSR_FORMATS_SPECTRA_FBH5_H
-#define PSR_FORMATS_SPECTRA_FBH5_H
-
-#include "reader.h"
+ * Threads: HDF5 has one state for the whole program.  Where it was built to be safe for threads
+ * (H5is_library_threadsafe, as Debian's and conda's are), files of different threads are independent.  Elsewhere
+ * all HDF5 files of a program have one owner: the thread that reads and writes them, one call at a time. */
+#ifndef PSR_FORMATS_HDF5_HDF5_LIBRARY_H
+#define PSR_FORMATS_HDF5_HDF5_LIBRARY_H
 
 #include <config.h>
-#include <psrkit/experimental/outfile.h>
-
-#define PSR_HDF5_MAGIC "\x89HDF\r\n\x1a\n" /* first bytes of every HDF5 file without a user block */
-
-/* Whether these are the first bytes of an HDF5 file. */
-static inline bool psr_is_hdf5(const uint8_t *bytes, size_t n)
-{
-    return n >= strlen(PSR_HDF5_MAGIC) && !memcmp(bytes, PSR_HDF5_MAGIC, strlen(PSR_HDF5_MAGIC));
-}
-
-PSR_MUST_CHECK psr_status psr_fbh5_open(struct psr_reader **out, const char *path,
-                                        const struct psr_source_desc *desc, psr_err *err);
-
-/* Writes spectra as they come, compressed by bitshuffle and LZ4 where HDF5 has the plugin. */
-typedef struct psr_fbh5 psr_fbh5;
-
-/* Given:  f   a file with a temporary name, to which nothing else is written; borrowed; the caller commits it
- *         obs   nif 1, 8 to 32 bits
- * Status: PSR_EUNSUPPORTED (bits, a table of frequencies, no regular file, no HDF5), PSR_EFORMAT (as psr_obs_check),
- *         PSR_EIO, PSR_ENOMEM.  *out is NULL on error. */
-PSR_MUST_CHECK psr_status psr_fbh5_create(psr_fbh5 **out, psr_outfile *f, const struct psr_obs *obs,
-                                          psr_err *err);
-PSR_MUST_CHECK psr_status psr_fbh5_append(psr_fbh5 *w, const void *rows, size_t nrow, psr_err *err);
-
-/* Completes the file, before it is committed. */
-PSR_MUST_CHECK psr_status psr_fbh5_finish(psr_fbh5 *w, psr_err *err);
-void psr_fbh5_destroy(psr_fbh5 *w);
+#include <psrkit/status.h>
+#include <stdbool.h>
 
 #ifdef PSR_HDF5_SO
 #include <hdf5.h>
@@ -77,6 +52,7 @@ void psr_fbh5_destroy(psr_fbh5 *w);
     F(H5Pget_nfilters)                                                                             \
     F(H5Pset_chunk)                                                                                \
     F(H5Pset_chunk_cache)                                                                          \
+    F(H5Pset_deflate)                                                                              \
     F(H5Pset_filter)                                                                               \
     F(H5Sclose)                                                                                    \
     F(H5Screate_simple)                                                                            \
@@ -86,10 +62,13 @@ void psr_fbh5_destroy(psr_fbh5 *w);
     F(H5Sselect_hyperslab)                                                                         \
     F(H5Tclose)                                                                                    \
     F(H5Tcopy)                                                                                     \
+    F(H5Tenum_create)                                                                              \
+    F(H5Tenum_insert)                                                                              \
     F(H5Tget_class)                                                                                \
     F(H5Tget_sign)                                                                                 \
     F(H5Tget_size)                                                                                 \
     F(H5Tis_variable_str)                                                                          \
+    F(H5Tset_cset)                                                                                 \
     F(H5Tset_size)                                                                                 \
     F(H5Zfilter_avail)                                                                             \
     F(H5free_memory)
@@ -102,6 +81,7 @@ void psr_fbh5_destroy(psr_fbh5 *w);
     F(H5T_NATIVE_FLOAT_g)                                                                          \
     F(H5T_NATIVE_INT16_g)                                                                          \
     F(H5T_NATIVE_INT32_g)                                                                          \
+    F(H5T_NATIVE_INT64_g)                                                                          \
     F(H5T_NATIVE_INT8_g)                                                                           \
     F(H5T_NATIVE_UINT16_g)                                                                         \
     F(H5T_NATIVE_UINT32_g)                                                                         \
@@ -117,12 +97,24 @@ struct psr_hdf5 {
 /* Status: PSR_EUNSUPPORTED naming the path: HDF5 is not there */
 PSR_MUST_CHECK psr_status psr_hdf5_load(struct psr_hdf5 *h, const char *path, psr_err *err);
 
-/* The type of samples in memory, or -1 if HDF5 files do not have them. */
-hid_t psr_fbh5_type(const struct psr_hdf5 *h, int nbit, enum psr_kind kind);
+/* --- attributes ------------------------------------------------------------------------------- */
 
-/* How a dataset is opened whose chunks have these sizes: those that lie beside each other are kept.  -1: no memory. */
-hid_t psr_fbh5_access(const struct psr_hdf5 *h, const hsize_t chunk[3], const hsize_t dim[3],
-                      size_t sample_bytes);
+/* Writes an attribute of one value, of the type of that in memory.
+ * Returned: false if it cannot be written, as for all below */
+bool psr_hdf5_put(const struct psr_hdf5 *h, hid_t at, const char *key, hid_t type,
+                  const void *value);
+
+/* Writes an array of one dimension, or one value where dim is NULL. */
+bool psr_hdf5_put_array(const struct psr_hdf5 *h, hid_t at, const char *key, hid_t type,
+                        const hsize_t *dim, const void *value);
+
+/* Texts are in UTF-8 and of any length, as h5py writes them; texts of n >= 1. */
+bool psr_hdf5_put_text(const struct psr_hdf5 *h, hid_t at, const char *key, const char *text);
+bool psr_hdf5_put_texts(const struct psr_hdf5 *h, hid_t at, const char *key,
+                        const char *const *text, size_t n);
+
+/* Names the dimensions of a dataset, as h5py's dims[i].label does. */
+bool psr_hdf5_label(const struct psr_hdf5 *h, hid_t data, const char *const *name, size_t n);
 #endif
 
 #endif

@@ -1,0 +1,49 @@
+/* fbh5.h: filterbanks in HDF5, as blimpy writes and reads them (private).
+ *
+ * A dataset "data" of [time][feed][channel], whose attributes are the keys of a SIGPROC header. */
+#ifndef PSR_FORMATS_HDF5_FBH5_H
+#define PSR_FORMATS_HDF5_FBH5_H
+
+#include "formats/spectra/reader.h"
+
+#include <config.h>
+#include <psrkit/experimental/outfile.h>
+
+#define PSR_HDF5_MAGIC "\x89HDF\r\n\x1a\n" /* first bytes of every HDF5 file without a user block */
+
+/* Whether these are the first bytes of an HDF5 file. */
+static inline bool psr_is_hdf5(const uint8_t *bytes, size_t n)
+{
+    return n >= strlen(PSR_HDF5_MAGIC) && !memcmp(bytes, PSR_HDF5_MAGIC, strlen(PSR_HDF5_MAGIC));
+}
+
+PSR_MUST_CHECK psr_status psr_fbh5_open(struct psr_reader **out, const char *path,
+                                        const struct psr_source_desc *desc, psr_err *err);
+
+/* Writes spectra as they come, compressed by bitshuffle and LZ4 where HDF5 has the plugin. */
+typedef struct psr_fbh5 psr_fbh5;
+
+/* Given:  f   a file with a temporary name, to which nothing else is written; borrowed; the caller commits it
+ *         obs   nif 1, 8 to 32 bits
+ * Status: PSR_EUNSUPPORTED (bits, a table of frequencies, no regular file, no HDF5), PSR_EFORMAT (as psr_obs_check),
+ *         PSR_EIO, PSR_ENOMEM.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_fbh5_create(psr_fbh5 **out, psr_outfile *f, const struct psr_obs *obs,
+                                          psr_err *err);
+PSR_MUST_CHECK psr_status psr_fbh5_append(psr_fbh5 *w, const void *rows, size_t nrow, psr_err *err);
+
+/* Completes the file, before it is committed. */
+PSR_MUST_CHECK psr_status psr_fbh5_finish(psr_fbh5 *w, psr_err *err);
+void psr_fbh5_destroy(psr_fbh5 *w);
+
+#ifdef PSR_HDF5_SO
+#include "hdf5_library.h"
+
+/* The type of samples in memory, or -1 if HDF5 files do not have them. */
+hid_t psr_fbh5_type(const struct psr_hdf5 *h, int nbit, enum psr_kind kind);
+
+/* How a dataset is opened whose chunks have these sizes: those that lie beside each other are kept.  -1: no memory. */
+hid_t psr_fbh5_access(const struct psr_hdf5 *h, const hsize_t chunk[3], const hsize_t dim[3],
+                      size_t sample_bytes);
+#endif
+
+#endif
