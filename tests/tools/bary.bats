@@ -147,3 +147,10 @@ same_epoch() {
     done
     [ "$(sort -u removed | wc -l)" -eq 2 ]
 }
+
+@test "a bin removed within the last sweep does not end a search" {
+    fakebin -q -period 0 -nbits 8 -nchans 32 -tsamp 1000 -tobs 6.5 -tstart 59000 -fch1 400 -foff 2 -seed 1 -o s.fil
+    gpudedisp -v -position 12:34:56,-12:34:56 -site=-79.839835,38.433121,823 -lodm 0 -dmstep 2 -numdms 40 -singlepulse \
+        -nowrite -o o s.fil 2>note
+    [[ $(<note) == *"added 0 and removed 1 bins"* ]]
+}

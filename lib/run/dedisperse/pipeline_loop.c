@@ -65,7 +65,7 @@ static psr_status run_lines(struct psr_pipeline *p, const struct psr_block *spec
 }
 
 /* Where the trials of a line will end, as if none had a sweep: where bins have been added or removed
- * they lie no more in line.
+ * they lie no more in line.  No sample that was given out lies beyond the first end.
  * Returned: *first, *last   the earliest and the latest */
 static psr_status find_ends(struct psr_pipeline *p, size_t line, int64_t *first, int64_t *last,
                             psr_err *err)
@@ -86,6 +86,8 @@ static psr_status find_ends(struct psr_pipeline *p, size_t line, int64_t *first,
         *first = i == 0 || end < *first ? end : *first;
         *last = i == 0 || end > *last ? end : *last;
     }
+    if (*first < nout + (int64_t)maxshift)
+        *first = nout + (int64_t)maxshift;
     return PSR_OK;
 }
 
