@@ -88,7 +88,7 @@ static struct psr_udp_candidate *choose_place(struct psr_udp_spectra *s)
 static bool has_shape(const struct psr_udp_shape *s, const struct psr_udp_packet *p)
 {
     return p->kind == PSR_UDP_KIND_SAMPLES && p->pieces == s->pieces && p->bytes == s->bytes &&
-           p->spectra <= s->spectra && !(p->number >> 60);
+           p->spectra >= 1 && p->spectra <= s->spectra && !(p->number >> 60);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -97,7 +97,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The lowest number of those around the median that are held of a stream; -1: there are none.
+/* The lowest number where most of those that are held of a stream lie within a window; -1: there are none.
  * Returned: *arrival_s   when its packet came */
 static int64_t first_number(const struct psr_udp_spectra *s, uint64_t stream,
                             const struct psr_udp_shape *shape, double *arrival_s)
@@ -116,10 +116,40 @@ static int64_t first_number(const struct psr_udp_spectra *s, uint64_t stream,
     if (!n)
         return -1;
     qsort(number, n, sizeof *number, compare_numbers);
-    size_t first = n / 2;
-    while (first > 0 && number[n / 2] - number[first - 1] < window)
-        first--;
+    size_t first = 0, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t near = 0;
+        for (size_t k = i; k < n && number[k] - number[i] < window; k++)
+            near += k == i || number[k] != number[k - 1];
+        if (near > most) {
+            most = near;
+            first = i;
+        }
+    }
     return number[first];
+}
+
+/* Gives a packet of the stream's shape to be put in order.  One that holds fewer spectra than the others can only be the
+ * last: until the end has come it is kept.
+ * Returned: whether it is for now */
+static bool accept_samples(struct psr_udp_spectra *s, const struct psr_udp_packet *p,
+                           const unsigned char *packet, double arrival_s)
+{
+    const int64_t number = (int64_t)p->number + s->base_number;
+    if (p->spectra == s->shape.spectra || (number == s->total - 1 && p->spectra == s->last_spectra))
+        return true;
+    s->partial.number = number;
+    s->partial.spectra = p->spectra;
+    s->partial.arrival_s = arrival_s;
+    memcpy(s->partial.packet, packet, PSR_UDP_HEAD + (size_t)p->bytes);
+    return false;
+}
+
+static void put_partial(struct psr_udp_spectra *s)
+{
+    if (s->partial.number >= 0)
+        psr_udp_put(s->receiver, s->partial.number, s->partial.packet, s->partial.arrival_s);
+    s->partial.number = -1;
 }
 
 /* Puts what is held of the stream; all others were foreign. */
@@ -130,7 +160,9 @@ static void put_held(struct psr_udp_spectra *s)
         struct psr_udp_packet p;
         if (psr_udp_unpack(&p, h->packet, h->n) && p.stream == s->stream &&
             has_shape(&s->shape, &p)) {
-            psr_udp_put(s->receiver, (int64_t)p.number + s->base_number, h->packet, h->arrival_s);
+            if (accept_samples(s, &p, h->packet, h->arrival_s))
+                psr_udp_put(s->receiver, (int64_t)p.number + s->base_number, h->packet,
+                            h->arrival_s);
             s->last_s = h->arrival_s;
         } else {
             psr_udp_add_foreign(s->receiver, 1);
@@ -209,6 +241,8 @@ void psr_udp_spectra_settle(void *ctx)
     const struct psr_udp_held *most = psr_udp_quorum_most(s->quorum);
     if (!s->beginning.ready && most)
         consider(s, stream_of(most));
+    if (s->known && s->total < 0 && s->partial.number == psr_udp_end(s->receiver))
+        put_partial(s); /* the end itself was lost */
 }
 
 /* --- packets ---------------------------------------------------------------------------------- */
@@ -251,7 +285,7 @@ static bool believes_end(struct psr_udp_spectra *s, int64_t total)
 }
 
 static enum psr_udp_what sort_own(struct psr_udp_spectra *s, const struct psr_udp_packet *p,
-                                  int64_t *number)
+                                  const unsigned char *packet, int64_t *number)
 {
     if (p->kind == PSR_UDP_KIND_HEADER)
         return PSR_UDP_OTHER;
@@ -261,7 +295,7 @@ static enum psr_udp_what sort_own(struct psr_udp_spectra *s, const struct psr_ud
         psr_udp_quorum_clear(s->quorum);
         *number = (int64_t)p->number + s->base_number;
         s->last_s = psr_udp_now(s->receiver);
-        return PSR_UDP_FRAME;
+        return accept_samples(s, p, packet, s->last_s) ? PSR_UDP_FRAME : PSR_UDP_OTHER;
     }
     if (p->number >> 60 || p->bytes > s->shape.spectra ||
         (int64_t)p->number + s->base_number > psr_udp_end(s->receiver) + most_lost(s))
@@ -270,6 +304,8 @@ static enum psr_udp_what sort_own(struct psr_udp_spectra *s, const struct psr_ud
         return PSR_UDP_FOREIGN;
     s->last_spectra = p->bytes;
     s->total = (int64_t)p->number + s->base_number;
+    if (s->partial.number == s->total - 1 && s->partial.spectra == s->last_spectra)
+        put_partial(s);
     return PSR_UDP_END;
 }
 
@@ -302,7 +338,7 @@ enum psr_udp_what psr_udp_spectra_sort(void *ctx, const unsigned char *packet, s
     }
     *frame = packet;
     if (is_own(s, &p))
-        return sort_own(s, &p, number);
+        return sort_own(s, &p, packet, number);
     return p.kind == PSR_UDP_KIND_END ? PSR_UDP_FOREIGN : sort_other(s, &p, packet, n);
 }
 
@@ -312,7 +348,7 @@ psr_status psr_udp_spectra_init(struct psr_udp_spectra *s, const char *path, psr
 {
     psr_obs_init(&s->obs);
     s->path = path;
-    s->total = -1;
+    s->total = s->partial.number = -1;
     return psr_udp_quorum_create(&s->quorum, are_alike, err);
 }
 

@@ -43,6 +43,13 @@ struct psr_udp_spectra {
     int64_t said_total; /* of the last end that came, believed or not */
     struct psr_udp_candidate candidate[PSR_UDP_HEADERS];
     psr_udp_quorum *quorum; /* packets of samples that are not of the stream */
+    /* The last packet that holds fewer spectra than others: only the end of the stream may. */
+    struct {
+        int64_t number; /* -1: none */
+        uint32_t spectra;
+        double arrival_s;
+        unsigned char packet[PSR_UDP_HEAD + PSR_UDP_SAMPLES];
+    } partial;
     /* set by the end, read by all */
     uint32_t last_spectra;
     _Atomic int64_t total; /* packets; -1: not known */

@@ -59,20 +59,25 @@ static void send_header(int fd, uint64_t stream, size_t nchan)
     send_kind(fd, stream, nchan, 8, 1);
 }
 
-static void send_samples(int fd, uint64_t stream, int64_t number)
+static void send_spectra(int fd, uint64_t stream, int64_t number, uint32_t spectra)
 {
     unsigned char packet[PSR_UDP_HEAD + ROWS * NCHAN];
     const struct psr_udp_packet p = {.kind = PSR_UDP_KIND_SAMPLES,
                                      .pieces = 1,
                                      .stream = stream,
                                      .number = (uint64_t)number,
-                                     .spectra = ROWS,
+                                     .spectra = spectra,
                                      .bytes = ROWS * NCHAN};
     psr_udp_pack(packet, &p);
     for (size_t k = 0; k < ROWS; k++)
         memset(packet + PSR_UDP_HEAD + k * NCHAN, level(stream, number, k), NCHAN);
     (void)!send(fd, packet, sizeof packet, 0);
     rest_s(5e-4);
+}
+
+static void send_samples(int fd, uint64_t stream, int64_t number)
+{
+    send_spectra(fd, stream, number, ROWS);
 }
 
 static void send_range(int fd, uint64_t stream, int64_t from, int64_t to)
@@ -167,6 +172,33 @@ static void far_ends(int fd, int other_fd)
     send_end(fd, OWN, PACKETS);
 }
 
+/* As many of numbers that cannot be as of others, from before the beginning on. */
+static void half_far(int fd, int other_fd)
+{
+    static const int64_t far[] = {INT64_C(1) << 40, 1000000, INT64_C(1) << 32, 1000000000};
+    (void)other_fd;
+    send_header(fd, OWN, NCHAN);
+    for (int64_t k = -STRAYS; k < PACKETS; k++) {
+        send_samples(fd, OWN, far[(7 * (k + STRAYS) / 3) % 4]);
+        if (k >= 0)
+            send_samples(fd, OWN, k);
+    }
+    send_end(fd, OWN, PACKETS);
+}
+
+/* Only the last packet holds fewer spectra than all others. */
+static void short_between(int fd, int other_fd)
+{
+    (void)other_fd;
+    send_header(fd, OWN, NCHAN);
+    for (int64_t k = 0; k < PACKETS; k++) {
+        send_spectra(fd, OWN, k, (uint32_t)k % 3);
+        send_spectra(fd, OWN, k + 1, ROWS - 1);
+        send_samples(fd, OWN, k);
+    }
+    send_end(fd, OWN, PACKETS);
+}
+
 /* So many agree that the stream begins again there. */
 static void far_stream(int fd, int other_fd)
 {
@@ -203,6 +235,8 @@ static const struct scenario scenarios[] = {
     {"other kinds of spectra between, the header late", "", other_kinds_between, PACKETS},
     {"numbers that cannot be", "", far_numbers, PACKETS},
     {"ends that are far away", "", far_ends, PACKETS},
+    {"half of all of numbers that cannot be", "", half_far, PACKETS},
+    {"packets of few spectra between", "", short_between, PACKETS},
     {"a stream that begins again far ahead", "", far_stream, PACKETS},
     {"ten strays in a silence", "", strays_in_silence, PACKETS},
     {"another sender, filtered", "&from=127.0.0.1", another_sender, PACKETS},
