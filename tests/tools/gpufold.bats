@@ -555,6 +555,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
 @test "mistakes are usage errors" {
     refuses 2 'no input given' gpufold -nosearch -p 0.02
     refuses 2 'one of -p, -f, -accelfile, -cands and -par' gpufold -nosearch g8.fil
+    refuses 2 "unknown option '-plot': is it -noplot?" gpufold -plot x.png -p 1 g8.fil
     refuses 2 'one of -p, -f, -accelfile, -cands and -par' gpufold -nosearch -p 1 -f 1 g8.fil
     refuses 2 '-accelcand needs -accelfile' gpufold -nosearch -p 1 -accelcand 1 g8.fil
     refuses 2 '-pfact and -ffact exclude each other' gpufold -nosearch -p 1 -pfact 2 -ffact 2 g8.fil
@@ -679,6 +680,12 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
         awk -v p=$p -F'P_topo \\(ms\\) *= *' 'NF > 1 { split($2, a, " "); n++; exit !(a[1] >= 400 * p && a[1] <= 2000.001 * p) }' b_*.bestprof
         rm b_*
     done
+    # One that fits a few times only is said to be in seconds.
+    run --separate-stderr gpufold -topo -nosearch -noplot -p 0.5 -o few g8.fil
+    [ "$status" -eq 0 ]
+    [[ "$stderr" = *"the period is 0.5 seconds: "*" turns in "* ]] || { echo "$stderr"; false; }
+    run --separate-stderr gpufold -topo -nosearch -noplot -p 0.01 -o many g8.fil
+    [[ "$stderr" != *"seconds: "* ]] || { echo "$stderr"; false; }
 }
 
 @test "a search of any size ends soon after a signal, and bins are bounded by memory" {

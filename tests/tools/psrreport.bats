@@ -395,6 +395,18 @@ check() {
     [ ! -e three.html ]
 }
 
+@test "a second run into the folder takes the place of the first" {
+    make_folder J0000
+    for _ in 1 2; do
+        psrreport -q -o d/x.html -csv d/x.csv d
+        [ -s d/x.html ]
+        rm d/x.html
+        echo other >d/x.html
+    done
+    echo other >d/x.csv
+    refuses 1 'd/x.csv would be written over' psrreport -o d/x.html -csv d/x.csv d
+}
+
 @test "no output is an input, and nothing is left of what cannot be written" {
     make_folder J0000
     refuses 1 'obs.sift' psrreport -o d/obs.sift d

@@ -29,6 +29,13 @@ static int count_changes(const char *a, size_t n, const char *b, size_t m)
     return d[n][m];
 }
 
+/* Whether one is the other with "no" before it, which is one change, not two. */
+static bool are_opposite(const char *a, size_t n, const char *b, size_t m)
+{
+    return m == n + 2 ? !strncmp(b, "no", 2) && !strncmp(b + 2, a, n)
+                      : n == m + 2 && !strncmp(a, "no", 2) && !strncmp(a + 2, b, m);
+}
+
 const char *cli_nearest_option(const struct cli *tool, const char *word, size_t *n)
 {
     const size_t length = strcspn(word, "=");
@@ -38,7 +45,10 @@ const char *cli_nearest_option(const struct cli *tool, const char *word, size_t 
         const char *at = tool->options[i].name;
         while (*at && tool->options[i].type != CLI_HEADING) {
             const size_t m = strcspn(at, ",");
-            const int changes = m <= LONGEST ? count_changes(word, length, at, m) : LONGEST;
+            const int changes = m > LONGEST ? LONGEST
+                                : are_opposite(word, length, at, m)
+                                    ? 1
+                                    : count_changes(word, length, at, m);
             if (changes < least + !nearest && changes < (int)m) {
                 least = changes;
                 nearest = at;

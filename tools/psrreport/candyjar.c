@@ -7,10 +7,12 @@
 
 #include <erfa.h>
 #include <erfam.h>
+#include <fcntl.h>
 #include <math.h>
 #include <psrkit/obs.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char header[] =
     "pointing_id,beam_id,beam_name,source_name,ra,dec,gl,gb,mjd_start,utc_start,f0_user,f0_opt,"
@@ -191,6 +193,17 @@ static void put_candidate(struct row *o, const struct report *r, const struct re
 psr_status report_begin_candyjar(psr_outfile *f, psr_err *err)
 {
     return psr_outfile_printf(f, err, "%s", header);
+}
+
+bool report_is_candyjar(const char *path)
+{
+    char begun[sizeof header] = "";
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const ssize_t n = read(fd, begun, sizeof begun - 1);
+    close(fd);
+    return n > 0 && !strcmp(begun, header);
 }
 
 psr_status report_write_candyjar(psr_outfile *f, const struct report *r, psr_err *err)

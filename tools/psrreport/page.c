@@ -74,14 +74,23 @@ static char *find_base(const struct report *r, const char *output)
     return base;
 }
 
+/* What an earlier run has written, and no report reads. */
+static bool is_written_again(const char *path, const char *const *output)
+{
+    const char *suffix = strrchr(path, '.');
+    return (psr_same_file(path, output[0]) && suffix && !strcmp(suffix, ".html")) ||
+           (psr_same_file(path, output[1]) && report_is_candyjar(path));
+}
+
 static psr_status check_names(const struct report *r, const char *const *output, psr_err *err)
 {
     struct psr_overwrite_check check = {0};
     psr_status st = psr_overwrite_check_input(&check, r->opt->verdicts, err);
     for (size_t i = 0; i < r->files.n && !st; i++) {
         char *path = report_path(r, r->files.name[i]);
-        const bool own = path && ((!r->opt->output && !strcmp(path, output[0])) ||
-                                  (!r->opt->csv && !strcmp(path, output[1])));
+        const bool own =
+            path && ((!r->opt->output && !strcmp(path, output[0])) ||
+                     (!r->opt->csv && !strcmp(path, output[1])) || is_written_again(path, output));
         st = !path ? psr_fail_nomem(err, "names", 64)
              : own ? PSR_OK
                    : psr_overwrite_check_input(&check, path, err);

@@ -260,6 +260,9 @@ PSR_MUST_CHECK psr_status report_begin_candyjar(psr_outfile *f, psr_err *err);
 PSR_MUST_CHECK psr_status report_write_candyjar(psr_outfile *f, const struct report *r,
                                                 psr_err *err);
 
+/* Whether a file begins with their names. */
+bool report_is_candyjar(const char *path);
+
 /* Writes one page over folders, a row each.
  * Returned: *code   the exit code, if a file could not be used
  * Status:   those of psr_outfile_write */
