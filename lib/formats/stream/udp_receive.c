@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -153,7 +154,7 @@ static void check_time(psr_udp_receiver *r, bool silent)
 {
     const double now_s = psr_seconds();
     pthread_mutex_lock(&r->lock);
-    const bool over = r->end_s > 0 && now_s - r->end_s > after_end_s,
+    const bool over = r->end_s > 0 && now_s - fmax(r->end_s, r->last_s) > after_end_s,
                idle = r->name.idle_s > 0 && r->last_s > 0 && now_s - r->last_s > r->name.idle_s;
     if (r->order && silent)
         psr_frame_order_give_up(r->order);

@@ -172,6 +172,20 @@ static void far_ends(int fd, int other_fd)
     send_end(fd, OWN, PACKETS);
 }
 
+/* The right end, long before the stream is there. */
+static void early_ends(int fd, int other_fd)
+{
+    (void)other_fd;
+    send_header(fd, OWN, NCHAN);
+    send_range(fd, OWN, 0, 40);
+    for (int64_t k = 40; k < PACKETS; k++) {
+        send_end(fd, OWN, PACKETS);
+        send_samples(fd, OWN, k);
+        rest_s(0.02);
+    }
+    send_end(fd, OWN, PACKETS);
+}
+
 /* As many of numbers that cannot be as of others, from before the beginning on. */
 static void half_far(int fd, int other_fd)
 {
@@ -235,6 +249,7 @@ static const struct scenario scenarios[] = {
     {"other kinds of spectra between, the header late", "", other_kinds_between, PACKETS},
     {"numbers that cannot be", "", far_numbers, PACKETS},
     {"ends that are far away", "", far_ends, PACKETS},
+    {"ends that come early", "", early_ends, PACKETS},
     {"half of all of numbers that cannot be", "", half_far, PACKETS},
     {"packets of few spectra between", "", short_between, PACKETS},
     {"a stream that begins again far ahead", "", far_stream, PACKETS},
