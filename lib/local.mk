@@ -74,8 +74,6 @@ lib_cuda_sources = \
 	lib/beam/beam_cuda_slots.h \
 	lib/beam/beam_cuda_state.c \
 	lib/dsp/channels/spectra_cuda.c \
-	lib/dsp/channels/spectra_cuda.h \
-	lib/dsp/channels/spectra_cuda_memory.c \
 	lib/rfi/auto/clean_auto_cuda.c \
 	lib/rfi/auto/clean_auto_cuda.h \
 	lib/rfi/auto/clean_auto_cuda_memory.c \
@@ -149,17 +147,16 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/tool.h \
 	lib/base/version.c \
 	lib/base/device/device.c \
-	lib/base/device/device_backend.h \
 	lib/base/device/device_choice.c \
+	lib/base/device/device_backend.h \
 	lib/base/device/device_internal.h \
 	lib/base/device/device_memory.c \
-	lib/base/device/device_words.c \
 	lib/base/device/device_memory.h \
+	lib/base/device/device_words.c \
 	lib/base/input/dada_ring.c \
 	lib/base/input/dada_ring.h \
 	lib/base/input/lists_names.c \
 	lib/base/input/open_input.c \
-	lib/base/input/read_file.c \
 	lib/base/input/read_ring.c \
 	lib/base/input/readfd.c \
 	lib/base/input/readfd.h \
@@ -201,10 +198,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beam/beam_internal.h \
 	lib/beam/gains.c \
 	lib/beam/pointing.c \
-	lib/candidate/measure.c \
-	lib/candidate/rank.c \
 	lib/candidate/score.c \
-	lib/candidate/score.h \
 	lib/candidate/score_table.c \
 	lib/candidate/score_table.h \
 	lib/compat/presto/dedisp_presto.c \
@@ -219,14 +213,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/compat/presto/presto_plane.h \
 	lib/compat/presto/presto_refine.c \
 	lib/compat/presto/presto_refine.h \
-	lib/compat/presto/presto_response.c \
-	lib/compat/presto/presto_response.h \
 	lib/compat/presto/presto_search.c \
 	lib/compat/presto/presto_search.h \
 	lib/stats/presto_sigma.c \
 	lib/stats/presto_sigma.h \
-	lib/compat/presto/presto_view.c \
-	lib/compat/presto/presto_view.h \
 	lib/compat/presto/presto_zap.c \
 	lib/dsp/block_sums.c \
 	lib/dsp/block_sums.h \
@@ -245,12 +235,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/dsp/channels/channelise.c \
 	lib/dsp/channels/channelise.h \
 	lib/dsp/channels/channelise_cpu.c \
-	lib/dsp/channels/channelise_plan.h \
 	lib/dsp/channels/cornerturn.c \
 	lib/dsp/channels/cornerturn.h \
 	lib/dsp/channels/spectra.c \
 	lib/dsp/channels/spectra.h \
-	lib/dsp/channels/spectra_plan.h \
 	lib/fake/fake.c \
 	lib/fake/fake_band.c \
 	lib/fake/fake_inject.c \
@@ -260,10 +248,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/fake/fake_plan.h \
 	lib/fake/fake_quantise.c \
 	lib/fake/fake_rfi.c \
-	lib/fake/fake_rfi_add.c \
-	lib/fake/fake_shape.c \
 	lib/fake/fake_spin.c \
-	lib/fake/fake_truth.c \
 	lib/fake/fakevolt.c \
 	lib/fake/rng.c \
 	lib/fake/rng_lanes.h \
@@ -286,7 +271,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/lists/accel_cand.c \
 	lib/formats/lists/accel_read.c \
 	lib/formats/lists/bestprof.c \
-	lib/formats/lists/burst_json.c \
 	lib/formats/lists/candlist.c \
 	lib/formats/lists/candlist_accel.c \
 	lib/formats/lists/candlist_lines.h \
@@ -304,8 +288,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/psrfits/cfitsio.c \
 	lib/formats/psrfits/psrfits.c \
 	lib/formats/psrfits/psrfits.h \
-	lib/formats/psrfits/psrfits_bytes.c \
-	lib/formats/psrfits/psrfits_freq.c \
 	lib/formats/psrfits/psrfits_header.c \
 	lib/formats/psrfits/psrfits_rows.c \
 	lib/formats/psrfits/psrfits_sample.c \
@@ -334,8 +316,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/spectra/obs.c \
 	lib/formats/spectra/polarisation.c \
 	lib/formats/spectra/polarisation.h \
-	lib/formats/spectra/reader.h \
-	lib/formats/spectra/source_internal.h \
 	lib/formats/spectra/spectra_reader.c \
 	lib/formats/spectra/spectra_reader.h \
 	lib/formats/spectra/text_table.c \
@@ -358,8 +338,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/stream/udp_spectra.h \
 	lib/formats/stream/udp_wire.c \
 	lib/formats/stream/udp_wire.h \
-	lib/formats/stream/vdif_frame.c \
-	lib/formats/stream/vdif_frame.h \
 	lib/formats/voltages/baseband.c \
 	lib/formats/voltages/baseband.h \
 	lib/formats/voltages/baseband_dada.c \
@@ -390,14 +368,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/auto/clean_auto_plan.h \
 	lib/rfi/auto/clean_auto_rows.c \
 	lib/rfi/auto/clean_auto_window.c \
-	lib/rfi/detectors/rfi_birdies.c \
-	lib/rfi/detectors/rfi_birdies.h \
 	lib/rfi/detectors/rfi_cells.c \
 	lib/rfi/detectors/rfi_cells.h \
 	lib/rfi/detectors/rfi_clip.c \
 	lib/rfi/detectors/rfi_clip.h \
-	lib/rfi/detectors/rfi_dm0.c \
-	lib/rfi/detectors/rfi_dm0.h \
 	lib/rfi/detectors/rfi_iqrm.c \
 	lib/rfi/detectors/rfi_iqrm.h \
 	lib/rfi/detectors/rfi_lines.c \
@@ -410,13 +384,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/rules/clean.c \
 	lib/rfi/rules/clean_emit.c \
 	lib/rfi/rules/clean_internal.h \
-	lib/rfi/rules/clean_plan.h \
-	lib/rfi/rules/clip.c \
-	lib/rfi/rules/clip.h \
-	lib/rfi/rules/zerodm.c \
-	lib/rfi/rules/zerodm.h \
-	lib/rfi/statistics/rfi_bytes.c \
-	lib/rfi/statistics/rfi_bytes.h \
 	lib/rfi/statistics/rfi_bytes_kernel.c \
 	lib/rfi/statistics/rfi_bytes_lanes.h \
 	lib/rfi/statistics/rfi_fft.c \
@@ -434,33 +401,22 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/beamform/beam_input.h \
 	lib/run/beamform/beam_outputs.c \
 	lib/run/beamform/beam_outputs.h \
-	lib/run/beamform/beam_reader.c \
-	lib/run/beamform/beam_reader.h \
 	lib/run/beamform/beam_rows.c \
 	lib/run/beamform/beam_rows.h \
 	lib/run/beamform/beam_scales.c \
 	lib/run/beamform/beam_scales.h \
-	lib/run/beamform/beam_sums.c \
-	lib/run/beamform/beam_sums.h \
 	lib/run/beamform/beamformer.c \
 	lib/run/beamform/beamformer_setup.c \
 	lib/run/beamform/beamformer_state.h \
 	lib/run/channelise/filterbank.c \
-	lib/run/channelise/filterbank_cpu.c \
 	lib/run/channelise/filterbank_device.c \
 	lib/run/channelise/filterbank_input.c \
 	lib/run/channelise/filterbank_rows.c \
 	lib/run/channelise/filterbank_state.h \
-	lib/run/common/clean_files.c \
-	lib/run/common/clean_files.h \
 	lib/run/common/input.c \
 	lib/run/common/input.h \
 	lib/run/common/provenance.c \
 	lib/run/common/provenance.h \
-	lib/run/common/read_ahead.c \
-	lib/run/common/read_ahead.h \
-	lib/run/common/reread.c \
-	lib/run/common/reread.h \
 	lib/run/common/stage_clean.c \
 	lib/run/common/stage_clean.h \
 	lib/run/dedisperse/band_parts.c \
@@ -480,13 +436,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/consumers/series_search.h \
 	lib/run/dedisperse/consumers/series_store.c \
 	lib/run/dedisperse/consumers/series_store.h \
-	lib/run/dedisperse/consumers/sink_checksums.c \
 	lib/run/dedisperse/consumers/sink_ffa.c \
 	lib/run/dedisperse/consumers/sink_fourier.c \
-	lib/run/dedisperse/consumers/sink_rows.c \
-	lib/run/dedisperse/consumers/sink_rows.h \
 	lib/run/dedisperse/consumers/sink_series.c \
-	lib/run/dedisperse/consumers/sink_subbands.c \
+	lib/run/dedisperse/consumers/sink_series.h \
 	lib/run/dedisperse/consumers/sinks.c \
 	lib/run/dedisperse/consumers/sinks.h \
 	lib/run/dedisperse/consumers/whole_series.c \
@@ -515,27 +468,20 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/edit/edit_add.c \
 	lib/run/edit/edit_channels.c \
 	lib/run/edit/edit_channels.h \
-	lib/run/edit/edit_clean.c \
 	lib/run/edit/edit_cutout.c \
 	lib/run/edit/edit_cutout.h \
 	lib/run/edit/edit_layout.c \
 	lib/run/edit/edit_output.c \
 	lib/run/edit/edit_output.h \
-	lib/run/edit/edit_set.c \
-	lib/run/edit/edit_shift.c \
-	lib/run/edit/edit_shift.h \
 	lib/run/edit/edit_state.h \
 	lib/run/edit/edit_sums.c \
 	lib/run/edit/edit_sums.h \
-	lib/run/edit/edit_times.c \
 	lib/run/edit/edit_values.c \
 	lib/run/edit/edit_values.h \
 	lib/run/ffa/ffasearch.c \
 	lib/run/ffa/ffasearch_merge.c \
-	lib/run/ffa/ffasearch_ranges.c \
 	lib/run/ffa/ffasearch_internal.h \
 	lib/run/ffa/ffasearch_state.h \
-	lib/run/ffa/ffasearch_zap.c \
 	lib/run/fold/fold_clock.c \
 	lib/run/fold/fold_clock.h \
 	lib/run/fold/fold_digest.c \
@@ -544,13 +490,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/fold/fold_header.h \
 	lib/run/fold/fold_input.c \
 	lib/run/fold/fold_input.h \
-	lib/run/fold/fold_model.c \
-	lib/run/fold/fold_model.h \
 	lib/run/fold/fold_parts.c \
 	lib/run/fold/fold_shares.c \
 	lib/run/fold/fold_shares.h \
-	lib/run/fold/fold_tail.c \
-	lib/run/fold/fold_tail.h \
 	lib/run/fold/folder.c \
 	lib/run/fold/folder.h \
 	lib/run/fold/folder_emit.c \
@@ -559,10 +501,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/fourier/accelsearch.c \
 	lib/run/fourier/accelsearch_internal.h \
 	lib/run/fourier/fourier.c \
-	lib/run/fourier/fourier_confirm.c \
 	lib/run/fourier/fourier_lists.c \
-	lib/run/fourier/fourier_prepare.c \
-	lib/run/fourier/fourier_red_noise.c \
 	lib/run/fourier/fourier_search.c \
 	lib/run/fourier/fourier_state.h \
 	lib/run/rfifind/rfifind_results.c \

@@ -1,11 +1,15 @@
 /* A probability from the numbers of a candidate, and the reasons in words. */
-#include "score.h"
-
+#include "formats/series/series_name.h"
 #include "score_table.h"
+#include "search/fold/trials/fold_harmonics.h"
 #include "search/sift/sift_internal.h"
+#include "search/sift/sift_state.h"
 
 #include <math.h>
+#include <psrkit/experimental/sift.h>
+#include <psrkit/series.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 double psr_cand_probability(const double number[PSR_CAND_NNUMBER])
@@ -43,7 +47,8 @@ static const struct rule rules[] = {
     {PSR_CAND_SNR, true, 6, "faint fold"},
 };
 
-void psr_cand_explain(struct psr_cand_score *score)
+/* Fills the reasons, from the numbers. */
+static void cand_explain(struct psr_cand_score *score)
 {
     size_t n = 0;
     score->reasons[0] = '\0';
@@ -53,4 +58,267 @@ void psr_cand_explain(struct psr_cand_score *score)
             n += (size_t)snprintf(score->reasons + n, PSR_CAND_REASONS - n, "%s%s", n ? "; " : "",
                                   rules[i].words);
     }
+}
+
+/* Numbers of a fold: its profile over the band, the observation and DM. */
+
+/* Beyond these an acceleration is no binary's; so many bins of drift are no acceleration yet. */
+static const double MOST_ACCEL_MS2 = 1000, LEAST_DRIFT = 4;
+
+/* A profile stands in a sub-band or a part above this. */
+static const double STANDS_SIGMA = 1;
+
+struct cube {
+    struct psr_fold_harmonics h;
+    const struct psr_pfd *fold;
+    struct psr_fold_coefs *band, *part; /* [nsub], [npart] at the best period and DM */
+    struct psr_fold_coefs sum;
+    double *part_turns, *band_turns;
+    double part_s;
+    size_t n; /* harmonics of the profile */
+};
+
+static void add(struct psr_fold_coefs *sum, const struct psr_fold_coefs *a, double factor)
+{
+    for (size_t k = 0; k < PSR_FOLD_HARMONICS; k++)
+        sum->h[k] += factor * a->h[k];
+}
+
+/* --- DM --------------------------------------------------------------------------------------- */
+
+/* Z^2 less what noise has, at another DM. */
+static double excess_at(const struct cube *c, double dm)
+{
+    struct psr_fold_coefs sum = {.h = {0}};
+    for (size_t j = 0; j < c->h.nsub; j++)
+        psr_fold_coefs_add(&sum, &c->band[j], (dm - c->fold->dm) * c->h.per_dm[j]);
+    return psr_fold_harmonics_power(&c->h, &sum, c->n) - 2 * (double)c->n;
+}
+
+static void measure_dm(const struct cube *c, double *number)
+{
+    const double dm = c->fold->dm, excess = excess_at(c, dm);
+    double turns = 0;
+    number[PSR_CAND_SNR] = sqrt(fmax(excess, 0));
+    for (size_t j = 0; j < c->h.nsub; j++)
+        turns = fmax(turns, fabs(c->h.per_dm[j] - c->h.per_dm[0]));
+    if (c->h.nsub < 2 || !c->fold->ndm || !(turns > 0) || !(excess > 0))
+        return;
+    const double step = 0.1 / (turns * (double)c->n), at_0 = excess_at(c, 0);
+    const double fall = excess - (excess_at(c, dm + step) + excess_at(c, dm - step)) / 2;
+    const double loss = dm > 0 ? excess - at_0 : 0;
+    double searched = NAN;
+    number[PSR_CAND_ALPHA] = dm > 0 ? sqrt(fmax(at_0, 0) / excess) : 1;
+    number[PSR_CAND_DM0_SIGMA] = loss < 0 ? -sqrt(-loss) : sqrt(loss);
+    number[PSR_CAND_GAMMA] = fall > 0 && dm > 0 ? fmin(step / sqrt(fall) / dm, 99) : 99;
+    if (c->fold->candidate && psr_series_find_dm(c->fold->candidate, &searched) >= 0 &&
+        searched > 0)
+        number[PSR_CAND_BETA] = fabs(dm - searched) / searched;
+}
+
+/* --- band and time ------------------------------------------------------------------------------ */
+
+/* A share of n pieces, those with data. */
+struct share {
+    double of;
+    size_t n;
+};
+
+/* Share of pieces that have the profile of the others.
+ * Given:  var [n]   of each one's noise; 0: no data */
+static struct share share_of(const struct cube *c, const struct psr_fold_coefs *piece,
+                             const double *var, size_t n)
+{
+    size_t stands = 0, all = 0;
+    for (size_t j = 0; j < n; j++) {
+        struct psr_fold_coefs rest = c->sum;
+        add(&rest, &piece[j], -1);
+        const double size = sqrt(psr_fold_coefs_project(&rest, &rest, c->n));
+        if (!(var[j] > 0) || !(size > 0))
+            continue;
+        all++;
+        stands +=
+            psr_fold_coefs_project(&rest, &piece[j], c->n) / size > STANDS_SIGMA * sqrt(var[j] / 2);
+    }
+    return (struct share){all > 1 ? (double)stands / (double)all : NAN, all};
+}
+
+/* The share that a pulse of this S/N has which is the same in all of n pieces. */
+static double expect_share(double snr, size_t n)
+{
+    return 0.5 * erfc((STANDS_SIGMA - snr / sqrt((double)n)) / sqrt(2));
+}
+
+static double correlate_halves(const struct cube *c, const struct psr_fold_coefs *piece, size_t n)
+{
+    struct psr_fold_coefs half[2] = {{.h = {0}}, {.h = {0}}};
+    for (size_t j = 0; j < n; j++)
+        add(&half[2 * j >= n], &piece[j], 1);
+    const double size = sqrt(psr_fold_coefs_project(&half[0], &half[0], c->n) *
+                             psr_fold_coefs_project(&half[1], &half[1], c->n));
+    return n > 1 && size > 0 ? psr_fold_coefs_project(&half[0], &half[1], c->n) / size : NAN;
+}
+
+static psr_status measure_shares(const struct cube *c, double *number, psr_err *err)
+{
+    double *var = calloc(c->h.npart, sizeof *var), all = 0;
+    size_t filled = 0;
+    if (!var)
+        return psr_fail_nomem(err, "parts of a fold", 8.0 * (double)c->h.npart);
+    for (size_t j = 0; j < c->h.nsub; j++)
+        all += c->h.var[j];
+    for (size_t i = 0; i < c->h.npart; i++) {
+        double seen = 0, most = 0;
+        for (size_t j = 0; j < c->h.nsub; j++) {
+            const struct psr_fold_stats *s = &c->fold->stats[i * c->h.nsub + j];
+            filled += s->numdata > 0 && s->prof_var > 0;
+            seen += s->prof_var;
+            most = fmax(most, s->prof_var);
+        }
+        var[i] = most > 0 && seen > 0 ? all / (double)c->h.npart : 0;
+    }
+    const struct share bands = share_of(c, c->band, c->h.var, c->h.nsub);
+    number[PSR_CAND_SHARE_BANDS] = bands.of;
+    number[PSR_CAND_BANDS_RATIO] = bands.of / expect_share(number[PSR_CAND_SNR], bands.n);
+    number[PSR_CAND_SHARE_PARTS] = share_of(c, c->part, var, c->h.npart).of;
+    number[PSR_CAND_HALVES_BAND] = correlate_halves(c, c->band, c->h.nsub);
+    number[PSR_CAND_HALVES_TIME] = correlate_halves(c, c->part, c->h.npart);
+    number[PSR_CAND_COVERED] =
+        (double)filled / (double)(c->h.npart * c->h.nsub) * fmin(1, c->part_s * c->fold->fold.f);
+    free(var);
+    return PSR_OK;
+}
+
+static double is_physical(const struct cube *c)
+{
+    const struct psr_fold_period *p = c->fold->fold.flag == 1 ? &c->fold->bary : &c->fold->topo;
+    const double length_s = c->part_s * (double)c->h.npart;
+    const double drift = fabs(p->pd) / (p->p * p->p) * length_s * length_s;
+    return fabs(p->pd) / p->p * PSR_LIGHT_M_S < MOST_ACCEL_MS2 || drift < LEAST_DRIFT ? 1 : 0;
+}
+
+/* --- all ---------------------------------------------------------------------------------------- */
+static psr_status align(struct cube *c, psr_err *err)
+{
+    const size_t nsub = c->h.nsub, npart = c->h.npart;
+    c->band = calloc(nsub, sizeof *c->band);
+    c->part = calloc(npart, sizeof *c->part);
+    c->part_turns = calloc(npart, sizeof *c->part_turns);
+    c->band_turns = calloc(nsub, sizeof *c->band_turns);
+    if (!c->band || !c->part || !c->part_turns || !c->band_turns)
+        return psr_fail_nomem(err, "profiles", (double)(nsub + npart) * sizeof *c->band);
+    psr_fold_harmonics_best_turns(&c->h, c->fold, c->part_turns);
+    for (size_t j = 0; j < nsub; j++)
+        c->band_turns[j] = c->fold->dm * c->h.per_dm[j];
+    for (size_t i = 0; i < npart; i++)
+        for (size_t j = 0; j < nsub; j++) {
+            struct psr_fold_coefs row = {.h = {0}};
+            psr_fold_coefs_add(&row, &c->h.row[i * nsub + j], c->part_turns[i] + c->band_turns[j]);
+            add(&c->band[j], &row, 1);
+            add(&c->part[i], &row, 1);
+        }
+    for (size_t j = 0; j < nsub; j++)
+        add(&c->sum, &c->band[j], 1);
+    c->n = psr_fold_harmonics_count(&c->h, &c->sum);
+    return PSR_OK;
+}
+
+psr_status psr_cand_measure(struct psr_cand_score *score, const struct psr_pfd *fold, psr_err *err)
+{
+    const double part_s = fold->stats[0].numdata * fold->tsamp_s;
+    const struct psr_fold_times times = {part_s, 1, part_s * fold->npart};
+    struct cube c = {.fold = fold, .part_s = part_s};
+    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
+        score->number[k] = NAN;
+    score->probability = NAN;
+    score->reasons[0] = '\0';
+    if (fold->nbin < 3)
+        return PSR_OK;
+    if (!(fold->fold.f > 0))
+        return psr_fail_field(err, PSR_EINVAL, "period", "a fold without a period");
+    psr_status st = psr_fold_harmonics_init(&c.h, fold, &times, err);
+    if (st)
+        return st;
+    st = align(&c, err);
+    if (!st) {
+        measure_dm(&c, score->number);
+        score->number[PSR_CAND_ACCEL_OK] = is_physical(&c);
+        st = measure_shares(&c, score->number, err);
+    }
+    if (!st) {
+        score->probability = psr_cand_probability(score->number);
+        cand_explain(score);
+    }
+    free(c.band);
+    free(c.part);
+    free(c.part_turns);
+    free(c.band_turns);
+    psr_fold_harmonics_clear(&c.h);
+    return st;
+}
+
+/* Orders results of a sift by probability. */
+
+/* Above this, probabilities are not told apart: the order of the sift, by sigma, stays. */
+static const double SURE = 0.99;
+
+struct item {
+    bool later;
+    double probability; /* below 0: not folded */
+    size_t at;
+};
+
+static int compare(const void *pa, const void *pb)
+{
+    const struct item *a = pa, *b = pb;
+    if (a->later != b->later)
+        return a->later ? 1 : -1;
+    if (a->probability < b->probability || a->probability > b->probability)
+        return a->probability > b->probability ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static void leave_beta_out(struct psr_cand_score *score)
+{
+    double number[PSR_CAND_NNUMBER];
+    memcpy(number, score->number, sizeof number);
+    number[PSR_CAND_BETA] = NAN;
+    score->probability = psr_cand_probability(number);
+}
+
+/* What folds to less than this share of its harmonic's probability is its fundamental by chance. */
+static const double FUNDAMENTAL_SHARE = 0.05;
+
+static void leave_chance_out(const struct psr_sift_cand *cand, struct psr_sift_cand *of)
+{
+    const struct psr_cand_score *s = of->score,
+                                *first = of->fundamental ? cand[of->fundamental - 1].score : NULL;
+    if (s && first && first->probability < FUNDAMENTAL_SHARE * s->probability)
+        of->fundamental = 0;
+}
+
+psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
+{
+    struct item *item = malloc((n + 1) * sizeof *item);
+    size_t *order = malloc((n + 1) * sizeof *order);
+    psr_status st =
+        item && order ? PSR_OK : psr_fail_nomem(err, "candidates", (double)n * sizeof *item);
+    for (size_t i = 0; i < n && !st; i++) {
+        struct psr_cand_score *s = cand[i].score;
+        if (s && cand[i].marks & PSR_SIFT_DM_UNKNOWN && !isnan(s->probability))
+            leave_beta_out(s);
+        item[i] = (struct item){psr_sift_comes_later(&cand[i]),
+                                s && !isnan(s->probability) ? fmin(s->probability, SURE) : -1, i};
+    }
+    for (size_t i = 0; i < n && !st; i++)
+        leave_chance_out(cand, &cand[i]);
+    if (!st)
+        qsort(item, n, sizeof *item, compare);
+    for (size_t i = 0; i < n && !st; i++)
+        order[i] = item[i].at;
+    if (!st)
+        st = psr_sift_arrange(cand, n, order, err);
+    free(item);
+    free(order);
+    return st;
 }

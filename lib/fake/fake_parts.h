@@ -4,7 +4,7 @@
 
 #include <psrkit/fake.h>
 
-/* --- the shape of a pulse (fake_shape.c) ------------------------------------------------------ */
+/* --- the shape of a pulse (fake_part.c) ------------------------------------------------------ */
 
 /* Position x within a pulse is in turns from its centre for a pulsar and in seconds for a burst. */
 struct psr_shape {
@@ -16,24 +16,12 @@ struct psr_shape {
 };
 enum { PSR_SHAPE_CELLS = 4096 };
 
-PSR_MUST_CHECK psr_status psr_shape_make(struct psr_shape *shape, const struct psr_fake_signal *s,
-                                         psr_err *err);
-void psr_shape_clear(struct psr_shape *shape);
-
 /* A shape after smearing and scattering: the fraction of the area below each of its nodes. */
 struct psr_shape_row {
     double low, high, per_step;
     float *part; /* [PSR_SHAPE_NODES], 0 to 1 */
 };
 enum { PSR_SHAPE_NODES = 513, PSR_SHAPE_MAX_ROTATIONS = 64 };
-
-/* Given:    smear, scatter   in units of x; periodic   wraps the pulse to one turn
- *           scratch   room for PSR_SHAPE_MAX_ROTATIONS (PSR_SHAPE_NODES - 1) + 1 numbers */
-void psr_shape_widen(struct psr_shape_row *row, const struct psr_shape *shape, double smear,
-                     double scatter, bool periodic, double *scratch);
-
-/* How far such a broadened pulse extends beyond shape->high. */
-double psr_shape_reach(double smear, double scatter);
 
 /* Fraction of the area below x. */
 static inline double psr_shape_part(const struct psr_shape_row *row, double x)

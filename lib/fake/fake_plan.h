@@ -90,10 +90,7 @@ PSR_MUST_CHECK psr_status psr_fake_describe(const psr_fake *p, size_t i,
 /* Streams of random numbers. */
 enum { PSR_FAKE_NOISE = 0, PSR_FAKE_RED = 64 };
 
-/* Adds red noise to rows first .. first + n - 1 of x. */
-void psr_fake_add_red(const struct psr_fake *p, int64_t first, size_t n, float *x);
-
-/* --- interference (fake_rfi.c, fake_rfi_add.c) ------------------------------------------------ */
+/* --- interference (fake_rfi.c) ------------------------------------------------ */
 
 PSR_MUST_CHECK psr_status psr_fake_rfi_make(psr_fake *p, const struct psr_fake_rfi *rfi, size_t n,
                                             psr_err *err);
@@ -105,8 +102,6 @@ PSR_MUST_CHECK psr_status psr_fake_rfi_shape(psr_fake *p, psr_err *err);
 struct psr_fake_band {
     size_t first, end;
 };
-struct psr_fake_band psr_fake_rfi_band(const struct psr_fake_frame *frame, double freq_mhz,
-                                       double bw_mhz);
 
 /* A random event, with its slot and number. */
 struct psr_fake_rfi_random {
@@ -114,12 +109,6 @@ struct psr_fake_rfi_random {
     double freq_mhz, bw_mhz;
 };
 enum { PSR_FAKE_RFI_EVENTS = 7 };
-
-bool psr_fake_rfi_is_random(const struct psr_fake_rfi_part *part);
-
-/* The events of a slot.  Returned: how many */
-int psr_fake_rfi_slot(const psr_fake *p, const struct psr_fake_rfi_part *part, int64_t slot,
-                      struct psr_fake_rfi_random event[PSR_FAKE_RFI_EVENTS]);
 
 /* Add what is added, and then blank what is lost, in rows first .. first + n - 1 of x.
  * Given: normal   [nchan], working memory */

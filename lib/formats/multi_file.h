@@ -5,7 +5,7 @@
 #ifndef PSR_FORMATS_MULTI_FILE_H
 #define PSR_FORMATS_MULTI_FILE_H
 
-#include "formats/spectra/reader.h"
+#include "formats/spectra/spectra_reader.h"
 
 typedef psr_status psr_reader_open(struct psr_reader **out, const char *path,
                                    const struct psr_source_desc *desc, psr_err *err);

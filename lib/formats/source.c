@@ -6,7 +6,7 @@
 
 #include "base/obs_internal.h"
 #include "base/tool.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,12 +4,10 @@
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"
-#include "rfi/detectors/rfi_birdies.h"
 #include "rfi/detectors/rfi_cells.h"
 #include "rfi/detectors/rfi_clip.h"
-#include "rfi/detectors/rfi_dm0.h"
+#include "rfi/detectors/rfi_lines.h"
 #include "rfi/rules/clean_internal.h"
-#include "rfi/rules/zerodm.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * that are kept must be part of it. */
 #include "base/obs_internal.h"
 #include "formats/dada/dada_internal.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 
 #include <psrkit/experimental/dada.h>
 #include <psrkit/experimental/source.h>

@@ -1,7 +1,7 @@
 /* fuzz_sigproc.c: any bytes given to the SIGPROC header parser give an observation or a clear
  * error. */
 #include "base/obs_internal.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 
 #include <psrkit/experimental/source.h>
 

@@ -2,7 +2,7 @@
  * copying the same bytes there in the same run.  Voltages are noise; the rows of the last block are compared with
  * what the CPU makes of it. */
 #include "bench_cuda.h"
-#include "dsp/channels/spectra_plan.h"
+#include "dsp/channels/spectra.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>

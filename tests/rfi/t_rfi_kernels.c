@@ -1,7 +1,7 @@
 /* rfi_fft_kernel, rfi_bytes_kernel, rfi_powers: the inner loops of each instruction set against plain
  * sums, and their bits against each other. */
-#include "rfi/statistics/rfi_bytes.h"
 #include "rfi/statistics/rfi_fft.h"
+#include "rfi/statistics/rfi_moments.h"
 #include "rfi/statistics/rfi_powers.h"
 
 #include "tests/support/tap.h"

@@ -1,6 +1,6 @@
 /* rfi_moments, rfi_kurtosis, rfi_outliers: against plain sums, the estimator's definition, and in
  * noise. */
-#include "rfi/detectors/rfi_dm0.h"
+#include "rfi/detectors/rfi_clip.h"
 #include "rfi/statistics/rfi_moments.h"
 
 #include "formats/spectra/unpack.h"

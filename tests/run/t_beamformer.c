@@ -1,7 +1,7 @@
 /* beamformer: the library's beamformer without the tool: its files against a plan that is given the
  * same voltages at once, what a stop leaves, and what a description may not say. */
 #include "beam/beam_internal.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 #include <psrkit/experimental/beam.h>

@@ -1,6 +1,6 @@
 /* Tests the way from voltages to a filterbank against sums in double precision. */
 #include "base/obs_internal.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "tests/support/baseband_made.h"
 #include "tests/support/tap.h"
 

@@ -1,6 +1,6 @@
 /* read_ahead: blocks of a file are the same whether they are read ahead or when they are asked for, and
  * so are the end of a file and an error; what a caller brings comes in blocks, too. */
-#include "run/common/read_ahead.h"
+#include "run/common/input.h"
 #include "tests/support/source_made.h"
 
 enum { NCHAN = 24, NSAMP = 10007, FILES = 6 };

@@ -3,7 +3,7 @@
 #define PSR_TESTS_FITS_CHECK_H
 
 #include "fits_writer.h"
-#include "formats/spectra/reader.h"
+#include "formats/spectra/spectra_reader.h"
 #include "scratch.h"
 
 static char noted[4096];

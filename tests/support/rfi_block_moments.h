@@ -3,7 +3,6 @@
 #ifndef PSR_TEST_RFI_BLOCK_MOMENTS_H
 #define PSR_TEST_RFI_BLOCK_MOMENTS_H
 
-#include "rfi/statistics/rfi_bytes.h"
 #include "rfi/statistics/rfi_moments.h"
 
 #include <stdbool.h>

@@ -3,6 +3,8 @@
 #define PSR_COMPAT_PRESTO_PRESTO_REFINE_H
 
 #include "search/matched/refine/accel_refine.h"
+#include "search/matched/response/response.h"
+#include <stdint.h>
 
 /* The summed powers of harmonics, each over the mean of 20 powers near it, are climbed or, with jerk,
  * searched on a finer grid; responses are cut off where accelsearch cuts them.  A candidate's r, z and

@@ -38,6 +38,7 @@
 #ifndef PSR_DSP_CHANNELS_CHANNELISE_H
 #define PSR_DSP_CHANNELS_CHANNELISE_H
 
+#include <fftw3.h>
 #include <psrkit/status.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,6 +99,7 @@ struct psr_channelise_shape {
     double first_s; /* from the start of the first sample in to that of the first spectrum:
                               with taps, the spectrum is in the middle of its segment */
 };
+
 void psr_channelise_describe(const psr_channelise *p, struct psr_channelise_shape *shape);
 
 /* Centre of output channel c, MHz: the mean over its bins.  With nfft 1 and complex voltages, the centre
@@ -106,5 +108,44 @@ double psr_channelise_freq_mhz(const psr_channelise *p, size_t c);
 
 /* Frees the plan; NULL is allowed. */
 void psr_channelise_destroy(psr_channelise *p);
+
+struct psr_channelise {
+    struct psr_channelise_desc d; /* the resolved one */
+    size_t n;                     /* output channels of an input channel */
+    size_t nbin;                  /* of an input channel */
+    size_t ndim;                  /* floats of an input sample */
+    struct psr_channelise_shape shape;
+    float *window;   /* [ntap][nbin samples]; NULL: one tap */
+    float *response; /* [nchan][nfft] complex, channels as in the input; NULL: dm 0 */
+    fftwf_plan forward, back;
+    int nthread;
+    struct psr_channelise_scratch *scratch; /* [nthread] */
+    float *held; /* [nchan_in npol][nheld] samples that are still needed */
+    size_t nheld;
+};
+
+/* One thread's arrays, aligned alike for FFTW. */
+struct psr_channelise_scratch {
+    float *x;            /* a segment */
+    fftwf_complex *bins; /* its spectrum */
+    fftwf_complex *part; /* the bins of one channel */
+};
+
+/* --- transforms (channelise_cpu.c) --- */
+
+/* Status: PSR_ENOMEM.  What was made is freed by free_transforms. */
+PSR_MUST_CHECK psr_status psr_channelise_make_transforms(psr_channelise *p, psr_err *err);
+void psr_channelise_free_transforms(psr_channelise *p);
+
+/* Samples of all input channels and polarisations, and the segments that begin there. */
+struct psr_channelise_samples {
+    const float *x; /* [nchan_in npol][stride samples] */
+    size_t stride, nsegment;
+    const bool *wanted; /* [nsegment keep] spectra; NULL: all */
+    float *out;         /* [nsegment keep][npol][nchan] */
+};
+
+/* Transforms the segments of which a spectrum is wanted. */
+void psr_channelise_transform(psr_channelise *p, const struct psr_channelise_samples *s);
 
 #endif

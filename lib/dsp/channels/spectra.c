@@ -1,13 +1,13 @@
 /* Coded voltages to detected spectra: what all devices have in common. */
-#include "spectra_plan.h"
+#include "spectra.h"
 
 #include "base/device/device_internal.h"
-#include "channelise_plan.h"
-#include "spectra.h"
-#include <config.h>
 
+#include <config.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PSR_SPECTRA_RUNS = 4096 }; /* of a block at most */
 
 /* The one place that knows which were built. */
 static const struct psr_spectra_ops *const backends[] = {
@@ -21,7 +21,6 @@ static const struct psr_spectra_ops *const backends[] = {
 enum { BATCH_FLOATS = 1 << 24 };
 
 /* --- create and destroy ----------------------------------------------------------------------- */
-
 size_t psr_spectra_batch(const psr_channelise *p)
 {
     const size_t planes = p->d.nchan_in * p->d.npol;
@@ -76,6 +75,17 @@ static psr_status check_sizes(const struct psr_spectra_desc *d, psr_err *err)
                           INT32_MAX);
 }
 
+void psr_spectra_destroy(psr_spectra *s)
+{
+    if (!s)
+        return;
+    if (s->ops)
+        s->ops->destroy(s);
+    for (int k = 0; k < PSR_SPECTRA_SLOTS; k++)
+        free(s->slot[k].weight);
+    free(s);
+}
+
 psr_status psr_spectra_create(psr_spectra **out, const struct psr_spectra_desc *desc, psr_err *err)
 {
     *out = NULL;
@@ -101,24 +111,12 @@ psr_status psr_spectra_create(psr_spectra **out, const struct psr_spectra_desc *
     return PSR_OK;
 }
 
-void psr_spectra_destroy(psr_spectra *s)
-{
-    if (!s)
-        return;
-    if (s->ops)
-        s->ops->destroy(s);
-    for (int k = 0; k < PSR_SPECTRA_SLOTS; k++)
-        free(s->slot[k].weight);
-    free(s);
-}
-
 const char *psr_spectra_backend(const psr_spectra *s)
 {
     return s->ops->name;
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */
-
 static size_t count_segments(const psr_spectra *s, size_t nsamp)
 {
     const size_t all = s->nheld + nsamp;
@@ -174,7 +172,6 @@ psr_status psr_spectra_collect(psr_spectra *s, float **x, const uint32_t **weigh
 }
 
 /* --- blocks of coded voltages in page-locked memory ------------------------------------------- */
-
 enum { FRAMES_MORE = 8, BYTES_MORE = 1 << 16 };
 
 size_t psr_spectra_bytes(const struct baseband_layout *l, int nbit, size_t nsamp)

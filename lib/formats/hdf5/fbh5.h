@@ -4,7 +4,7 @@
 #ifndef PSR_FORMATS_HDF5_FBH5_H
 #define PSR_FORMATS_HDF5_FBH5_H
 
-#include "formats/spectra/reader.h"
+#include "formats/spectra/spectra_reader.h"
 
 #include <config.h>
 #include <psrkit/experimental/outfile.h>

@@ -44,12 +44,6 @@ bool psr_ffa_is_list(const char *path);
 
 enum { PSR_PULSE_MARKS = 32 };
 
-/* The name of bit k of enum psr_pulse_mark. */
-const char *psr_pulse_mark_name(int k);
-
-/* Those of all, with commas between.  Returned: text, or none */
-const char *psr_pulse_name_marks(unsigned marks, char text[PSR_PULSE_MARKS], const char *none);
-
 /* Write pulses as comma-separated values, ROOT.pulses.csv.  Given:  time_s   from the start of the input, as in ROOT.cand */
 PSR_MUST_CHECK psr_status psr_burst_write_csv_header(psr_outfile *f, psr_err *err);
 PSR_MUST_CHECK psr_status psr_burst_write_csv(psr_outfile *f, const struct psr_burst *b,

@@ -1,7 +1,7 @@
 /* Reads PSRFITS search-mode files. */
 #include "psrfits.h"
 #include "base/obs_internal.h"
-#include "formats/spectra/reader.h"
+#include "formats/spectra/spectra_reader.h"
 #include "formats/spectra/unpack.h"
 
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  *
  * cfitsio.c         the functions of cfitsio and its errors
  * psrfits_table.c   cfitsio: keywords and columns of the SUBINT table, errors as psr_err
- * psrfits_bytes.c   bytes and numbers of its rows
+ * psrfits_sample.c   bytes and numbers of its rows
  * psrfits_header.c  header to psr_obs and to the layout of a row
- * psrfits_freq.c    channel frequencies
+ * psrfits_header.c    channel frequencies
  * psrfits_rows.c    which rows hold data, and when
  * psrfits_sample.c  bytes of DATA to spectra of a block
  * psrfits.c         the reader that source.c sees
@@ -139,20 +139,13 @@ PSR_MUST_CHECK psr_status psr_fits_count(const struct psr_fits *f, const char *k
 PSR_MUST_CHECK psr_status psr_fits_find(const struct psr_fits *f, const char *name,
                                         struct psr_fits_column *column, psr_err *err);
 
-/* psrfits_bytes.c */
+/* psrfits_sample.c */
 
 /* Opens the bytes of the SUBINT table, where the header stands; psr_fits_shut closes them.
  * Returned: *bytes, how many the file holds from the first row on; INT64_MAX where that is not
  *           known */
 PSR_MUST_CHECK psr_status psr_fits_open_bytes(struct psr_fits *f, int64_t *bytes, psr_err *err);
 
-/* Elements [first, first + n) of a row, or of consecutive rows where n is beyond the row, of a
- * column of type E or D.  Status, as of the next: PSR_EIO, also for a file that has been cut since
- * it was opened. */
-PSR_MUST_CHECK psr_status psr_fits_read_floats(const struct psr_fits *f,
-                                               const struct psr_fits_column *column, int64_t row,
-                                               int64_t first, size_t n, float *values,
-                                               psr_err *err);
 PSR_MUST_CHECK psr_status psr_fits_read_doubles(const struct psr_fits *f,
                                                 const struct psr_fits_column *column, int64_t row,
                                                 int64_t first, size_t n, double *values,
@@ -169,18 +162,12 @@ PSR_MUST_CHECK psr_status psr_fits_read_data(const struct psr_fits *f, int64_t r
 PSR_MUST_CHECK psr_status psr_fits_read_header(struct psr_fits *f, struct psr_obs *obs,
                                                const struct psr_source_desc *desc, psr_err *err);
 
-/* psrfits_freq.c */
+/* psrfits_header.c */
 
 /* The band in the primary header: OBSFREQ, OBSBW and OBSNCHAN, 0 where absent. */
 struct psr_fits_band {
     double centre_mhz, width_mhz, nchan;
 };
-struct psr_fits_band psr_fits_read_band(const struct psr_fits *f);
-
-/* Fills fch1_mhz, foff_mhz and, where they are irregular, freq_mhz from DAT_FREQ, else from declared.
- */
-PSR_MUST_CHECK psr_status psr_fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
-                                             struct psr_fits_band declared, psr_err *err);
 
 /* Refuses rows whose channels are at other frequencies than those of row 1.
  * Given:  chan_mhz   width of a channel

@@ -5,7 +5,7 @@
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
 #include "base/portable.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "formats/spectra/unpack.h"
 #include <psrkit/obs.h>
 

@@ -7,7 +7,7 @@
 #ifndef PSR_FORMATS_SERIES_SUBBANDS_H
 #define PSR_FORMATS_SERIES_SUBBANDS_H
 
-#include "formats/spectra/reader.h"
+#include "formats/spectra/spectra_reader.h"
 #include <psrkit/series.h>
 
 enum { PSR_SUBBANDS_BLOCK = 1024 }; /* samples per read of a file in PRESTO */

@@ -2,7 +2,7 @@
 #include "base/obs_internal.h"
 #include "base/tool.h"
 #include "formats/spectra/polarisation.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "sigproc_header.h"
 
 #include <ctype.h>

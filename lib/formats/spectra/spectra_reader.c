@@ -1,16 +1,13 @@
 /* Reads spectra that follow a header, from files, pipes and rings. */
 #include "spectra_reader.h"
-#include "unpack.h"
 
 #include "base/input/readfd.h"
 #include "base/path.h"
-
 #include "base/portable.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { READ_BYTES = 4 << 20 }; /* that a thread reads at once */

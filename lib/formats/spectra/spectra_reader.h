@@ -4,8 +4,52 @@
 #ifndef PSR_FORMATS_SPECTRA_SPECTRA_READER_H
 #define PSR_FORMATS_SPECTRA_SPECTRA_READER_H
 
-#include "reader.h"
+#include "polarisation.h"
 #include "unpack.h"
+#include <psrkit/experimental/source.h>
+#include <string.h>
+
+#define PSR_FITS_MAGIC "SIMPLE  =" /* first bytes of every FITS file */
+
+/* Whether these are the first bytes of a FITS file. */
+static inline bool psr_is_fits(const uint8_t *bytes, size_t n)
+{
+    return n >= strlen(PSR_FITS_MAGIC) && !memcmp(bytes, PSR_FITS_MAGIC, strlen(PSR_FITS_MAGIC));
+}
+
+struct psr_reader;
+
+struct psr_reader_ops {
+    /* Returns either up to nsamp spectra in block (*nread > 0, *gap = 0), or the number of spectra
+     * missing here (*nread = 0, *gap > 0), or the end (both 0). */
+    psr_status (*next)(struct psr_reader *r, size_t nsamp, void *block, size_t *nread, int64_t *gap,
+                       psr_err *err);
+    /* Seeks to spectrum n of this file (gaps included); NULL if the input cannot seek. */
+    psr_status (*seek)(struct psr_reader *r, int64_t n, psr_err *err);
+    /* Frees everything, r included. */
+    void (*close)(struct psr_reader *r);
+};
+
+/* The first member of each format's own struct. */
+struct psr_reader {
+    const struct psr_reader_ops *ops;
+    struct psr_obs obs; /* as in blocks: nif 1; nsamp includes this file's gaps; -1 for a pipe */
+    int file_nbit;      /* bits per sample in the file */
+    int file_nif;       /* IFs or polarisations per spectrum in the file */
+    struct psr_pol_choice pols; /* which of them blocks hold */
+};
+
+/* desc gives the options (if_choice, no_weights, notes...); its path list is ignored. */
+PSR_MUST_CHECK psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
+                                           const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_dada_open(struct psr_reader **out, const char *path,
+                                        const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pipe_open(struct psr_reader **out, const char *path,
+                                        const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_psrfits_open(struct psr_reader **out, const char *path,
+                                           const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_udp_reader_open(struct psr_reader **out, const char *path,
+                                              const struct psr_source_desc *desc, psr_err *err);
 
 /* The first bytes of an input. */
 struct psr_spectra_start {
@@ -51,5 +95,49 @@ PSR_MUST_CHECK psr_status psr_ifs_choose(struct psr_ifs *ifs, struct psr_reader 
 /* Given:  from   [nsamp][spectrum_bytes] aligned for its samples */
 void psr_ifs_merge(const struct psr_ifs *ifs, const struct psr_reader *r, size_t nsamp,
                    const unsigned char *from, unsigned char *block);
+
+/* Forgets ranges that end at or before this spectrum, so that the account of an endless input does not grow. */
+void psr_source_forget_gaps(psr_source *s, int64_t before);
+
+/* Parses a header from the first n bytes of a file.
+ * Given:    name   the file, for messages
+ *           notes   for skipped keys
+ * Returned: *obs, initialised here, cleared by the caller; nsamp is -1 unless the header has
+ *           nsamples
+ *           *header_bytes, offset of the first sample
+ * Status:   PSR_EFORMAT; *need_more is set if n bytes were too few and more may help.
+ *           PSR_EUNSUPPORTED for a big-endian header; PSR_ENOMEM.
+ * Notes:    an unknown key is skipped if its value can only be an int32, a double or a text (a key
+ *           must follow it); otherwise it is an error.  A position of 0, 0 is treated as unknown.
+ */
+PSR_MUST_CHECK psr_status psr_sigproc_parse(struct psr_obs *obs, size_t *header_bytes,
+                                            bool *need_more, const void *bytes, size_t n,
+                                            const char *name, const struct psr_notes *notes,
+                                            psr_err *err);
+
+/* Parses a header.
+ * Given:    bytes [n]   the start of a file
+ *           name   the file, for messages
+ *           notes   for a missing date
+ * Returned: *obs, initialised here, cleared by the caller; nsamp is -1
+ *           *header_bytes, offset of the first sample
+ * Status:   PSR_EFORMAT naming file, key, value and limit; *need_more is set if n bytes were too few and more may
+ *           help.  PSR_EUNSUPPORTED, the same, for voltages, several beams or another order; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_dada_parse_spectra(struct psr_obs *obs, size_t *header_bytes,
+                                                 bool *need_more, const void *bytes, size_t n,
+                                                 const char *name, const struct psr_notes *notes,
+                                                 psr_err *err);
+
+/* Writes a header of 4096 bytes, which Heimdall and DSPSR can read, too.
+ * Notes:  blanks in names become _; machine_id and what telescope_id says without a name are omitted
+ * Status: PSR_EFORMAT (as psr_obs_check), PSR_EUNSUPPORTED (a table of frequencies, barycentric, more than 4 IFs,
+ *         whole numbers of 32 bits), and those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_dada_write_spectra(psr_outfile *f, const struct psr_obs *obs,
+                                                 psr_err *err);
+
+/* What samples stand for, sample scale + offset, instead of themselves: DAT_SCL and DAT_OFFS of all rows.  Before the
+ * first spectrum.
+ * Given:  scale, offset   [nif][nchan]; samples of 16 bits count from 0 */
+void psr_psrfits_set_scales(psr_psrfits *w, const float *scale, const float *offset);
 
 #endif

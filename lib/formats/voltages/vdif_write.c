@@ -2,8 +2,8 @@
 #include <psrkit/experimental/source.h>
 
 #include "base/copy_desc.h"
+#include "formats/stream/udp_frames.h"
 #include "formats/stream/udp_wire.h"
-#include "formats/stream/vdif_frame.h"
 
 #include <erfa.h>
 #include <math.h>

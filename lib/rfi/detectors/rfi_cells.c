@@ -5,8 +5,8 @@
 
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"
-#include "rfi/statistics/rfi_bytes.h"
 #include "rfi/statistics/rfi_fft.h"
+#include "rfi/statistics/rfi_moments.h"
 #include "rfi/statistics/rfi_powers.h"
 #include "rfi_shapes.h"
 #include "stats/moments.h"

@@ -1,8 +1,11 @@
 /* Finds the spectra of an interval to clip, with several threads. */
 #include "rfi_clip.h"
 
-#include "rfi/rules/zerodm.h"
+#include "rfi/rules/clean_internal.h"
+#include "rfi_lines.h"
+#include "stats/quantile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +53,21 @@ static bool allocate(psr_rfi_clip *p)
         all = all && p->part[k].sum && p->part[k].row && p->part[k].wide;
     }
     return all;
+}
+
+void psr_rfi_clip_destroy(psr_rfi_clip *p)
+{
+    if (!p)
+        return;
+    void *const own[] = {p->z, p->work, p->good, p->bad, p->list, p->sum, p->clip.level};
+    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
+        free(own[n]);
+    for (int k = 0; k < PARTS; k++) {
+        free(p->part[k].sum);
+        free(p->part[k].row);
+        free(p->part[k].wide);
+    }
+    free(p);
 }
 
 psr_status psr_rfi_clip_create(psr_rfi_clip **out, const struct psr_rfi_clip_desc *desc,
@@ -154,17 +172,171 @@ const float *psr_rfi_clip_sums(psr_rfi_clip *p, const void *in)
     return p->z;
 }
 
-void psr_rfi_clip_destroy(psr_rfi_clip *p)
+/* Finds interference in the sums of all channels. */
+
+/* --- finds outliers of a series from its running median --------------------------------------- */
+static const double PER_SIGMA = 1.3489795; /* inter-quartile range of a Gaussian */
+
+struct windows {
+    size_t n, length, count; /* samples; of each window but the last; windows */
+    float *median, *range;   /* [count] */
+};
+
+static size_t start_of(const struct windows *w, size_t k)
+{
+    return k == w->count ? w->n : k * w->length;
+}
+
+static double middle_of(const struct windows *w, size_t k)
+{
+    return ((double)start_of(w, k) + (double)start_of(w, k + 1) - 1) / 2;
+}
+
+static void measure_windows(struct windows *w, const float *x)
+{
+    for (size_t k = 0; k < w->count; k++) {
+        const float *from = x + start_of(w, k);
+        const size_t n = start_of(w, k + 1) - start_of(w, k);
+        w->median[k] = psr_quantile_select(from, n, n / 2);
+        w->range[k] = psr_quantile_select(from, n, 3 * n / 4) - psr_quantile_select(from, n, n / 4);
+    }
+}
+
+/* The running median at t, in windows k and k + 1; of the outer halves at the ends it is flat. */
+static float level_at(const struct windows *w, size_t k, size_t t)
+{
+    if (w->count == 1)
+        return w->median[0];
+    const double a = middle_of(w, k), b = middle_of(w, k + 1);
+    const double share = fmin(fmax(((double)t - a) / (b - a), 0), 1);
+    return (float)((double)w->median[k] +
+                   share * ((double)w->median[k + 1] - (double)w->median[k]));
+}
+
+static size_t mark(const struct windows *w, const float *x, double limit, float *level,
+                   unsigned char *bad)
+{
+    size_t nbad = 0;
+    for (size_t t = 0, k = 0; t < w->n; t++) {
+        while (k + 2 < w->count && (double)t > middle_of(w, k + 1))
+            k++;
+        const float at = level_at(w, k, t);
+        bad[t] = limit > 0 && fabs((double)x[t] - (double)at) > limit;
+        nbad += bad[t];
+        if (level)
+            level[t] = at;
+    }
+    return nbad;
+}
+
+psr_status psr_rfi_outliers(const float *x, size_t n, size_t window, double sigma, float *level,
+                            unsigned char *bad, size_t *nbad, psr_err *err)
+{
+    const size_t count = (n + window / 2) / window;
+    struct windows w = {.n = n, .length = window, .count = count ? count : 1};
+    *nbad = 0;
+    if (!n)
+        return PSR_OK;
+    w.median = malloc(w.count * sizeof *w.median);
+    w.range = malloc(w.count * sizeof *w.range);
+    psr_status st = PSR_OK;
+    if (!w.median || !w.range) {
+        st = psr_fail_nomem(err, "running medians", 8 * (double)w.count);
+    } else {
+        measure_windows(&w, x);
+        const double range = (double)psr_quantile_select(w.range, w.count, w.count / 2);
+        *nbad = mark(&w, x, sigma * range / PER_SIGMA, level, bad);
+    }
+    free(w.median);
+    free(w.range);
+    return st;
+}
+
+struct psr_rfi_dm0 {
+    size_t n;
+    double burst_sigma;
+    float *sum, *level; /* [n] */
+    unsigned char *bad; /* [n] */
+    float last;         /* running median at the end of the last interval */
+    psr_rfi_line_search *search;
+};
+
+void psr_rfi_dm0_destroy(psr_rfi_dm0 *p)
 {
     if (!p)
         return;
-    void *const own[] = {p->z, p->work, p->good, p->bad, p->list, p->sum, p->clip.level};
-    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
-        free(own[n]);
-    for (int k = 0; k < PARTS; k++) {
-        free(p->part[k].sum);
-        free(p->part[k].row);
-        free(p->part[k].wide);
-    }
+    free(p->sum);
+    free(p->level);
+    free(p->bad);
+    psr_rfi_line_search_destroy(p->search);
     free(p);
+}
+
+psr_status psr_rfi_dm0_create(psr_rfi_dm0 **out, size_t n, double tsamp_s, double burst_sigma,
+                              double line_sigma, psr_err *err)
+{
+    psr_rfi_dm0 *p = *out = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "the sums of channels", sizeof *p);
+    p->n = n;
+    p->burst_sigma = burst_sigma;
+    p->sum = malloc(n * sizeof *p->sum);
+    p->level = malloc(n * sizeof *p->level);
+    p->bad = malloc(n);
+    psr_status st = PSR_OK;
+    if (!p->sum || !p->level || !p->bad)
+        st = psr_fail_nomem(err, "the sums of channels", 9 * (double)n);
+    if (!st && line_sigma > 0)
+        st = psr_rfi_line_search_create(&p->search, tsamp_s, PSR_RFI_LINES_LENGTH, line_sigma, err);
+    if (st) {
+        psr_rfi_dm0_destroy(p);
+        *out = NULL;
+    }
+    return st;
+}
+
+/* The value before, or 0, stands for those that are not finite. */
+static void take_finite(psr_rfi_dm0 *p, const float *sum)
+{
+    float last = p->last;
+    for (size_t t = 0; t < p->n; t++) {
+        last = isfinite(sum[t]) ? sum[t] : last;
+        p->sum[t] = last;
+    }
+}
+
+/* In bursts or not finite; what stands for the latter may be in a burst, too. */
+static size_t count_bad(const psr_rfi_dm0 *p, const float *sum)
+{
+    size_t nbad = 0;
+    for (size_t t = 0; t < p->n; t++)
+        nbad += p->bad[t] || !isfinite(sum[t]);
+    return nbad;
+}
+
+psr_status psr_rfi_dm0_push(psr_rfi_dm0 *p, const float *sum, float *share, psr_err *err)
+{
+    size_t nbad;
+    if (!sum) {
+        *share = 0;
+        for (size_t t = 0; t < p->n; t++)
+            p->sum[t] = p->last;
+        return p->search ? psr_rfi_line_search_push(p->search, p->sum, p->n, err) : PSR_OK;
+    }
+    take_finite(p, sum);
+    psr_status st = psr_rfi_outliers(p->sum, p->n, PSR_RFI_WINDOW, p->burst_sigma, p->level, p->bad,
+                                     &nbad, err);
+    if (st)
+        return st;
+    *share = (float)((double)count_bad(p, sum) / (double)p->n);
+    p->last = p->level[p->n - 1];
+    for (size_t t = 0; t < p->n; t++)
+        p->sum[t] = p->bad[t] ? p->level[t] : p->sum[t];
+    return p->search ? psr_rfi_line_search_push(p->search, p->sum, p->n, err) : PSR_OK;
+}
+
+psr_status psr_rfi_dm0_finish(psr_rfi_dm0 *p, struct psr_rfi_lines *lines, psr_err *err)
+{
+    *lines = (struct psr_rfi_lines){0};
+    return p->search ? psr_rfi_line_search_finish(p->search, lines, err) : PSR_OK;
 }

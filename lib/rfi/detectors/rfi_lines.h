@@ -37,4 +37,13 @@ PSR_MUST_CHECK psr_status psr_rfi_line_search_finish(psr_rfi_line_search *p,
 
 void psr_rfi_line_search_destroy(psr_rfi_line_search *p);
 
+/* Adds a detection to the first birdie whose mean frequency is near enough, or as a new one.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rfi_list_add(struct psr_rfi_list *list, double freq_hz, double sigma,
+                                           size_t channel, size_t interval, psr_err *err);
+
+/* Makes room for another number of intervals; those that remain keep their bits.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rfi_list_widen(struct psr_rfi_list *list, size_t nint, psr_err *err);
+
 #endif

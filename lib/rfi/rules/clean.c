@@ -5,7 +5,6 @@
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"
 #include "clean_internal.h"
-#include "clean_plan.h"
 #include "formats/spectra/unpack.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,10 @@
-/* Writes cleaned spectra and the steps that record replaced values. */
-#include "clean_plan.h"
+/* Clips, filters at zero DM and writes cleaned spectra and the steps that record replaced values. */
+#include "clean_internal.h"
 
 #include "formats/spectra/unpack.h"
+#include "stats/moments.h"
+#include "stats/quantile.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -137,4 +140,116 @@ void psr_clean_emit(const psr_clean *p, struct psr_clean_block *k)
         emit_floats(p, k);
     else
         emit_integers(p, k);
+}
+
+/* Finds spectra to clip by PRESTO's rule. */
+
+static void find_moments(const float *x, size_t n, enum psr_moments how, double *mean, double *sd)
+{
+    double var;
+    if (how == PSR_MOMENTS_RUNNING)
+        psr_moments_running(x, n, mean, &var);
+    else
+        psr_moments_lanes(x, n, mean, &var);
+    *sd = sqrt(var);
+}
+
+void psr_clip_measure(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
+                      float *work, enum psr_moments how)
+{
+    *block = (struct psr_clip_block){0};
+    memset(good, 0, n);
+    size_t npart = n;
+    if (how == PSR_MOMENTS_RUNNING)
+        memcpy(work, z, n * sizeof *work);
+    else {
+        npart = 0;
+        for (size_t t = 0; t < n; t++) {
+            work[npart] = z[t];
+            npart += (size_t)(isfinite(z[t]) != 0);
+        }
+    }
+    if (npart == 0)
+        return;
+    find_moments(work, npart, how, &block->avg, &block->sd);
+    float middle = (float)psr_quantile_median(work, npart);
+    float low = (float)((double)middle - 3.0 * block->sd);
+    float high = (float)((double)middle + 3.0 * block->sd);
+    size_t ngood = 0;
+    for (size_t t = 0; t < n; t++) {
+        good[t] = z[t] > low && z[t] < high;
+        work[ngood] = z[t];
+        ngood += good[t];
+    }
+    if (ngood)
+        find_moments(work, ngood, how, &block->avg, &block->sd);
+    block->ngood = ngood;
+}
+
+static float mix(float running, double current)
+{
+    return (float)(0.9 * (double)running + 0.1 * current);
+}
+
+void psr_clip_update(struct psr_clip *clip, const struct psr_clip_block *block, const double *sum)
+{
+    bool any = block->ngood > 0, begun = clip->begun;
+    double n = (double)block->ngood;
+    double avg = any ? block->avg : (double)clip->avg, sd = any ? block->sd : (double)clip->sd;
+    clip->avg = begun ? mix(clip->avg, avg) : (float)avg;
+    clip->sd = begun ? mix(clip->sd, sd) : (float)sd;
+    for (size_t c = 0; c < clip->nchan; c++) {
+        double level = any ? sum[c] / n : (double)clip->level[c];
+        clip->level[c] = begun ? mix(clip->level[c], level) : (float)level;
+    }
+    clip->begun = true;
+}
+
+size_t psr_clip_find(const struct psr_clip *clip, const float *z, size_t n, unsigned char *bad)
+{
+    float most = clip->sigma * clip->sd;
+    size_t nbad = 0;
+    for (size_t t = 0; t < n; t++) {
+        bad[t] = fabsf(z[t] - clip->avg) > most;
+        nbad += bad[t];
+    }
+    return nbad;
+}
+
+/* Subtracts the series at DM 0, in PRESTO's arithmetic. */
+
+float psr_zerodm_sum(const float *x, size_t nchan)
+{
+    float sum = 0;
+    for (size_t c = 0; c < nchan; c++)
+        sum += x[c];
+    return sum;
+}
+
+/* The mask's padding, or else the means of the first block, stay the bandpass from then on. */
+void psr_zerodm_balance(struct psr_zerodm *z, const float *padding, const float *x, size_t n)
+{
+    size_t nchan = z->nchan;
+    memcpy(z->bandpass, padding, nchan * sizeof *z->bandpass);
+    if (psr_zerodm_sum(z->bandpass, nchan) == 0)
+        for (size_t c = 0; c < nchan; c++) {
+            float sum = 0;
+            for (size_t t = 0; t < n; t++)
+                sum += x[t * nchan + c];
+            z->bandpass[c] = sum / (float)n;
+        }
+    float total = psr_zerodm_sum(z->bandpass, nchan);
+    for (size_t c = 0; c < nchan; c++)
+        z->weight[c] = z->bandpass[c] / total;
+    z->balanced = true;
+}
+
+void psr_zerodm_remove(const struct psr_zerodm *z, float *x, size_t n)
+{
+    size_t nchan = z->nchan;
+    for (size_t t = 0; t < n; t++, x += nchan) {
+        float power = psr_zerodm_sum(x, nchan);
+        for (size_t c = 0; c < nchan; c++)
+            x[c] -= z->weight[c] * power - z->bandpass[c];
+    }
 }

@@ -1,8 +1,108 @@
-/* clean_internal.h: what a run of interference is made of (private). */
+/* clean_internal.h: clipping, zero-DM filtering and the writing of cleaned blocks (private). */
 #ifndef PSR_RFI_RULES_CLEAN_INTERNAL_H
 #define PSR_RFI_RULES_CLEAN_INTERNAL_H
 
+#include "dsp/block_sums.h"
 #include <psrkit/experimental/clean.h>
+#include <psrkit/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Running values, in single precision as PRESTO keeps them. */
+struct psr_clip {
+    float sigma;   /* threshold */
+    float avg, sd; /* of z */
+    float *level;  /* [nchan] mean of each channel; owned by the caller */
+    size_t nchan;
+    bool begun;
+};
+
+/* Statistics of one block. */
+struct psr_clip_block {
+    double avg, sd; /* of the good samples of z */
+    size_t ngood;
+};
+
+/* How means and variances are summed: in PRESTO's order, sample by sample, with its bits, NaN
+ * included; or in SIMD lanes, over the samples that are not NaN. */
+enum psr_moments { PSR_MOMENTS_RUNNING, PSR_MOMENTS_LANES };
+
+/* Given:    z [n]; work [n] to be overwritten
+ * Returned: *block; good [n], 1 or 0 */
+void psr_clip_measure(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
+                      float *work, enum psr_moments how);
+
+/* Updates the running values with a block.
+ * Given: sum [nchan]   of each channel over the good spectra */
+void psr_clip_update(struct psr_clip *clip, const struct psr_clip_block *block, const double *sum);
+
+/* Returned: bad [n], 1 or 0; how many are bad */
+size_t psr_clip_find(const struct psr_clip *clip, const float *z, size_t n, unsigned char *bad);
+
+struct psr_zerodm {
+    size_t nchan;
+    float *bandpass, *weight; /* [nchan]; owned by the caller */
+    bool balanced;            /* they are set */
+};
+
+/* Sum of a spectrum in single precision, channel after channel. */
+float psr_zerodm_sum(const float *x, size_t nchan);
+
+/* Sets bandpass and weights: padding [nchan] or, if its sum is 0, the means of x [n][nchan]. */
+void psr_zerodm_balance(struct psr_zerodm *z, const float *padding, const float *x, size_t n);
+
+/* Changes x [n][nchan]. */
+void psr_zerodm_remove(const struct psr_zerodm *z, float *x, size_t n);
+
+enum { PSR_CLEAN_BATCH = 8 }; /* blocks processed together */
+
+/* A block being processed. */
+struct psr_clean_block {
+    const unsigned char *in;
+    unsigned char *out;
+    size_t n;                  /* spectra */
+    float *z, *work;           /* [block] */
+    double *sum, *row;         /* [nchan] */
+    unsigned char *good, *bad; /* [block] */
+    struct psr_clip_block stats;
+    size_t nbad;
+    uint16_t *flip; /* [nflip] spectra at which bad changes */
+    size_t nflip;
+    bool any_masked;
+    unsigned char *masked;  /* [nchan] */
+    unsigned char *bitmask; /* [row_bytes] all bits of unmasked samples are set */
+    float *level;           /* [nchan] what clipped samples become */
+};
+
+struct psr_clean {
+    struct psr_clean_desc d;
+    struct psr_layout in, out;
+    unsigned char *keep;
+    float *padding; /* [nchan] of the mask, in the order of the data */
+    int nthread;
+    struct psr_clip clip;
+    float *bandpass, *weight; /* [nchan] of zero-DM */
+    bool balanced;            /* they are set */
+    unsigned char *held;      /* [block] spectra of an incomplete block */
+    size_t nheld;
+    int64_t ngiven, nclipped;
+    struct psr_clean_block block[PSR_CLEAN_BATCH];
+    unsigned char *ordered; /* [nchan] masked, from the lowest channel */
+    float *current;         /* [nchan] value of the last step */
+    size_t nopen;           /* channels whose current is not 0 */
+    struct psr_step *step;
+    size_t nstep, step_room;
+    struct psr_span *span;
+    size_t nspan, span_room;
+    struct psr_span *clip_span;
+    size_t nclip_span, clip_room;
+};
+
+/* Weights of zero-DM: the mask's padding, or else the means of the first block. */
+void psr_clean_balance(psr_clean *p, const struct psr_clean_block *first);
+
+/* Writes a block out with its samples replaced, or zero-DM removed. */
+void psr_clean_emit(const psr_clean *p, struct psr_clean_block *k);
 
 /* Parses a .mask file of n bytes; name is for messages.
  * Status: PSR_EFORMAT, PSR_ENOMEM */
@@ -98,6 +198,7 @@ PSR_MUST_CHECK psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *fla
  * Status: PSR_EIO; PSR_EFORMAT naming file, field, value and limit; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_rfi_stats_read(struct psr_rfi_stats *stats, const char *path,
                                              int64_t mem_bytes, psr_err *err);
+
 /* Into the struct that psr_rfi_stats_read filled, which must have the same shape. */
 PSR_MUST_CHECK psr_status psr_rfi_moments_read(struct psr_rfi_stats *stats, const char *path,
                                                int64_t mem_bytes, psr_err *err);

@@ -6,7 +6,6 @@
 #define PSR_RUN_BEAMFORM_BEAMFORMER_STATE_H
 
 #include "beam/beam_internal.h"
-#include "beam_reader.h"
 #include "beam_rows.h"
 
 struct psr_beamformer {

@@ -145,11 +145,6 @@ void psr_filterbank_input_end(struct psr_filterbank_input *in);
 PSR_MUST_CHECK psr_status psr_filterbank_rows_start(struct psr_filterbank_rows *rows,
                                                     int64_t interval, psr_err *err);
 
-/* Takes n spectra of voltages.
- * Status: those of psr_outfile_write, PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_filterbank_rows_add(struct psr_filterbank_rows *rows, const float *v,
-                                                  const bool *good, size_t n, psr_err *err);
-
 /* Takes n rows that are detected and summed, of weight good spectra each; x changes. */
 PSR_MUST_CHECK psr_status psr_filterbank_rows_take(struct psr_filterbank_rows *rows, float *x,
                                                    const uint32_t *weight, size_t n, psr_err *err);
@@ -159,7 +154,7 @@ PSR_MUST_CHECK psr_status psr_filterbank_rows_finish(struct psr_filterbank_rows 
                                                      psr_err *err);
 void psr_filterbank_rows_free(struct psr_filterbank_rows *rows);
 
-/* --- the CPU (filterbank_cpu.c) --- */
+/* --- the CPU (filterbank_rows.c) --- */
 
 /* Makes room for blocks and their spectra.
  * Status: PSR_ENOMEM */

@@ -2,7 +2,7 @@
 #include "pipeline_state.h"
 
 #include "base/clock.h"
-#include "run/common/clean_files.h"
+#include "run/common/stage_clean.h"
 #include <stdlib.h>
 #include <string.h>
 

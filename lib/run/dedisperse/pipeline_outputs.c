@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "formats/series/subbands.h"
-#include "run/common/clean_files.h"
+#include "run/common/stage_clean.h"
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
 #include <stdlib.h>

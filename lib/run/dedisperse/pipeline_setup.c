@@ -5,7 +5,7 @@
 #include "base/device/device_internal.h"
 #include "base/path.h"
 #include "base/threads/threads.h"
-#include "compat/presto/presto_view.h"
+#include "compat/presto/dedisp_presto.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/series.h>

@@ -7,8 +7,6 @@
 
 #include "run/common/input.h"
 #include "run/common/provenance.h"
-#include "run/common/read_ahead.h"
-#include "run/common/reread.h"
 #include "run/common/stage_clean.h"
 #include "run/dedisperse/consumers/sinks.h"
 #include "run/dedisperse/lines/dedispersion.h"

@@ -4,7 +4,7 @@
 #include "base/input/dada_ring.h"
 #include "base/obs_internal.h"
 #include "base/tool.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "formats/spectra/unpack.h"
 
 #include <string.h>

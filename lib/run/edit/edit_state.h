@@ -4,7 +4,6 @@
 
 #include "edit_channels.h"
 #include "edit_output.h"
-#include "edit_shift.h"
 #include "edit_values.h"
 #include "run/common/stage_clean.h"
 #include <psrkit/experimental/filterbank.h>
@@ -37,26 +36,11 @@ struct psr_edit {
     double read_s, edit_s, write_s;
 };
 
-/* --- time ranges (edit_times.c) --- */
-
-/* The spectrum nearest to a time, as for psr_edit_desc.
- * Given:    what   "start" or "end", for messages
- *           obs   from the first spectrum on
- * Returned: *spectrum, 0 or more
- * Status:   PSR_EINVAL */
-PSR_MUST_CHECK psr_status psr_edit_time(const char *what, const char *text,
-                                        const struct psr_obs *obs, int64_t *spectrum, psr_err *err);
-
-/* A date in MJD, its day and its fraction apart.
- * Status: PSR_EINVAL */
-PSR_MUST_CHECK psr_status psr_edit_date(const char *what, const char *text, struct psr_mjd *date,
-                                        psr_err *err);
+/* --- what is read and written (edit_layout.c) --- */
 
 /* Finds start and count.
  * Status: PSR_EINVAL for a range that is empty, or beyond the end of an input of known length */
 PSR_MUST_CHECK psr_status psr_edit_find_range(psr_edit *p, psr_err *err);
-
-/* --- header corrections (edit_set.c) --- */
 
 /* Applies them to in.
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED */
@@ -71,18 +55,12 @@ PSR_MUST_CHECK psr_status psr_edit_add_create(psr_edit *p, psr_err *err);
 /* Adds them to the block that was read, of n spectra. */
 PSR_MUST_CHECK psr_status psr_edit_add_run(psr_edit *p, size_t n, psr_err *err);
 
-/* --- cleaning (edit_clean.c) --- */
-
-/* Makes clean of cut, and nbit and kind.
- * Status: those of psr_stage_clean_create */
-PSR_MUST_CHECK psr_status psr_edit_clean_create(psr_edit *p, psr_err *err);
+/* --- cleaning (edit_layout.c) --- */
 
 /* Cleans the block that was read; *n = 0 ends the input.
  * Returned: *rows [*n], perhaps more or fewer */
 PSR_MUST_CHECK psr_status psr_edit_clean_run(psr_edit *p, const uint8_t **rows, size_t *n,
                                              psr_err *err);
-
-/* --- what is written (edit_layout.c) --- */
 
 /* Finds channels, values and out from in, start and count.
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM */

@@ -1,15 +1,151 @@
 /* Searches series for slow pulsars in batches: the description, plans for inputs of one shape. */
-#include "ffasearch_internal.h"
-#include "ffasearch_state.h"
-
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"
 #include "base/tool.h"
+#include "ffasearch_internal.h"
+#include "ffasearch_state.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Leaves out what known interference explains. */
+
+/* Interference of a period is found at multiples of it, with a boxcar of up to its length: then its harmonic that
+ * is the interference's frequency is one of the first 1 / duty. */
+static bool is_at_bird(const struct psr_bird *b, double f_hz, double duty, double tobs_s)
+{
+    const double h = round(b->freq_hz / f_hz);
+    return h >= 1 && h * duty <= 1 && fabs(h * f_hz - b->freq_hz) <= b->width_hz / 2 + 0.5 / tobs_s;
+}
+
+static bool is_zapped(const struct psr_ffasearch_desc *d, double tobs_s, bool barycentric,
+                      const struct psr_ffa_peak *p)
+{
+    for (size_t k = 0; k < d->zaplist->n; k++) {
+        struct psr_bird b = d->zaplist->bird[k];
+        if (barycentric != b.barycentric)
+            b.freq_hz *= barycentric ? 1 + d->baryv : 1 / (1 + d->baryv);
+        if (is_at_bird(&b, p->freq_hz, p->duty, tobs_s))
+            return true;
+    }
+    return false;
+}
+
+/* Drops peaks that a frequency of the list explains: one that a harmonic of theirs is at, of a boxcar's 1 / duty.
+ * Given:  barycentric   the series is
+ * Returned: their number; peak [*n] are left */
+static size_t ffasearch_zap(const struct psr_ffasearch_desc *d, double tobs_s, bool barycentric,
+                            struct psr_ffa_peak *peak, size_t *n)
+{
+    size_t left = 0;
+    if (!d->zaplist)
+        return 0;
+    for (size_t k = 0; k < *n; k++)
+        if (!is_zapped(d, tobs_s, barycentric, &peak[k]))
+            peak[left++] = peak[k];
+    const size_t zapped = *n - left;
+    *n = left;
+    return zapped;
+}
+
+/* Chooses which periods a search folds, with how many bins. */
+
+/* A pulse of a given length has a smaller share of a longer period. */
+static const struct psr_ffa_range usual[PSR_FFASEARCH_RANGES] = {
+    {.pmin_s = 0.2, .pmax_s = 0.5, .bmin = 240, .bmax = 260},
+    {.pmin_s = 0.5, .pmax_s = 2, .bmin = 480, .bmax = 520},
+    {.pmin_s = 2, .pmax_s = 120, .bmin = 960, .bmax = 1040},
+};
+
+/* Turns in a series: of a period that nobody asked for, and at least.  Red noise has all of fewer turns. */
+static const double USUAL_TURNS = 10, LEAST_TURNS = 4;
+
+/* Of no period that was asked for, the series is to blame. */
+static psr_status fail_short(bool asked, double pmin_s, double pmax_s, double tobs_s, psr_err *err)
+{
+    return psr_fail_field(err, asked ? PSR_EINVAL : PSR_EUNSUPPORTED, "pmin",
+                          "no period to search: -pmin is %g s, and %g s the longest in a series of "
+                          "%g s",
+                          pmin_s, pmax_s, tobs_s);
+}
+
+static psr_status fail_coarse(double pmin_s, int bmin, double tsamp_s, psr_err *err)
+{
+    return psr_fail_field(
+        err, PSR_EINVAL, "pmin",
+        "-pmin = %g s, must be at least %g s, which has %d samples of %g s, a bin "
+        "each",
+        pmin_s, bmin * tsamp_s, bmin, tsamp_s);
+}
+
+/* The bins of range k, or those of a range before it, that samples are short enough for at a period.
+ * Returned: false if they are too long for all */
+static bool fit_bins(struct psr_ffa_range *r, size_t k, double tsamp_s)
+{
+    for (size_t i = k + 1; i-- > 0;)
+        if (usual[i].bmin * tsamp_s <= r->pmin_s) {
+            r->bmin = usual[i].bmin;
+            r->bmax = usual[i].bmax;
+            return true;
+        }
+    return false;
+}
+
+static psr_status choose_usual(struct psr_ffasearch_ranges *to, const struct psr_ffasearch_desc *d,
+                               double pmin_s, double pmax_s, double tsamp_s, psr_err *err)
+{
+    const double least_s = usual[0].bmin * tsamp_s;
+    if (pmin_s < least_s && d->pmin_s > 0)
+        return fail_coarse(pmin_s, usual[0].bmin, tsamp_s, err);
+    pmin_s = fmax(pmin_s, least_s);
+    for (size_t k = 0; k < PSR_FFASEARCH_RANGES; k++) {
+        struct psr_ffa_range r = {
+            .pmin_s = k == 0 ? pmin_s : fmax(pmin_s, usual[k].pmin_s),
+            .pmax_s = k + 1 == PSR_FFASEARCH_RANGES ? pmax_s : fmin(pmax_s, usual[k].pmax_s),
+            .ducymax = d->ducymax,
+        };
+        if (r.pmin_s < r.pmax_s && fit_bins(&r, k, tsamp_s))
+            to->range[to->n++] = r;
+    }
+    return PSR_OK;
+}
+
+static psr_status choose_one(struct psr_ffasearch_ranges *to, const struct psr_ffasearch_desc *d,
+                             double pmin_s, double pmax_s, double tsamp_s, psr_err *err)
+{
+    const int64_t bmax = d->bmax ? d->bmax : d->bmin + (d->bmin + 11) / 12;
+    const double least_s = (double)d->bmin * tsamp_s;
+    if (pmin_s < least_s && d->pmin_s > 0)
+        return fail_coarse(pmin_s, (int)d->bmin, tsamp_s, err);
+    to->range[0] = (struct psr_ffa_range){.pmin_s = fmax(pmin_s, least_s),
+                                          .pmax_s = pmax_s,
+                                          .bmin = (int)d->bmin,
+                                          .bmax = (int)bmax,
+                                          .ducymax = d->ducymax};
+    to->n = to->range[0].pmin_s < pmax_s;
+    return PSR_OK;
+}
+
+/* Chooses the ranges of periods for a series.
+ * Status: PSR_EINVAL naming the field */
+static psr_status ffasearch_choose(struct psr_ffasearch_ranges *to,
+                                   const struct psr_ffasearch_desc *d,
+                                   const struct psr_ffasearch_shape *shape, psr_err *err)
+{
+    const double tobs_s = (double)shape->nsamp * shape->tsamp_s;
+    const double pmin_s = d->pmin_s > 0 ? d->pmin_s : usual[0].pmin_s;
+    const double longest_s = tobs_s / (d->pmax_s > 0 ? LEAST_TURNS : USUAL_TURNS);
+    const double pmax_s =
+        fmin(d->pmax_s > 0 ? d->pmax_s : usual[PSR_FFASEARCH_RANGES - 1].pmax_s, longest_s);
+    *to = (struct psr_ffasearch_ranges){.cut = d->pmax_s > longest_s};
+    psr_status st = d->bmin ? choose_one(to, d, pmin_s, pmax_s, shape->tsamp_s, err)
+                            : choose_usual(to, d, pmin_s, pmax_s, shape->tsamp_s, err);
+    return !st && to->n == 0 ? fail_short(d->pmin_s > 0, pmin_s, pmax_s, tobs_s, err) : st;
+}
+
 enum { MOST_BINS = PSR_FFA_MAX_BINS, MOST_BATCH = 4096, USUAL_BATCH = 16 };
+
 static const double LONGEST_S = 1e6;
 
 void psr_ffasearch_set_defaults(struct psr_ffasearch_desc *desc, size_t size)
@@ -187,7 +323,7 @@ static psr_status make_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *
                               "%lld samples, %.6g s, are too few to search, which takes %d",
                               (long long)shape->nsamp, (double)shape->nsamp * shape->tsamp_s,
                               LEAST_SAMPLES);
-    psr_status st = psr_ffasearch_choose(&f->ranges, &f->d, shape, err);
+    psr_status st = ffasearch_choose(&f->ranges, &f->d, shape, err);
     if (!st)
         st = describe(f, shape, &p, err);
     if (!st)
@@ -209,6 +345,13 @@ psr_status psr_ffasearch_plan_sized(psr_ffasearch *f, const struct psr_ffasearch
     return st;
 }
 
+void psr_ffasearch_forget(struct psr_ffasearch *f)
+{
+    for (size_t i = 0; i < f->nfound; i++)
+        free(f->found[i].peak);
+    f->nfound = f->nzapped = 0;
+}
+
 void psr_ffasearch_destroy(psr_ffasearch *f)
 {
     if (!f)
@@ -223,7 +366,6 @@ void psr_ffasearch_destroy(psr_ffasearch *f)
 }
 
 /* --- searching -------------------------------------------------------------------------------- */
-
 psr_status psr_ffasearch_execute(psr_ffasearch *f, size_t n, const struct psr_ffasearch_input *in,
                                  psr_err *err)
 {
@@ -269,7 +411,7 @@ psr_status psr_ffasearch_stack(psr_ffasearch *f, psr_err *err)
         memcpy(found->peak, all.peak, all.npeak * sizeof *found->peak);
     found->npeak = all.npeak;
     f->nzapped +=
-        psr_ffasearch_zap(&f->d, found->tobs_s, found->inf.barycentric, found->peak, &found->npeak);
+        ffasearch_zap(&f->d, found->tobs_s, found->inf.barycentric, found->peak, &found->npeak);
     return PSR_OK;
 }
 
@@ -295,8 +437,7 @@ psr_status psr_ffasearch_take(psr_ffasearch *f, size_t i, const struct psr_inf *
         return psr_fail_nomem(err, f->name[i], (double)r->npeak * sizeof *found->peak);
     if (found->npeak)
         memcpy(found->peak, r->peak, r->npeak * sizeof *found->peak);
-    f->nzapped +=
-        psr_ffasearch_zap(&f->d, found->tobs_s, inf->barycentric, found->peak, &found->npeak);
+    f->nzapped += ffasearch_zap(&f->d, found->tobs_s, inf->barycentric, found->peak, &found->npeak);
     f->nfound++;
     return PSR_OK;
 }
@@ -312,11 +453,4 @@ psr_status psr_ffasearch_move(psr_ffasearch *to, psr_ffasearch *from, size_t k, 
     to->nzapped += from->nzapped;
     from->nzapped = 0;
     return PSR_OK;
-}
-
-void psr_ffasearch_forget(struct psr_ffasearch *f)
-{
-    for (size_t i = 0; i < f->nfound; i++)
-        free(f->found[i].peak);
-    f->nfound = f->nzapped = 0;
 }

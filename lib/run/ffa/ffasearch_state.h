@@ -43,17 +43,4 @@ PSR_MUST_CHECK psr_status psr_ffasearch_stack(struct psr_ffasearch *f, psr_err *
 /* Forgets what is kept for the next merge. */
 void psr_ffasearch_forget(struct psr_ffasearch *f);
 
-/* Chooses the ranges of periods for a series.
- * Status: PSR_EINVAL naming the field */
-PSR_MUST_CHECK psr_status psr_ffasearch_choose(struct psr_ffasearch_ranges *to,
-                                               const struct psr_ffasearch_desc *d,
-                                               const struct psr_ffasearch_shape *shape,
-                                               psr_err *err);
-
-/* Drops peaks that a frequency of the list explains: one that a harmonic of theirs is at, of a boxcar's 1 / duty.
- * Given:  barycentric   the series is
- * Returned: their number; peak [*n] are left */
-size_t psr_ffasearch_zap(const struct psr_ffasearch_desc *d, double tobs_s, bool barycentric,
-                         struct psr_ffa_peak *peak, size_t *n);
-
 #endif

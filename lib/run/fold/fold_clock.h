@@ -4,6 +4,7 @@
 #define PSR_RUN_FOLD_FOLD_CLOCK_H
 
 #include "astro/barycentre.h"
+#include <psrkit/ephemeris.h>
 #include <psrkit/experimental/fold.h>
 
 /* Initialise with zeros.  Times as prepfold tabulates them, one every 20 s. */
@@ -55,11 +56,22 @@ PSR_MUST_CHECK psr_status psr_fold_delays_init(struct psr_fold_delays *delays,
                                                const struct psr_fold_bary *bary, double epoch_mjd,
                                                double length_s, psr_err *err);
 
-/* Status: PSR_ENOMEM; the caller clears *delays, also after an error */
-PSR_MUST_CHECK psr_status psr_fold_delays_allocate(struct psr_fold_delays *delays, size_t n,
-                                                   psr_err *err);
-
 void psr_fold_delays_clear(struct psr_fold_delays *delays);
 void psr_fold_bary_clear(struct psr_fold_bary *b);
+
+/* Given:    bary   NULL or off: samples are barycentric
+ *           epoch_mjd   barycentric date of the first sample folded, at infinite frequency
+ *           length_s   of what is folded
+ * Returned: *fold   spin on the clock of the samples, without the orbit, as prepfold states it
+ *           *orbit   for the .pfd; t0_mjd is the last periastron before the start
+ *           *delays   such that spin and delay together give the phase of the ephemeris at every
+ *                     sample, up to a constant: the orbit, and what the spin leaves over
+ * Status:   those of psr_ephemeris_at, PSR_EINVAL, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fold_model_init(struct psr_fold_delays *delays,
+                                              struct psr_fold_spin *fold,
+                                              struct psr_fold_orbit *orbit,
+                                              const struct psr_ephemeris *ephemeris,
+                                              const struct psr_fold_bary *bary, double epoch_mjd,
+                                              double length_s, psr_err *err);
 
 #endif

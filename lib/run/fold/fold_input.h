@@ -3,7 +3,6 @@
 #define PSR_RUN_FOLD_FOLD_INPUT_H
 
 #include "run/common/input.h"
-#include "run/common/read_ahead.h"
 #include "run/common/stage_clean.h"
 
 #include "formats/series/tim.h"

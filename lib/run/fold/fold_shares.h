@@ -3,7 +3,23 @@
 #define PSR_RUN_FOLD_FOLD_SHARES_H
 
 #include "base/tool.h"
-#include "fold_tail.h"
+#include <psrkit/experimental/fold.h>
+
+/* Initialise with zeros. */
+struct psr_fold_tail {
+    unsigned char *row; /* [room][row_bytes] a ring; owned */
+    size_t row_bytes, room, n;
+    size_t next; /* where the next one goes */
+};
+
+/* Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fold_tail_init(struct psr_fold_tail *tail, size_t room,
+                                             size_t row_bytes, psr_err *err);
+
+/* Remembers the last of n more spectra. */
+void psr_fold_tail_take(struct psr_fold_tail *tail, const void *spectra, size_t n);
+
+void psr_fold_tail_clear(struct psr_fold_tail *tail);
 
 struct psr_fold_shares {
     struct psr_fold_share *share; /* [n] */

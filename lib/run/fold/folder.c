@@ -2,10 +2,10 @@
 #include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
+#include "fold_clock.h"
 #include "fold_digest.h"
-#include "fold_model.h"
 #include "folder_emit.h"
-#include "run/common/clean_files.h"
+#include "run/common/stage_clean.h"
 #include "run/dedisperse/stage_barycentre.h"
 
 #include "base/tool.h"

@@ -4,7 +4,7 @@
 #include "base/threads/threads.h"
 #include "folder_emit.h"
 #include "formats/spectra/unpack.h"
-#include "run/common/clean_files.h"
+#include "run/common/stage_clean.h"
 
 #include "base/tool.h"
 #include "rfi/rules/clean_internal.h"

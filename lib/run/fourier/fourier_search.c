@@ -1,16 +1,237 @@
 /* Searches a batch of spectra, and merges and measures what is found. */
-#include "fourier_state.h"
-
 #include "accelsearch_internal.h"
 #include "base/clock.h"
+#include "formats/series/series_internal.h"
+#include "fourier_state.h"
 #include "search/matched/response/accel_internal.h"
 #include "search/pulscan/pulscan_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the search ------------------------------------------------------------------------------- */
+/* Keeps those candidates of a matched search that a box is around. */
 
+static const double NEAR = 15; /* bins, as candidates have their neighbours */
+
+/* Bins of a box and around it. */
+struct around {
+    double lo, hi;
+};
+
+static int by_lo(const void *pa, const void *pb)
+{
+    const struct around *a = pa, *b = pb;
+    return (a->lo > b->lo) - (a->lo < b->lo);
+}
+
+/* Joins those that overlap: then both ends ascend. */
+static size_t join_overlaps(struct around *a, size_t n)
+{
+    size_t kept = 0;
+    qsort(a, n, sizeof *a, by_lo);
+    for (size_t i = 0; i < n; i++)
+        if (kept > 0 && a[i].lo <= a[kept - 1].hi)
+            a[kept - 1].hi = a[i].hi > a[kept - 1].hi ? a[i].hi : a[kept - 1].hi;
+        else
+            a[kept++] = a[i];
+    return kept;
+}
+
+static bool holds(const struct around *a, size_t n, double r)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (a[mid].hi < r)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && a[lo].lo < r;
+}
+
+/* Keeps the candidates that a box is around, less than 15 bins from its bins.
+ * Given:    cand [n], in the order of the list
+ * Returned: *n
+ * Status:   PSR_ENOMEM */
+static psr_status fourier_confirm(const struct psr_pulscan_result *boxes,
+                                  struct psr_accel_cand *cand, size_t *n, psr_err *err)
+{
+    struct around *a = malloc((boxes->nhit + 1) * sizeof *a);
+    if (!a)
+        return psr_fail_nomem(err, "boxes", (double)boxes->nhit * sizeof *a);
+    for (size_t i = 0; i < boxes->nhit; i++) {
+        const struct psr_pulscan_hit *h = &boxes->hit[i];
+        a[i] = (struct around){(double)h->first - NEAR, (double)(h->first + h->z) + NEAR};
+    }
+    size_t narea = join_overlaps(a, boxes->nhit), kept = 0;
+    for (size_t k = 0; k < *n; k++)
+        if (holds(a, narea, cand[k].r.value))
+            cand[kept++] = cand[k];
+    *n = kept;
+    free(a);
+    return PSR_OK;
+}
+
+/* Red noise that was left in a spectrum and may lead the list of its boxes: finds and notes it. */
+
+/* A median of so many powers scatters by an eighth: more than RED is no chance. */
+enum { PIECE = 128, LEADING = 3 };
+
+static const double RED = 1.6;
+
+static int by_value(const void *pa, const void *pb)
+{
+    const double a = *(const double *)pa, b = *(const double *)pb;
+    return (a > b) - (a < b);
+}
+
+/* Mean power of a piece's noise over that of the bins it was normalised by; 0: not to be read. */
+static double level_at(psr_pulscan *plan, size_t s, int64_t first)
+{
+    float x[2 * PIECE];
+    double power[PIECE];
+    psr_err err;
+    if (psr_pulscan_amplitudes(plan, s, first, PIECE, x, &err) != PSR_OK)
+        return 0;
+    for (size_t i = 0; i < PIECE; i++)
+        power[i] = hypot((double)x[2 * i], (double)x[2 * i + 1]);
+    qsort(power, PIECE, sizeof *power, by_value);
+    return power[PIECE / 2] * power[PIECE / 2] / (2 * M_LN2);
+}
+
+/* Looks for red noise that was left in input i of the last execute, before it is whitened.
+ * Given:    result   with the list of its boxes
+ * Returned: result, red_hz and the two behind it */
+static void fourier_find_red_noise(const struct psr_fourier *f, size_t slot, size_t i,
+                                   struct psr_fourier_result *result)
+{
+    psr_pulscan *plan = f->slot[slot].boxes;
+    const struct psr_fourier_shape *shape = &f->shape;
+    const struct psr_measured *found = &result->measured;
+    const int64_t first = (int64_t)fmax(1, fmin(f->d.flo_hz * shape->tobs_s, 0x1p53));
+    if (f->d.rednoise || shape->reddened || found->n == 0)
+        return;
+    const double most = level_at(plan, i, first);
+    int64_t end = first;
+    while (end + PIECE < shape->nbin && level_at(plan, i, end) > RED)
+        end += PIECE;
+    for (size_t k = 0; k < found->n && k < LEADING; k++)
+        if (found->cand[k].r.value < (double)end)
+            result->red_hz = (double)end / shape->tobs_s;
+    result->red_level = most;
+    result->red_from_hz = (double)first / shape->tobs_s;
+}
+
+bool psr_fourier_note_red_noise(const struct psr_fourier_result *r, const char *name,
+                                const struct psr_notes *notes)
+{
+    if (!(r->red_hz > 0))
+        return false;
+    psr_note(notes,
+             "%.300s: red noise below %.3g Hz (%.3g times the level at %.3g Hz) may lead the list: "
+             "-rednoise takes it out",
+             name, r->red_hz, r->red_level, r->red_from_hz);
+    return true;
+}
+
+/* Brings series and spectra into the form that a Fourier search takes. */
+
+/* A spectrum without red noise is not changed. */
+static bool removes_red_noise(const struct psr_fourier *f, const struct psr_fourier_input *in)
+{
+    return f->d.rednoise && !in->shape.reddened;
+}
+
+/* With endwidth, numbers are those of realfft. */
+static bool detrends_ends(const struct psr_fourier *f, const struct psr_fourier_input *in)
+{
+    return removes_red_noise(f, in) && !f->d.endwidth;
+}
+
+static psr_status transform(const struct psr_fourier *f, float *x, const char *name, psr_err *err)
+{
+    const size_t n = 2 * (size_t)f->shape.nbin;
+    float *room = malloc((n + 2) * sizeof *room);
+    if (!room)
+        return psr_fail_nomem(err, name, 4.0 * (double)n);
+    psr_rfft_execute(f->rfft, x, room);
+    memcpy(x, room, n * sizeof *x);
+    free(room);
+    return PSR_OK;
+}
+
+/* Transforms, if the plans do not, and removes red noise. */
+static psr_status make_spectrum(const struct psr_fourier *f, struct psr_fourier_input *in,
+                                psr_err *err)
+{
+    const struct psr_redden how = psr_fourier_redden(f);
+    const bool series = in->shape.series;
+    const int64_t nbin = f->shape.nbin, bad = psr_spectrum_bad(in->x, 2 * nbin);
+    psr_status st = PSR_OK;
+    if (bad >= 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: %s %lld is no finite number", in->name,
+                        series ? "sample" : "bin", (long long)(series ? bad : bad / 2));
+    if (series)
+        st = transform(f, in->x, in->name, err);
+    else if (detrends_ends(f, in))
+        psr_spectrum_detrend_ends(in->x, nbin);
+    return !st && removes_red_noise(f, in) ? psr_spectrum_deredden(in->x, nbin, &how, err) : st;
+}
+
+psr_status psr_fourier_prepare(const psr_fourier *f, struct psr_fourier_input *in, int *exponent,
+                               psr_err *err)
+{
+    const int64_t n = 2 * f->shape.nbin;
+    const bool series = in->shape.series;
+    const int divided = psr_spectrum_rescale(in->x, n, series);
+    if (exponent)
+        *exponent = divided;
+    if (series && detrends_ends(f, in))
+        psr_series_detrend_ends(in->x, n);
+    if (f->shape.series || !(series || removes_red_noise(f, in)))
+        return PSR_OK;
+    return make_spectrum(f, in, err);
+}
+
+/* accelsearch fills lines with noise; bins that count as 0 would give another list. */
+static psr_status zap_as_presto(const struct psr_fourier *f, float *x, psr_err *err)
+{
+    size_t nleft;
+    const struct psr_zap how = {
+        .list = f->d.zaplist, .tobs_s = f->shape.tobs_s, .baryv = f->d.baryv};
+    return psr_spectrum_zap(x, f->shape.nbin, &how, &nleft, err);
+}
+
+/* Whitens a spectrum for the matched search, unless its plan does.
+ * Returned: in->photons, the sum of the series as the normalisation wants it: PRESTO's is what
+ *           whitening leaves in bin 0
+ * Status:   PSR_ENOMEM */
+static psr_status fourier_whiten_spectrum(const struct psr_fourier *f, struct psr_fourier_input *in,
+                                          psr_err *err)
+{
+    const struct psr_fourier_desc *d = &f->d;
+    const struct psr_redden how = psr_fourier_whitening(f);
+    in->photons = (double)in->x[0];
+    if (f->shape.series || !in->shape.series || d->rednoise)
+        return PSR_OK;
+    psr_status st = PSR_OK;
+    if (!d->photon || d->presto)
+        st = psr_spectrum_deredden(in->x, f->shape.nbin, &how, err);
+    if (d->presto)
+        in->photons = (double)in->x[0];
+    if (d->presto && !d->photon)
+        in->x[1] = 1;
+    return !st && d->presto && d->zaplist ? zap_as_presto(f, in->x, err) : st;
+}
+
+psr_status psr_fourier_whiten(const psr_fourier *f, struct psr_fourier_input *in, psr_err *err)
+{
+    return f->d.boxes ? PSR_OK : fourier_whiten_spectrum(f, in, err);
+}
+
+/* --- the search ------------------------------------------------------------------------------- */
 static psr_status search_boxes(struct psr_fourier_slot *slot, size_t n, psr_err *err)
 {
     const float **x = calloc(n, sizeof *x);
@@ -55,6 +276,23 @@ static psr_status check_finite(const struct psr_fourier *f, const struct psr_fou
                     f->shape.series ? "sample" : "bin", (long long)bad);
 }
 
+/* The matched search's next spectrum takes the memory of the harmonics of this one. */
+static psr_status keep_harmonics(struct psr_fourier_result *r, psr_err *err)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < r->list.ncand; k++)
+        n += (size_t)r->joined[k].nharm;
+    struct psr_accel_harm *to = r->harm = malloc((n + 1) * sizeof *to);
+    if (!to)
+        return psr_fail_nomem(err, "harmonics", (double)n * sizeof *to);
+    for (struct psr_accel_cand *c = r->joined; c < r->joined + r->list.ncand; c++) {
+        memcpy(to, c->harm, (size_t)c->nharm * sizeof *to);
+        c->harm = to;
+        to += c->nharm;
+    }
+    return PSR_OK;
+}
+
 /* --- lists ------------------------------------------------------------------------------------ */
 
 /* The boxes' candidates. */
@@ -93,29 +331,12 @@ static psr_status search_one(struct psr_fourier *f, struct psr_fourier_slot *slo
 {
     double since_s = psr_seconds();
     struct psr_fourier_input *from = &slot->in[i];
-    psr_status st = psr_fourier_whiten_spectrum(f, from, err);
+    psr_status st = fourier_whiten_spectrum(f, from, err);
     const struct psr_accelsearch_input in = {.x = from->x, .photons = from->photons};
     if (!st)
         st = psr_accelsearch_execute(f->matched, &in, &slot->matched[i], err);
     psr_charge(&r->search_s, &since_s);
     return st;
-}
-
-/* The matched search's next spectrum takes the memory of the harmonics of this one. */
-static psr_status keep_harmonics(struct psr_fourier_result *r, psr_err *err)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < r->list.ncand; k++)
-        n += (size_t)r->joined[k].nharm;
-    struct psr_accel_harm *to = r->harm = malloc((n + 1) * sizeof *to);
-    if (!to)
-        return psr_fail_nomem(err, "harmonics", (double)n * sizeof *to);
-    for (struct psr_accel_cand *c = r->joined; c < r->joined + r->list.ncand; c++) {
-        memcpy(to, c->harm, (size_t)c->nharm * sizeof *to);
-        c->harm = to;
-        to += c->nharm;
-    }
-    return PSR_OK;
 }
 
 /* Of the matched search's candidates, those around boxes. */
@@ -126,7 +347,7 @@ static psr_status list_confirmed(const struct psr_fourier *f, const struct psr_f
     size_t n;
     psr_status st = psr_accelsearch_join(&slot->matched[i], NULL, 0, &r->joined, &n, err);
     if (!st)
-        st = psr_fourier_confirm(&slot->found[i], r->joined, &n, err);
+        st = fourier_confirm(&slot->found[i], r->joined, &n, err);
     if (st)
         return st;
     r->left_out = most > 0 && n > most ? n - most : 0;
@@ -171,9 +392,17 @@ static psr_status make_list(struct psr_fourier *f, struct psr_fourier_slot *slot
         st = list_boxes(f, slot, i, r, err);
     if (!st && slot->boxes) {
         r->ncand += f->d.pulscan ? r->nhit : 0;
-        psr_fourier_find_red_noise(f, (size_t)(slot - f->slot), i, r);
+        fourier_find_red_noise(f, (size_t)(slot - f->slot), i, r);
     }
     return !st && f->matched ? add_matched(f, slot, i, r, err) : st;
+}
+
+void psr_fourier_result_clear(struct psr_fourier_result *r)
+{
+    psr_measured_clear(&r->measured);
+    free(r->joined);
+    free(r->harm);
+    *r = (struct psr_fourier_result){.nhit = 0};
 }
 
 psr_status psr_fourier_list(psr_fourier *f, size_t slot, size_t i, struct psr_fourier_result *r,
@@ -185,12 +414,4 @@ psr_status psr_fourier_list(psr_fourier *f, size_t slot, size_t i, struct psr_fo
     if (st)
         psr_fourier_result_clear(r);
     return st;
-}
-
-void psr_fourier_result_clear(struct psr_fourier_result *r)
-{
-    psr_measured_clear(&r->measured);
-    free(r->joined);
-    free(r->harm);
-    *r = (struct psr_fourier_result){.nhit = 0};
 }

@@ -37,24 +37,4 @@ struct psr_redden psr_fourier_redden(const struct psr_fourier *f);
 /* How the matched search whitens series, as accelsearch does what it has transformed itself. */
 struct psr_redden psr_fourier_whitening(const struct psr_fourier *f);
 
-/* Whitens a spectrum for the matched search, unless its plan does.
- * Returned: in->photons, the sum of the series as the normalisation wants it: PRESTO's is what
- *           whitening leaves in bin 0
- * Status:   PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_fourier_whiten_spectrum(const struct psr_fourier *f,
-                                                      struct psr_fourier_input *in, psr_err *err);
-
-/* Keeps the candidates that a box is around, less than 15 bins from its bins.
- * Given:    cand [n], in the order of the list
- * Returned: *n
- * Status:   PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_fourier_confirm(const struct psr_pulscan_result *boxes,
-                                              struct psr_accel_cand *cand, size_t *n, psr_err *err);
-
-/* Looks for red noise that was left in input i of the last execute, before it is whitened.
- * Given:    result   with the list of its boxes
- * Returned: result, red_hz and the two behind it */
-void psr_fourier_find_red_noise(const struct psr_fourier *f, size_t slot, size_t i,
-                                struct psr_fourier_result *result);
-
 #endif

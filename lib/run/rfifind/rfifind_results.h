@@ -3,7 +3,7 @@
 #ifndef PSR_RUN_RFIFIND_RFIFIND_RESULTS_H
 #define PSR_RUN_RFIFIND_RFIFIND_RESULTS_H
 
-#include "compat/presto/presto_view.h"
+#include "compat/presto/dedisp_presto.h"
 #include <psrkit/experimental/clean.h>
 
 #include <limits.h>

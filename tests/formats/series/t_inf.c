@@ -4,7 +4,7 @@
 
 #include "base/obs_internal.h"
 #include "formats/series/series_internal.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "tests/support/inf_text.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"

@@ -1,5 +1,5 @@
 /* series: .tim files, and one of them on standard output. */
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "tests/support/series_made.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* drop_reader: a pipe that is read too slowly loses whole blocks, which are gaps, and its writer never waits; and waits for
  * silent inputs end when the caller stops. */
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "tests/support/fil.h"
 #include "tests/support/loopback.h"
 

@@ -1,5 +1,5 @@
 /* gaps: stretches a file lacks, from a reader made of a script, against the rule of source.h. */
-#include "formats/spectra/reader.h"
+#include "formats/spectra/spectra_reader.h"
 
 #include "tests/support/tap.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Which polarisations make total intensity: by the header, by the caller, and as files are written and read again. */
 #include "formats/spectra/polarisation.h"
 
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 

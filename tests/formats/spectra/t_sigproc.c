@@ -2,7 +2,7 @@
 #include <psrkit/experimental/source.h>
 
 #include "base/obs_internal.h"
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "tests/support/fil.h"
 #include "tests/support/scratch.h"
 

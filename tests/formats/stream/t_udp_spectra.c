@@ -6,7 +6,7 @@
 #include <psrkit/experimental/source.h>
 #include <psrkit/fake.h>
 
-#include "formats/spectra/source_internal.h"
+#include "formats/spectra/spectra_reader.h"
 #include "tests/support/loopback.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"

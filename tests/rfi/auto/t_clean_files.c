@@ -1,5 +1,5 @@
 /* clean_files: what automatic cleaning took out, read back from the files in PRESTO's layouts. */
-#include "run/common/clean_files.h"
+#include "run/common/stage_clean.h"
 
 #include "rfi/rules/clean_internal.h"
 #include "tests/support/scratch.h"

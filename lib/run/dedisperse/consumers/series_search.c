@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/tool.h"
 #include "formats/series/series_internal.h"
-#include "sink_rows.h"
+#include "sink_series.h"
 #include <stdlib.h>
 #include <string.h>
 

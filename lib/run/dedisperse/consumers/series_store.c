@@ -2,7 +2,7 @@
 #include "series_store.h"
 
 #include "base/path.h"
-#include "sink_rows.h"
+#include "sink_series.h"
 
 #include "base/tool.h"
 #include <errno.h>

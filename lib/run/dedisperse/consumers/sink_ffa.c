@@ -1,5 +1,5 @@
 /* Sink that searches complete series for slow pulsars, and writes one list for all DMs. */
-#include "sink_rows.h"
+#include "sink_series.h"
 
 #include "base/copy_desc.h"
 #include "formats/series/series_name.h"

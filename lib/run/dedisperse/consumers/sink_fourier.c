@@ -1,5 +1,5 @@
 /* Sink that searches complete series for periodic signals, and writes the lists. */
-#include "sink_rows.h"
+#include "sink_series.h"
 
 #include "base/copy_desc.h"
 #include "base/output/digest.h"

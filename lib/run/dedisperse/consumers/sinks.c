@@ -2,7 +2,7 @@
 #include "sinks.h"
 
 #include "base/clock.h"
-#include "sink_rows.h"
+#include "sink_series.h"
 #include "whole_series.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/output/outfile_internal.h"
 #include "formats/series/series_internal.h"
 #include "formats/series/series_name.h"
-#include "sink_rows.h"
+#include "sink_series.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

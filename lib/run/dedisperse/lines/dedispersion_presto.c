@@ -1,6 +1,6 @@
 /* Dedisperses as prepsubband does, with psr_compat, including its losses at the end. */
 #include "base/obs_internal.h"
-#include "compat/presto/presto_view.h"
+#include "compat/presto/dedisp_presto.h"
 #include "dedispersion.h"
 
 #include <math.h>

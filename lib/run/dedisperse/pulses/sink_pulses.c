@@ -2,7 +2,7 @@
 #include "burst.h"
 #include "pulse_parts.h"
 #include "pulse_spectra.h"
-#include "run/dedisperse/consumers/sink_rows.h"
+#include "run/dedisperse/consumers/sink_series.h"
 
 #include "base/copy_desc.h"
 #include "base/input/readfd.h"

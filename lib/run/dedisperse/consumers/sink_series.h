@@ -1,6 +1,6 @@
-/* sink_rows.h: the built-in sinks (private). */
-#ifndef PSR_RUN_DEDISPERSE_CONSUMERS_SINK_ROWS_H
-#define PSR_RUN_DEDISPERSE_CONSUMERS_SINK_ROWS_H
+/* sink_series.h: the built-in sinks (private). */
+#ifndef PSR_RUN_DEDISPERSE_CONSUMERS_SINK_SERIES_H
+#define PSR_RUN_DEDISPERSE_CONSUMERS_SINK_SERIES_H
 
 #include <psrkit/experimental/sink.h>
 
