@@ -7,10 +7,20 @@
 
 #include <errno.h>
 #include <psrkit/experimental/outfile.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* A step that has begun. */
+struct running {
+    bool on;
+    struct psrsearch_child child;
+    struct psrsearch_before before;
+    double began_s;
+    time_t date;
+};
 
 struct run {
     struct psrsearch_options opt;
@@ -18,6 +28,8 @@ struct run {
     struct psrsearch_plan plan;
     struct psrsearch_records records;
     struct psrsearch_results found;
+    bool redo[PSRSEARCH_NSTEP]; /* not settled by an earlier run */
+    struct running beside;      /* the mask, while the search runs */
     psr_output_group *claim;
     psr_err err;
 };
@@ -72,33 +84,52 @@ static psr_status is_settled(struct run *r, int k, bool *settled)
                                                                  &r->opt, kind_of(k), &r->err);
 }
 
-/* Removes what the records name, from the first step that is repeated on. */
-static psr_status remove_results(struct run *r, int first)
+/* What follows a step that is repeated is repeated. */
+static psr_status find_repeated(struct run *r)
 {
-    psr_status st = psrsearch_remove_recorded(&r->plan, r->records.begun, &r->err);
-    if (!st && first < PSRSEARCH_NSTEP)
+    psr_status st = PSR_OK;
+    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
+        const bool searches = k == PSRSEARCH_PLAN || k == PSRSEARCH_SEARCH;
+        bool settled = true;
+        for (int i = 0; i < k && settled; i++)
+            settled = !r->redo[i] || (i == PSRSEARCH_MASK && searches && r->plan.beside);
+        if (settled)
+            st = is_settled(r, k, &settled);
+        r->redo[k] = !settled;
+    }
+    return st;
+}
+
+/* Removes what the records name of steps that are repeated, and what is left of those that ended early. */
+static psr_status remove_results(struct run *r)
+{
+    psr_status st = PSR_OK;
+    bool any = false;
+    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
+        st = psrsearch_remove_recorded(&r->plan, r->records.begun[k], &r->err);
+        if (!st && r->redo[k])
+            st = psrsearch_remove_recorded(&r->plan, r->records.line[k], &r->err);
+        any |= r->redo[k];
+    }
+    if (!st && any)
         st = psrsearch_remove_recorded(&r->plan, r->records.summary, &r->err);
-    for (int k = first; k < PSRSEARCH_NSTEP && !st; k++)
-        st = psrsearch_remove_recorded(&r->plan, r->records.line[k], &r->err);
     return st ? st : psrsearch_parts_remove(&r->plan, &r->err);
 }
 
-/* From the first step that is not settled on, nothing of an earlier run stays. */
-static psr_status find_start(struct run *r, int *first)
+/* Of the steps that are repeated nothing of an earlier run stays. */
+static psr_status prepare(struct run *r)
 {
-    psr_status st = PSR_OK;
-    bool settled = true;
-    for (*first = 0; *first < PSRSEARCH_NSTEP && !st && settled; *first += settled)
-        st = is_settled(r, *first, &settled);
-    for (int k = *first; k < PSRSEARCH_NSTEP && !st; k++)
-        if (r->plan.step[k].wanted)
+    psr_status st = find_repeated(r);
+    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++)
+        if (r->redo[k] && r->plan.step[k].wanted)
             st = psrsearch_check_recorded(&r->records, &r->plan, kind_of(k), &r->err);
     if (!st)
-        st = remove_results(r, *first);
-    for (int k = *first; k < PSRSEARCH_NSTEP && !st; k++) {
-        free(r->records.line[k]);
-        r->records.line[k] = NULL;
-    }
+        st = remove_results(r);
+    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++)
+        if (r->redo[k]) {
+            free(r->records.line[k]);
+            r->records.line[k] = NULL;
+        }
     if (!st)
         st = psrsearch_records_write(&r->records, &r->err);
     return st || !r->records.old ? st : psrsearch_old_remove(&r->plan, &r->err);
@@ -112,64 +143,92 @@ static void tell_step(const struct run *r, const struct psrsearch_step *step)
     free(line);
 }
 
-/* Runs the tool, between the records that it has begun and that it has failed.
- * Returned: *made   the files that it has made */
-static psr_status run_tool(struct run *r, int k, struct psr_names *made)
+/* Starts the tool, after the record that it has begun. */
+static psr_status begin_step(struct run *r, int k, struct running *s)
 {
     const struct psr_names none = {.n = 0};
-    struct psrsearch_before before = {.n = 0};
-    psr_err other;
-    psr_status st = psrsearch_look_before(&before, &r->plan, kind_of(k), &r->err);
+    *s = (struct running){.began_s = run_seconds(), .date = time(NULL)};
+    tell_step(r, &r->plan.step[k]);
+    psr_status st = psrsearch_look_before(&s->before, &r->plan, kind_of(k), &r->err);
     if (!st)
         st = psrsearch_record_begun(&r->records, &r->plan, kind_of(k), &none, &r->err);
-    if (st) {
-        free(before.file);
-        return st;
+    if (!st)
+        st = psrsearch_start(&s->child, &r->plan, kind_of(k), !r->opt.quiet && s != &r->beside,
+                             &r->err);
+    s->on = !st;
+    if (st)
+        free(s->before.file);
+    return st;
+}
+
+/* Records that a step has failed, and what it has left. */
+static void record_failed(struct run *r, int k, const struct psr_names *made)
+{
+    psr_err other;
+    if (made->n) {
+        (void)!psrsearch_record_begun(&r->records, &r->plan, kind_of(k), made, &other);
+        return;
     }
-    st = psrsearch_run(&r->plan, kind_of(k), !r->opt.quiet, &r->err);
-    if (psrsearch_made(made, &before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
+    free(r->records.begun[k]);
+    r->records.begun[k] = NULL;
+    (void)!psrsearch_records_write(&r->records, &other);
+}
+
+/* Waits for a step that has begun, if one has, and records it. */
+static psr_status end_step(struct run *r, int k, struct running *s)
+{
+    struct psr_names made = {.n = 0};
+    psr_err other;
+    if (!s->on)
+        return PSR_OK;
+    s->on = false;
+    psr_status st = psrsearch_wait(&s->child, &r->plan, kind_of(k), &r->err);
+    if (psrsearch_made(&made, &s->before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
         st = r->err.code;
-    if (st == PSR_EIO && !run_stop_signal() && psrsearch_lacks_picture_only(made, kind_of(k))) {
+    if (st == PSR_EIO && !run_stop_signal() && psrsearch_lacks_picture_only(&made, kind_of(k))) {
         fprintf(stderr, "psrsearch: mask: %s_rfifind.png is left out; %s_mask.log has the reason\n",
                 r->plan.base, r->plan.aside);
         st = PSR_OK;
     }
-    if (st && made->n) {
-        (void)!psrsearch_record_begun(&r->records, &r->plan, kind_of(k), made, &other);
-    } else if (st) {
-        free(r->records.begun);
-        r->records.begun = NULL;
-        (void)!psrsearch_records_write(&r->records, &other);
-    }
-    free(before.file);
+    if (r->opt.verbose)
+        psrsearch_copy_log(&r->plan, kind_of(k), stderr);
+    const double seconds = run_seconds() - s->began_s;
+    if (!st && !r->opt.quiet)
+        fprintf(stderr, "psrsearch: %s: %.2f s\n", r->plan.step[k].name, seconds);
+    if (!st)
+        st = psrsearch_record(&r->records, &r->plan, &r->opt, kind_of(k), &made, s->date, seconds,
+                              &r->err);
+    else
+        record_failed(r, k, &made);
+    psr_names_clear(&made);
+    free(s->before.file);
     return st;
 }
 
 static psr_status run_step(struct run *r, int k)
 {
-    const struct psrsearch_step *step = &r->plan.step[k];
-    const double began_s = run_seconds();
-    const time_t date = time(NULL);
-    struct psr_names made = {.n = 0};
+    struct running s;
     psr_status st = decide_fold(r, k);
-    if (st || !step->wanted)
+    if (st || !r->plan.step[k].wanted)
         return st;
+    if (k == PSRSEARCH_MASK && r->plan.beside)
+        return begin_step(r, k, &r->beside);
     if (k == PSRSEARCH_SIFT) /* takes all lists that are there */
         st = psrsearch_check_recorded(&r->records, &r->plan, PSRSEARCH_SEARCH, &r->err);
-    if (st)
-        return st;
-    tell_step(r, step);
-    st = run_tool(r, k, &made);
-    if (r->opt.verbose)
-        psrsearch_copy_log(&r->plan, kind_of(k), stderr);
-    const double seconds = run_seconds() - began_s;
-    if (!st && !r->opt.quiet)
-        fprintf(stderr, "psrsearch: %s: %.2f s\n", step->name, seconds);
     if (!st)
-        st = psrsearch_record(&r->records, &r->plan, &r->opt, kind_of(k), &made, date, seconds,
-                              &r->err);
-    psr_names_clear(&made);
-    return st;
+        st = begin_step(r, k, &s);
+    return st ? st : end_step(r, k, &s);
+}
+
+/* Ends the mask of a search that has failed. */
+static void stop_beside(struct run *r)
+{
+    const psr_err why = r->err;
+    if (!r->beside.on)
+        return;
+    kill(r->beside.child.pid, SIGTERM);
+    (void)!end_step(r, PSRSEARCH_MASK, &r->beside);
+    r->err = why;
 }
 
 /* The page shows what the other steps found. */
@@ -188,10 +247,10 @@ static psr_status try_step(struct run *r, int k)
     return PSR_OK;
 }
 
-static void tell_settled(const struct run *r, int first)
+static void tell_settled(const struct run *r)
 {
-    for (int k = 0; k < first && !r->opt.quiet; k++)
-        if (r->plan.step[k].wanted)
+    for (int k = 0; k < PSRSEARCH_NSTEP && !r->opt.quiet; k++)
+        if (!r->redo[k] && r->plan.step[k].wanted)
             fprintf(stderr, "psrsearch: %s: complete already\n", r->plan.step[k].name);
 }
 
@@ -231,18 +290,22 @@ static psr_status claim(struct run *r)
 
 static psr_status search(struct run *r)
 {
-    int first = 0;
     psr_status st = claim(r);
     if (!st)
         st = psrsearch_files_check(&r->plan, &r->opt, &r->err);
     if (!st)
         st = psrsearch_records_read(&r->records, &r->plan, &r->err);
     if (!st)
-        st = find_start(r, &first);
+        st = prepare(r);
     if (!st)
-        tell_settled(r, first);
-    for (int k = first; k < PSRSEARCH_NSTEP && !st; k++)
-        st = is_optional(k) ? try_step(r, k) : run_step(r, k);
+        tell_settled(r);
+    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
+        if (k == PSRSEARCH_SIFT)
+            st = end_step(r, PSRSEARCH_MASK, &r->beside);
+        if (!st && r->redo[k])
+            st = is_optional(k) ? try_step(r, k) : run_step(r, k);
+    }
+    stop_beside(r);
     if (!st)
         st = report(r);
     if (st == PSR_ESTOPPED && !r->opt.quiet)

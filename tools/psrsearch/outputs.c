@@ -189,7 +189,7 @@ static bool was_killed_in(const struct psrsearch_records *r, const struct psrsea
 {
     char line[64];
     snprintf(line, sizeof line, "{\"begun\": \"%s\", \"outputs\": []}\n", p->step[step].name);
-    return r->begun && !strcmp(r->begun, line);
+    return r->begun[step] && !strcmp(r->begun[step], line);
 }
 
 static bool is_in(const struct psr_names *names, const char *name)
@@ -209,7 +209,7 @@ psr_status psrsearch_check_recorded(const struct psrsearch_records *r,
         return PSR_OK;
     psr_status st = psrsearch_recorded(&known, p, r->line[step], err);
     if (!st)
-        st = psrsearch_recorded(&known, p, r->begun, err);
+        st = psrsearch_recorded(&known, p, r->begun[step], err);
     if (!st)
         st = psrsearch_files_of(&found, p, step, err);
     for (size_t i = 0; i < found.n && !st; i++)

@@ -81,6 +81,7 @@ struct psrsearch_plan {
     double hidm;   /* as given, or as far as the observation is long enough */
     double mask_s; /* interval of the mask; 0: the tool's default */
     bool slow;     /* slow pulsars are searched for */
+    bool beside;   /* the mask is made while the search runs */
     struct psrsearch_step step[PSRSEARCH_NSTEP];
 };
 
@@ -171,14 +172,14 @@ PSR_MUST_CHECK psr_status psrsearch_read_lines(const char *path, bool *exists,
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* steps/ROOT.steps.jsonl: a line for each complete step, for the summary, and for a step that has begun. */
+/* steps/ROOT.steps.jsonl: a line for each complete step, for the summary, and for each step that has begun. */
 struct psrsearch_records {
     char *path;
     bool exists;
-    bool old;                    /* they are those of a version that had all its files in DIR */
-    char *line[PSRSEARCH_NSTEP]; /* with its line end; NULL: no such step */
-    char *summary;               /* NULL: none */
-    char *begun;                 /* NULL: none; with what the step has left, if it was not killed */
+    bool old;                     /* they are those of a version that had all its files in DIR */
+    char *line[PSRSEARCH_NSTEP];  /* with its line end; NULL: no such step */
+    char *summary;                /* NULL: none */
+    char *begun[PSRSEARCH_NSTEP]; /* likewise; with what the step has left, if it was not killed */
 };
 
 /* Status: PSR_EIO, PSR_EFORMAT, PSR_ENOMEM; a missing file has no records */
@@ -224,11 +225,24 @@ double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind 
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Runs a step with its messages in steps/ROOT_STEP.log; signals are passed on.
- * Given:  bars   on a terminal, show the tool's progress
+/* The tool of a step that runs. */
+struct psrsearch_child {
+    pid_t pid;
+    int log, output; /* descriptors; -1: none */
+};
+
+/* Starts the tool of a step, with its messages in steps/ROOT_STEP.log.
+ * Given:    bars     on a terminal, show the tool's progress
+ * Returned: *child   to be waited for, unless that failed */
+PSR_MUST_CHECK psr_status psrsearch_start(struct psrsearch_child *child,
+                                          const struct psrsearch_plan *p, enum psrsearch_kind step,
+                                          bool bars, psr_err *err);
+
+/* Waits for its end; signals are passed on.
  * Status: PSR_EIO naming step, exit code, log and command; PSR_ESTOPPED */
-PSR_MUST_CHECK psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind step,
-                                        bool bars, psr_err *err);
+PSR_MUST_CHECK psr_status psrsearch_wait(struct psrsearch_child *child,
+                                         const struct psrsearch_plan *p, enum psrsearch_kind step,
+                                         psr_err *err);
 
 /* Copies the log of a step to a stream. */
 void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step, FILE *to);

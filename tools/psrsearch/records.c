@@ -180,8 +180,8 @@ psr_status psrsearch_record(struct psrsearch_records *r, const struct psrsearch_
     const int ndigit = snprintf(digits, sizeof digits, "%.3f", seconds);
     psr_json_digits(&l.json, "seconds", digits, (size_t)ndigit);
     st = keep_record(&r->line[step], &l, st, err);
-    free(r->begun);
-    r->begun = NULL;
+    free(r->begun[step]);
+    r->begun[step] = NULL;
     return st ? st : psrsearch_records_write(r, err);
 }
 
@@ -205,7 +205,7 @@ psr_status psrsearch_record_begun(struct psrsearch_records *r, const struct psrs
                                   enum psrsearch_kind step, const struct psr_names *left,
                                   psr_err *err)
 {
-    return record_files(r, &r->begun, "begun", p->step[step].name, p, left, err);
+    return record_files(r, &r->begun[step], "begun", p->step[step].name, p, left, err);
 }
 
 psr_status psrsearch_record_summary(struct psrsearch_records *r, const struct psrsearch_plan *p,

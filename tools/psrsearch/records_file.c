@@ -26,14 +26,15 @@ static char **place_of(const struct reading *reading, const char *line)
 {
     char begin[32];
     for (int k = 0; k < PSRSEARCH_NSTEP; k++) {
-        const int n =
-            snprintf(begin, sizeof begin, "{\"step\": \"%s\",", reading->plan->step[k].name);
+        const char *name = reading->plan->step[k].name;
+        int n = snprintf(begin, sizeof begin, "{\"step\": \"%s\",", name);
         if (!strncmp(line, begin, (size_t)n))
             return &reading->to->line[k];
+        n = snprintf(begin, sizeof begin, "{\"begun\": \"%s\",", name);
+        if (!strncmp(line, begin, (size_t)n))
+            return &reading->to->begun[k];
     }
-    return !strncmp(line, "{\"summary\": ", 12) ? &reading->to->summary
-           : !strncmp(line, "{\"begun\": ", 10) ? &reading->to->begun
-                                                : NULL;
+    return !strncmp(line, "{\"summary\": ", 12) ? &reading->to->summary : NULL;
 }
 
 static bool keep_line(void *ctx, const char *line)
@@ -76,8 +77,8 @@ psr_status psrsearch_records_write(const struct psrsearch_records *r, psr_err *e
         st = put_line(f, r->line[k], err);
     if (!st)
         st = put_line(f, r->summary, err);
-    if (!st)
-        st = put_line(f, r->begun, err);
+    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++)
+        st = put_line(f, r->begun[k], err);
     if (!st)
         return psr_outfile_commit(f, err);
     psr_outfile_abort(f);
@@ -86,10 +87,11 @@ psr_status psrsearch_records_write(const struct psrsearch_records *r, psr_err *e
 
 void psrsearch_records_clear(struct psrsearch_records *r)
 {
-    for (int k = 0; k < PSRSEARCH_NSTEP; k++)
+    for (int k = 0; k < PSRSEARCH_NSTEP; k++) {
         free(r->line[k]);
+        free(r->begun[k]);
+    }
     free(r->summary);
-    free(r->begun);
     free(r->path);
     *r = (struct psrsearch_records){.path = NULL};
 }

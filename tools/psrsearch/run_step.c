@@ -74,44 +74,52 @@ static _Noreturn void become(const struct psrsearch_step *step, char *const *arg
     _exit(127);
 }
 
-/* Returned: the status of waitpid */
-static int wait_for(pid_t child, const sigset_t *mask)
+/* Blocks what ends a wait, but while that sleeps. */
+static void block_signals(sigset_t *mask)
 {
-    int status = 0, sent = 0;
-    while (waitpid(child, &status, WNOHANG) == 0) {
-        const int stop = run_stop_signal();
-        if (stop && stop != sent)
-            kill(child, stop);
-        sent = stop;
-        sigsuspend(mask);
-    }
-    return status;
-}
-
-/* Starts and waits, with the signals that end the wait blocked but while it sleeps. */
-static psr_status start_and_wait(const struct psrsearch_step *step, char *const *argv, int output,
-                                 int log, bool bars, int *status, psr_err *err)
-{
-    struct sigaction on_child = {.sa_handler = wake}, before;
-    const pid_t self = getpid();
-    sigset_t block, mask;
+    sigset_t block;
     sigemptyset(&block);
     sigaddset(&block, SIGCHLD);
     sigaddset(&block, SIGINT);
     sigaddset(&block, SIGTERM);
     sigaddset(&block, SIGHUP);
-    sigprocmask(SIG_BLOCK, &block, &mask);
+    sigprocmask(SIG_BLOCK, &block, mask);
+}
+
+/* Returned: the status of waitpid */
+static int wait_for(pid_t child)
+{
+    struct sigaction on_child = {.sa_handler = wake}, before;
+    int status = 0, sent = 0;
+    sigset_t mask;
+    block_signals(&mask);
     sigaction(SIGCHLD, &on_child, &before);
-    const pid_t child = fork();
-    if (child == 0)
-        become(step, argv, self, output, log, bars, &mask);
-    if (child > 0)
-        *status = wait_for(child, &mask);
-    const int error = errno;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        const int stop = run_stop_signal();
+        if (stop && stop != sent)
+            kill(child, stop);
+        sent = stop;
+        sigsuspend(&mask);
+    }
     sigaction(SIGCHLD, &before, NULL);
     sigprocmask(SIG_SETMASK, &mask, NULL);
+    return status;
+}
+
+static psr_status start(struct psrsearch_child *child, const struct psrsearch_step *step,
+                        char *const *argv, bool bars, psr_err *err)
+{
+    const pid_t self = getpid();
+    sigset_t mask;
+    block_signals(&mask);
+    child->pid = fork();
+    if (child->pid == 0)
+        become(step, argv, self, child->output >= 0 ? child->output : child->log, child->log, bars,
+               &mask);
+    const int error = errno;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     errno = error;
-    return child > 0 ? PSR_OK : psr_fail_errno(err, "%s", step->program);
+    return child->pid > 0 ? PSR_OK : psr_fail_errno(err, "%s", step->program);
 }
 
 /* Says what became of the tool, with the last line of its messages. */
@@ -148,33 +156,55 @@ static void head_log(const struct psrsearch_plan *p, const struct psrsearch_step
     free(line);
 }
 
-psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind kind, bool bars,
-                         psr_err *err)
+static void close_outputs(struct psrsearch_child *child)
+{
+    if (child->log >= 0)
+        close(child->log);
+    if (child->output >= 0)
+        close(child->output);
+    child->log = child->output = -1;
+}
+
+static char *name_log(const struct psrsearch_plan *p, enum psrsearch_kind kind)
+{
+    return psrsearch_join(p->aside, "_", p->step[kind].name, ".log", NULL);
+}
+
+psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch_plan *p,
+                           enum psrsearch_kind kind, bool bars, psr_err *err)
 {
     const struct psrsearch_step *step = &p->step[kind];
-    char *log_name = psrsearch_join(p->aside, "_", step->name, ".log", NULL);
+    char *log_name = name_log(p, kind);
     char *output_name = step->output ? psrsearch_join(p->base, step->output, NULL) : NULL;
     char **argv = make_argv(&step->command);
-    int log = -1, output = -1, status = 0;
     psr_status st = PSR_OK;
+    *child = (struct psrsearch_child){.log = -1, .output = -1};
     if (!log_name || (step->output && !output_name) || !argv)
         st = psr_fail_nomem(err, step->name, 256);
     if (!st)
-        st = open_output(&log, log_name, err);
+        st = open_output(&child->log, log_name, err);
     if (!st && output_name)
-        st = open_output(&output, output_name, err);
+        st = open_output(&child->output, output_name, err);
     if (!st) {
-        head_log(p, step, log);
-        st = start_and_wait(step, argv, output >= 0 ? output : log, log, bars, &status, err);
+        head_log(p, step, child->log);
+        st = start(child, step, argv, bars, err);
     }
-    if (!st)
-        st = judge(step, log_name, status, err);
-    if (log >= 0)
-        close(log);
-    if (output >= 0)
-        close(output);
+    if (st)
+        close_outputs(child);
     free(argv);
     free(log_name);
     free(output_name);
+    return st;
+}
+
+psr_status psrsearch_wait(struct psrsearch_child *child, const struct psrsearch_plan *p,
+                          enum psrsearch_kind kind, psr_err *err)
+{
+    const int status = wait_for(child->pid);
+    char *log_name = name_log(p, kind);
+    psr_status st = log_name ? judge(&p->step[kind], log_name, status, err)
+                             : psr_fail_nomem(err, p->step[kind].name, 256);
+    close_outputs(child);
+    free(log_name);
     return st;
 }

@@ -35,12 +35,16 @@ static void put_burst(struct psr_json *j, const struct psrsearch_results *found)
     psr_json_end(j, PSR_JSON_OBJECT);
 }
 
-static double total_seconds(const struct psrsearch_records *r)
+/* Those of steps that ran at the same time are counted once. */
+static double total_seconds(const struct psrsearch_plan *p, const struct psrsearch_records *r)
 {
     double total = 0;
     for (int k = 0; k < PSRSEARCH_NSTEP; k++)
         total += psrsearch_seconds(r, (enum psrsearch_kind)k);
-    return total;
+    const double mask = psrsearch_seconds(r, PSRSEARCH_MASK),
+                 search =
+                     psrsearch_seconds(r, PSRSEARCH_PLAN) + psrsearch_seconds(r, PSRSEARCH_SEARCH);
+    return p->beside ? total - fmin(mask, search) : total;
 }
 
 static void put_seconds(struct psr_json *j, const struct psrsearch_plan *p,
@@ -50,7 +54,7 @@ static void put_seconds(struct psr_json *j, const struct psrsearch_plan *p,
     for (int k = 0; k < PSRSEARCH_NSTEP; k++)
         if (r->line[k])
             psr_json_double(j, p->step[k].name, psrsearch_seconds(r, (enum psrsearch_kind)k));
-    psr_json_double(j, "total", total_seconds(r));
+    psr_json_double(j, "total", total_seconds(p, r));
     psr_json_end(j, PSR_JSON_OBJECT);
 }
 
@@ -136,7 +140,7 @@ void psrsearch_summary_print(const struct psrsearch_results *found, const struct
     if (found->nburst)
         fprintf(stderr, "psrsearch: best burst: S/N %.1f at %.4f s, DM %g\n", found->burst.snr,
                 found->burst.time_s, found->burst.dm);
-    fprintf(stderr, "psrsearch: %.2f s:", total_seconds(r));
+    fprintf(stderr, "psrsearch: %.2f s:", total_seconds(p, r));
     for (int k = 0, n = 0; k < PSRSEARCH_NSTEP; k++)
         if (r->line[k])
             fprintf(stderr, "%s %s %.2f", n++ ? "," : "", p->step[k].name,
