@@ -1,5 +1,6 @@
 /* Sorts the datagrams of a filterbank that is received. */
 #include "udp_spectra.h"
+#include "base/output/digest.h"
 #include "formats/spectra/unpack.h"
 
 #include <math.h>
@@ -56,10 +57,26 @@ static size_t count_held(const struct psr_udp_spectra *s, uint64_t stream)
     return n;
 }
 
+/* Of two that came as often the later. */
 static struct psr_udp_candidate *find_candidate(struct psr_udp_spectra *s, uint64_t stream)
 {
+    struct psr_udp_candidate *best = NULL;
+    for (size_t i = 0; i < PSR_UDP_HEADERS; i++) {
+        struct psr_udp_candidate *c = &s->candidate[i];
+        if (c->used && c->stream == stream &&
+            (!best || c->came > best->came ||
+             (c->came == best->came && c->arrival_s >= best->arrival_s)))
+            best = c;
+    }
+    return best;
+}
+
+static struct psr_udp_candidate *find_header(struct psr_udp_spectra *s, uint64_t stream,
+                                             uint64_t digest)
+{
     for (size_t i = 0; i < PSR_UDP_HEADERS; i++)
-        if (s->candidate[i].used && s->candidate[i].stream == stream)
+        if (s->candidate[i].used && s->candidate[i].stream == stream &&
+            s->candidate[i].digest == digest)
             return &s->candidate[i];
     return NULL;
 }
@@ -250,9 +267,11 @@ void psr_udp_spectra_settle(void *ctx)
 static bool remember_header(struct psr_udp_spectra *s, const struct psr_udp_packet *p,
                             const unsigned char *bytes)
 {
-    struct psr_udp_candidate *c = find_candidate(s, p->stream);
+    const uint64_t digest = psr_digest_bytes(0, bytes, p->bytes);
+    struct psr_udp_candidate *c = find_header(s, p->stream, digest);
     struct psr_sigproc_header h;
     if (c) {
+        c->came++;
         c->arrival_s = psr_udp_now(s->receiver);
         return true;
     }
@@ -261,8 +280,12 @@ static bool remember_header(struct psr_udp_spectra *s, const struct psr_udp_pack
     c = choose_place(s);
     if (c->used)
         psr_obs_clear(&c->header.obs);
-    *c = (struct psr_udp_candidate){
-        .used = true, .stream = p->stream, .header = h, .arrival_s = psr_udp_now(s->receiver)};
+    *c = (struct psr_udp_candidate){.used = true,
+                                    .stream = p->stream,
+                                    .digest = digest,
+                                    .came = 1,
+                                    .header = h,
+                                    .arrival_s = psr_udp_now(s->receiver)};
     if (count_held(s, p->stream) >= PSR_UDP_QUORUM)
         consider(s, p->stream);
     return true;

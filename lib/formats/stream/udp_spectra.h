@@ -14,10 +14,11 @@
 
 enum { PSR_UDP_HEADERS = 8 };
 
-/* The header of a stream that may be received. */
+/* A header of a stream that may be received; of several of one stream the one that came most often is its. */
 struct psr_udp_candidate {
     bool used;
-    uint64_t stream;
+    uint64_t stream, digest;
+    int64_t came;
     struct psr_sigproc_header header;
     double arrival_s;
 };

@@ -200,6 +200,18 @@ static void half_far(int fd, int other_fd)
     send_end(fd, OWN, PACKETS);
 }
 
+/* Other headers under the name of the stream, each once, before and between. */
+static void other_headers(int fd, int other_fd)
+{
+    send_kind(other_fd, OWN, NCHAN / 2, 8, 2);
+    send_header(fd, OWN, NCHAN);
+    send_range(fd, OWN, 0, 5);
+    send_kind(other_fd, OWN, NCHAN / 2, 16, 1);
+    send_header(fd, OWN, NCHAN);
+    send_range(fd, OWN, 5, PACKETS);
+    send_end(fd, OWN, PACKETS);
+}
+
 /* Only the last packet holds fewer spectra than all others. */
 static void short_between(int fd, int other_fd)
 {
@@ -250,6 +262,7 @@ static const struct scenario scenarios[] = {
     {"numbers that cannot be", "", far_numbers, PACKETS},
     {"ends that are far away", "", far_ends, PACKETS},
     {"ends that come early", "", early_ends, PACKETS},
+    {"other headers of the stream", "", other_headers, PACKETS},
     {"half of all of numbers that cannot be", "", half_far, PACKETS},
     {"packets of few spectra between", "", short_between, PACKETS},
     {"a stream that begins again far ahead", "", far_stream, PACKETS},
