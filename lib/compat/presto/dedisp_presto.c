@@ -482,7 +482,7 @@ struct psr_compat_desc psr_presto_describe(const struct psr_presto_view *view,
 psr_status psr_presto_skip(const struct psr_compat_desc *desc, double start, int64_t nsamp,
                            int64_t *skip, psr_err *err)
 {
-    size_t worklen;
+    size_t worklen = 1;
     psr_status st = psr_compat_worklen(desc, &worklen, err);
     if (!st)
         *skip = (int64_t)(start * (double)nsamp / (double)worklen) * (int64_t)worklen;
