@@ -104,6 +104,8 @@ lib_cuda_sources = \
 	lib/search/fold/fold_cuda.c \
 	lib/search/fold/fold_lists.c \
 	lib/search/fold/fold_lists.h \
+	lib/search/fold/trials/fold_search.h \
+	lib/search/fold/trials/fold_search.h \
 	lib/search/fold/trials/fold_search_cuda.c \
 	lib/search/matched/cuda/accel_cuda.c \
 	lib/search/matched/cuda/accel_cuda.h \
@@ -515,9 +517,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_merge.c \
 	lib/search/dedisp/dedisp_merge.h \
-	lib/search/dedisp/dedisp_merge_build.h \
 	lib/search/dedisp/dedisp_merge_reach.c \
-	lib/search/dedisp/dedisp_merge_unite.c \
 	lib/search/dedisp/dedisp_multi.c \
 	lib/search/dedisp/dedisp_multi.h \
 	lib/search/dedisp/dedisp_smearing.c \
@@ -574,9 +574,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_device.c \
 	lib/search/fold/fold_device.h \
 	lib/search/fold/fold_internal.h \
-	lib/search/fold/fold_last_turn.c \
 	lib/search/fold/fold_make.c \
-	lib/search/fold/fold_merge.c \
 	lib/search/fold/fold_plan.h \
 	lib/search/fold/fold_replaced.c \
 	lib/search/fold/fold_replaced.h \
@@ -597,27 +595,19 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/trials/fold_harmonics.c \
 	lib/search/fold/trials/fold_harmonics.h \
 	lib/search/fold/trials/fold_narrow.c \
-	lib/search/fold/trials/fold_next.c \
 	lib/search/fold/trials/fold_ratio.c \
 	lib/search/fold/trials/fold_refine.c \
 	lib/search/fold/trials/fold_search.c \
-	lib/search/fold/trials/fold_search_device.c \
-	lib/search/fold/trials/fold_search_device.h \
-	lib/search/fold/trials/fold_significance.c \
 	lib/search/fold/trials/fold_state.c \
 	lib/search/fold/trials/fold_state.h \
 	lib/search/fold/trials/fold_view.c \
 	lib/search/matched/accel_backend.h \
-	lib/search/matched/accel_check.c \
 	lib/search/matched/accel_lines.c \
 	lib/search/matched/accel_lines.h \
 	lib/search/matched/accel_plan.c \
 	lib/search/matched/accel_plan.h \
-	lib/search/matched/accel_series.c \
-	lib/search/matched/accel_series.h \
 	lib/search/matched/peaks.c \
 	lib/search/matched/peaks.h \
-	lib/search/matched/cpu/accel_cpu.c \
 	lib/search/matched/cpu/cell_sums.c \
 	lib/search/matched/cpu/cell_sums.h \
 	lib/search/matched/cpu/sieve.c \
@@ -641,10 +631,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/response/correlate_kernel.c \
 	lib/search/matched/response/correlate_kernel.h \
 	lib/search/matched/response/correlate_lanes.h \
-	lib/search/matched/response/direct.c \
-	lib/search/matched/response/direct.h \
-	lib/search/matched/response/line_response.c \
-	lib/search/matched/response/line_response.h \
 	lib/search/matched/response/response.c \
 	lib/search/matched/response/response.h \
 	lib/search/matched/response/template_bank.c \
@@ -664,8 +650,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_search.h \
 	lib/search/pulscan/pulscan_series.c \
 	lib/search/pulscan/pulscan_series.h \
-	lib/search/pulscan/pulscan_significance.c \
-	lib/search/pulscan/pulscan_significance.h \
 	lib/search/pulscan/pulscan_tile.c \
 	lib/search/pulscan/boxes/pulscan_blend.c \
 	lib/search/pulscan/boxes/pulscan_blend.h \
@@ -724,8 +708,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulses/cluster_stream.c \
 	lib/search/singlepulse/pulses/coincide.c \
 	lib/search/singlepulse/pulses/marks.c \
-	lib/stats/band_share.c \
-	lib/stats/band_share.h \
 	lib/stats/eigen.c \
 	lib/stats/eigen.h \
 	lib/stats/moments.c \

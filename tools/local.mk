@@ -22,19 +22,12 @@ tools_libcommon_la_SOURCES = \
 	lib/base/input/tar_read.c \
 	lib/base/text/text_lines.c \
 	tools/common/canvas.h \
-	tools/common/canvas_column.c \
-	tools/common/canvas_column.h \
 	tools/common/cli.c \
 	tools/common/cli.h \
-	tools/common/cli_nearest.c \
-	tools/common/cli_table.c \
-	tools/common/cli_words.c \
 	tools/common/devices.c \
 	tools/common/devices.h \
 	tools/common/ffa_options.c \
 	tools/common/ffa_options.h \
-	tools/common/folder.c \
-	tools/common/folder.h \
 	tools/common/fourier_options.c \
 	tools/common/fourier_options.h \
 	tools/common/fourier_table.c \
@@ -57,11 +50,8 @@ tools_libcommon_la_SOURCES = \
 	tools/common/signals.h
 common_pictures = \
 	tools/common/canvas.c \
-	tools/common/canvas_axes.c \
 	tools/common/canvas_file.c \
-	tools/common/canvas_internal.h \
-	tools/common/png.c \
-	tools/common/png.h
+	tools/common/canvas_internal.h
 if HAVE_CAIRO
 tools_libcommon_la_SOURCES += $(common_pictures)
 else
@@ -92,10 +82,6 @@ bin_accelsift_CPPFLAGS = $(tools_cppflags)
 bin_accelsift_LDADD = $(tools_ldadd)
 bin_accelsift_LDFLAGS = $(tools_ldflags)
 bin_accelsift_SOURCES = \
-	tools/accelsift/folds.c \
-	tools/accelsift/folds.h \
-	tools/accelsift/lists.c \
-	tools/accelsift/lists.h \
 	tools/accelsift/main.c \
 	tools/accelsift/options.c \
 	tools/accelsift/options.h
@@ -104,8 +90,6 @@ bin_spcoincidence_CPPFLAGS = $(tools_cppflags)
 bin_spcoincidence_LDADD = $(tools_ldadd)
 bin_spcoincidence_LDFLAGS = $(tools_ldflags)
 bin_spcoincidence_SOURCES = \
-	tools/spcoincidence/lists.c \
-	tools/spcoincidence/lists.h \
 	tools/spcoincidence/main.c
 
 bin_chi2sig_CPPFLAGS = $(tools_cppflags)
@@ -142,10 +126,8 @@ bin_fakebin_SOURCES = \
 	tools/fakebin/main.c \
 	tools/fakebin/options.c \
 	tools/fakebin/output.c \
-	tools/fakebin/rfi.c \
 	tools/fakebin/setup.c \
 	tools/fakebin/table.c \
-	tools/fakebin/vdif.c \
 	tools/fakebin/volt.c
 
 bin_fbedit_CPPFLAGS = $(tools_cppflags)
@@ -164,9 +146,7 @@ bin_frbbeam_CPPFLAGS = $(tools_cppflags)
 bin_frbbeam_LDADD = $(tools_ldadd)
 bin_frbbeam_LDFLAGS = $(tools_ldflags)
 bin_frbbeam_SOURCES = \
-	tools/frbbeam/main.c \
-	tools/frbbeam/options.c \
-	tools/frbbeam/options.h
+	tools/frbbeam/main.c
 
 bin_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 bin_gpuaccel_pulscan_LDADD = $(tools_ldadd)
@@ -200,9 +180,7 @@ bin_gpudigifil_CPPFLAGS = $(tools_cppflags)
 bin_gpudigifil_LDADD = $(tools_ldadd)
 bin_gpudigifil_LDFLAGS = $(tools_ldflags)
 bin_gpudigifil_SOURCES = \
-	tools/gpudigifil/main.c \
-	tools/gpudigifil/options.c \
-	tools/gpudigifil/options.h
+	tools/gpudigifil/main.c
 
 bin_gpuffa_CPPFLAGS = $(tools_cppflags)
 bin_gpuffa_LDADD = $(tools_ldadd)
@@ -211,7 +189,6 @@ bin_gpuffa_SOURCES = \
 	tools/gpuffa/batch.c \
 	tools/gpuffa/gpuffa.h \
 	tools/gpuffa/main.c \
-	tools/gpuffa/observation.c \
 	tools/gpuffa/options.c
 
 bin_gpufold_CPPFLAGS = $(tools_cppflags)
@@ -226,7 +203,6 @@ bin_gpufold_SOURCES = \
 	tools/gpufold/options.c \
 	tools/gpufold/output.c \
 	tools/gpufold/picture.c \
-	tools/gpufold/picture_text.c \
 	tools/gpufold/table.c
 
 bin_gpurfifind_CPPFLAGS = $(tools_cppflags)
@@ -238,7 +214,6 @@ bin_gpurfifind_SOURCES = \
 	tools/gpurfifind/options.h \
 	tools/gpurfifind/picture.c \
 	tools/gpurfifind/picture.h \
-	tools/gpurfifind/picture_text.c \
 	tools/gpurfifind/report.c \
 	tools/gpurfifind/report.h
 
@@ -246,13 +221,9 @@ bin_psrinject_CPPFLAGS = $(tools_cppflags)
 bin_psrinject_LDADD = $(tools_ldadd)
 bin_psrinject_LDFLAGS = $(tools_ldflags)
 bin_psrinject_SOURCES = \
-	tools/psrinject/curves.c \
-	tools/psrinject/draw.c \
 	tools/psrinject/main.c \
-	tools/psrinject/match.c \
 	tools/psrinject/options.c \
 	tools/psrinject/page.c \
-	tools/psrinject/page.h \
 	tools/psrinject/psrinject.h \
 	tools/psrinject/table.c \
 	tools/psrinject/trial.c
@@ -262,7 +233,6 @@ bin_psrpresto_LDADD = $(tools_ldadd)
 bin_psrpresto_LDFLAGS = $(tools_ldflags)
 bin_psrpresto_SOURCES = \
 	tools/psrpresto/common.c \
-	tools/psrpresto/header.c \
 	tools/psrpresto/main.c \
 	tools/psrpresto/psrpresto.h \
 	tools/psrpresto/pulses.c \

@@ -1,14 +1,191 @@
 /* accelsift: sifts the candidates of acceleration searches at many DMs. */
-#include "folds.h"
-#include "lists.h"
-#include "options.h"
-
 #include "base/tool.h"
+#include "options.h"
+#include "tools/common/cli.h"
+#include "tools/common/json_read.h"
 #include "tools/common/run.h"
+
+#include <errno.h>
 #include <glob.h>
+#include <math.h>
 #include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/sift.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct accelsift_fold {
+    char *name; /* LIST_Cand_NUMBER; owned */
+    bool narrow;
+    struct psr_cand_score score;
+};
+
+struct accelsift_folds {
+    struct accelsift_fold *fold; /* [n] by name; owned */
+    size_t n, room;
+};
+
+/* Scores of folds: read, given to candidates, which are ordered by them. */
+
+static int by_name(const void *pa, const void *pb)
+{
+    const struct accelsift_fold *a = pa, *b = pb;
+    return strcmp(a->name, b->name);
+}
+
+static psr_status take_fold(struct accelsift_folds *folds, const struct json_value *line,
+                            psr_err *err)
+{
+    psr_status st =
+        psr_grow(&folds->fold, &folds->room, folds->n, sizeof *folds->fold, "folds", err);
+    if (st)
+        return st;
+    struct accelsift_fold *f = &folds->fold[folds->n];
+    *f = (struct accelsift_fold){.name = strdup(json_text(line, "candidate"))};
+    if (!f->name)
+        return psr_fail_nomem(err, "folds", 64);
+    folds->n++;
+    f->narrow = strstr(json_text(line, "marks"), "narrow") != NULL;
+    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
+        f->score.number[k] = json_number(line, psr_cand_number_name((enum psr_cand_number)k));
+    f->score.probability = json_number(line, "probability");
+    snprintf(f->score.reasons, sizeof f->score.reasons, "%s%s%s", f->narrow ? "narrow" : "",
+             f->narrow && *json_text(line, "reasons") ? "; " : "", json_text(line, "reasons"));
+    return PSR_OK;
+}
+
+static psr_status take_line(struct accelsift_folds *folds, char *text, const char *path,
+                            size_t number, psr_err *err)
+{
+    struct json_value *value = NULL;
+    char what[PSR_TEXT_MAX + 64];
+    snprintf(what, sizeof what, "%.255s: line %zu", path, number);
+    psr_status st = json_parse(&value, text, what, err);
+    if (!st)
+        st = take_fold(folds, value, err);
+    json_clear(value);
+    return st;
+}
+
+/* Reads a file of lines of JSON; one that does not exist has no folds.  The caller clears *folds, also after an
+ * error.
+ * Status: PSR_EIO, PSR_EFORMAT naming file and line, PSR_ENOMEM */
+static psr_status accelsift_folds_read(struct accelsift_folds *folds, const char *path,
+                                       psr_err *err)
+{
+    char *text = NULL;
+    size_t room = 0, number = 0;
+    psr_status st = PSR_OK;
+    FILE *f = fopen(path, "re");
+    *folds = (struct accelsift_folds){.n = 0};
+    if (!f && errno == ENOENT)
+        return PSR_OK;
+    if (!f)
+        return psr_fail_errno(err, "%s", path);
+    while (!st && getline(&text, &room, f) > 0)
+        if (number++, strcspn(text, "\r\n"))
+            st = take_line(folds, text, path, number, err);
+    if (!st && ferror(f))
+        st = psr_fail_errno(err, "%s", path);
+    fclose(f);
+    free(text);
+    if (!st && folds->n)
+        qsort(folds->fold, folds->n, sizeof *folds->fold, by_name);
+    return st;
+}
+
+static void accelsift_folds_clear(struct accelsift_folds *folds)
+{
+    for (size_t i = 0; i < folds->n; i++)
+        free(folds->fold[i].name);
+    free(folds->fold);
+    *folds = (struct accelsift_folds){.n = 0};
+}
+
+/* Copies the candidates of a result, gives them their scores and orders them by these.
+ * Returned: *cand [result->ncand], malloc'd, caller frees; the scores stay those of folds
+ * Status:   PSR_ENOMEM */
+static psr_status accelsift_folds_rank(const struct accelsift_folds *folds,
+                                       const struct psr_sift_result *result,
+                                       struct psr_sift_cand **cand, psr_err *err)
+{
+    const size_t n = result->ncand;
+    char name[PSR_TEXT_MAX + 32];
+    *cand = malloc((n + 1) * sizeof **cand);
+    if (!*cand)
+        return psr_fail_nomem(err, "candidates", (double)n * sizeof **cand);
+    for (size_t i = 0; i < n; i++) {
+        struct psr_sift_cand *c = &(*cand)[i];
+        *c = result->cand[i];
+        snprintf(name, sizeof name, "%.250s_Cand_%lld", c->file, (long long)c->number);
+        const struct accelsift_fold key = {.name = name};
+        struct accelsift_fold *found =
+            folds->n ? bsearch(&key, folds->fold, folds->n, sizeof key, by_name) : NULL;
+        c->score = found ? &found->score : NULL;
+        c->marks |= found && found->narrow ? PSR_SIFT_NARROW : 0U;
+    }
+    return psr_cand_rank(*cand, n, err);
+}
+
+/* Names of lists: each file once. */
+
+/* A list, wherever its names lead. */
+struct identity {
+    dev_t dev;
+    ino_t ino;
+    size_t i; /* its place among the names */
+};
+
+static int compare_identities(const void *pa, const void *pb)
+{
+    const struct identity *a = pa, *b = pb;
+    if (a->dev != b->dev)
+        return a->dev < b->dev ? -1 : 1;
+    if (a->ino != b->ino)
+        return a->ino < b->ino ? -1 : 1;
+    return a->i < b->i ? -1 : a->i > b->i;
+}
+
+static void drop_names(struct psr_names *lists)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lists->n; i++)
+        if (lists->name[i])
+            lists->name[n++] = lists->name[i];
+    lists->n = n;
+}
+
+/* Removes names of files that an earlier name leads to: a list that is read twice has hits of itself.
+ * Given:  tool   notes each name on standard error; NULL: silent
+ * Status: PSR_ENOMEM */
+static psr_status accelsift_drop_repeats(struct psr_names *lists, const struct cli *tool,
+                                         psr_err *err)
+{
+    struct identity *id = calloc(lists->n + 1, sizeof *id);
+    size_t n = 0;
+    if (!id)
+        return psr_fail_nomem(err, "the lists", (double)lists->n * sizeof *id);
+    for (size_t i = 0; i < lists->n; i++) {
+        struct stat is;
+        if (stat(lists->name[i], &is) == 0)
+            id[n++] = (struct identity){is.st_dev, is.st_ino, i};
+    }
+    qsort(id, n, sizeof *id, compare_identities);
+    for (size_t k = n; k-- > 1;) {
+        char **name = &lists->name[id[k].i], text[256];
+        if (id[k].dev != id[k - 1].dev || id[k].ino != id[k - 1].ino)
+            continue;
+        if (tool)
+            fprintf(stderr, "%s: %s: named before, read once\n", tool->name,
+                    cli_printable(text, sizeof text, *name));
+        free(*name);
+        *name = NULL;
+    }
+    free(id);
+    drop_names(lists);
+    return PSR_OK;
+}
 
 struct run {
     struct accelsift_options opt;
@@ -85,22 +262,6 @@ static psr_status check_names(struct run *r)
     return st;
 }
 
-static psr_status read_tables(struct run *r)
-{
-    struct accelsift_options *o = &r->opt;
-    psr_status st = o->birds ? psr_zaplist_read(&r->birds, o->birds, &r->err) : PSR_OK;
-    if (!st && o->catalogue)
-        st = psr_catalogue_read(&r->catalogue, o->catalogue, &r->err);
-    if (!st && o->lines)
-        st = psr_zaplist_read(&r->lines, o->lines, &r->err);
-    if (!st && o->folds)
-        st = accelsift_folds_read(&r->folds, o->folds, &r->err);
-    o->run.birds = o->birds ? &r->birds : NULL;
-    o->run.lines = o->lines ? &r->lines : NULL;
-    o->run.catalogue = o->catalogue ? &r->catalogue : NULL;
-    return st;
-}
-
 static psr_status write_output(struct run *r, psr_output_group *group,
                                const struct psr_sift_result *result, const char *path,
                                enum psr_sift_format format)
@@ -168,6 +329,22 @@ static psr_status sift(struct run *r, psr_sift *s)
         st = write_outputs(r, &result);
     if (!st && r->opt.verbose)
         report(r, &result, run_seconds() - began_s);
+    return st;
+}
+
+static psr_status read_tables(struct run *r)
+{
+    struct accelsift_options *o = &r->opt;
+    psr_status st = o->birds ? psr_zaplist_read(&r->birds, o->birds, &r->err) : PSR_OK;
+    if (!st && o->catalogue)
+        st = psr_catalogue_read(&r->catalogue, o->catalogue, &r->err);
+    if (!st && o->lines)
+        st = psr_zaplist_read(&r->lines, o->lines, &r->err);
+    if (!st && o->folds)
+        st = accelsift_folds_read(&r->folds, o->folds, &r->err);
+    o->run.birds = o->birds ? &r->birds : NULL;
+    o->run.lines = o->lines ? &r->lines : NULL;
+    o->run.catalogue = o->catalogue ? &r->catalogue : NULL;
     return st;
 }
 

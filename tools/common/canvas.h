@@ -92,4 +92,17 @@ void canvas_text(struct canvas *c, double x, double y, double height, const char
 /* The same from y upwards. */
 void canvas_text_up(struct canvas *c, double x, double y, double height, const char *text);
 
+/* Where the next line goes. */
+struct canvas_column {
+    struct canvas *canvas;
+    double x, y;
+};
+
+void canvas_column_text(struct canvas_column *c, const char *name, const char *text);
+
+/* Nothing for what is not a number.
+ * Given: format   of one double */
+void canvas_column_number(struct canvas_column *c, const char *name, const char *format,
+                          double value);
+
 #endif

@@ -72,13 +72,6 @@ struct canvas {
     size_t n, room;
 };
 
-/* Pixels of values of a panel. */
-double canvas_x(const struct canvas_panel *p, double x);
-double canvas_y(const struct canvas_panel *p, double y);
-
-/* A line of one pixel from a point on. */
-void canvas_tick(struct canvas *c, double x, double y, double dx, double dy);
-
 enum { CANVAS_TEXT = 1024 }; /* bytes of a text that are drawn */
 
 #endif

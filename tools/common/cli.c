@@ -3,12 +3,73 @@
 
 #include "base/tool.h"
 #include "run.h"
+
 #include <errno.h>
 #include <psrkit/psrkit.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Finds the option that was meant. */
+
+enum { LONGEST = 32 };
+
+static int least_of(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to add, leave out, replace or exchange with the next one (Damerau's distance) to make a word
+ * of n letters from one of m, both at most LONGEST. */
+static int count_changes(const char *a, size_t n, const char *b, size_t m)
+{
+    int d[LONGEST + 1][LONGEST + 1];
+    for (size_t i = 0; i <= n; i++)
+        for (size_t k = 0; k <= m; k++) {
+            d[i][k] = (int)(i ? i : k);
+            if (!i || !k)
+                continue;
+            d[i][k] = least_of(d[i - 1][k] + 1, d[i][k - 1] + 1);
+            d[i][k] = least_of(d[i][k], d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                d[i][k] = least_of(d[i][k], d[i - 2][k - 2] + 1);
+        }
+    return d[n][m];
+}
+
+/* Whether one is the other with "no" before it, which is one change, not two. */
+static bool are_opposite(const char *a, size_t n, const char *b, size_t m)
+{
+    return m == n + 2 ? !strncmp(b, "no", 2) && !strncmp(b + 2, a, n)
+                      : n == m + 2 && !strncmp(a, "no", 2) && !strncmp(a + 2, b, m);
+}
+
+/* The name of the option that is nearest to a word without dashes that names none, [*n] letters in
+ * the table; NULL: none is near. */
+static const char *cli_nearest_option(const struct cli *tool, const char *word, size_t *n)
+{
+    const size_t length = strcspn(word, "=");
+    int least = length < 3 ? 1 : length < 6 ? 2 : 3; /* more is another word */
+    const char *nearest = NULL;
+    for (size_t i = 0; i < tool->noptions && length <= LONGEST; i++) {
+        const char *at = tool->options[i].name;
+        while (*at && tool->options[i].type != CLI_HEADING) {
+            const size_t m = strcspn(at, ",");
+            const int changes = m > LONGEST ? LONGEST
+                                : are_opposite(word, length, at, m)
+                                    ? 1
+                                    : count_changes(word, length, at, m);
+            if (changes < least + !nearest && changes < (int)m) {
+                least = changes;
+                nearest = at;
+                *n = m;
+            }
+            at += m + strspn(at + m, ", ");
+        }
+    }
+    return nearest;
+}
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 79 };
 
@@ -337,4 +398,77 @@ int cli_parse(struct cli *tool, int argc, char **argv)
     tool->options = NULL;
     tool->noptions = 0;
     return noperands;
+}
+
+/* Builds tables of options from parts. */
+
+void cli_table_add(struct cli_table *table, const struct cli_option *option, size_t n)
+{
+    if (n > CLI_TABLE_MAX - table->n)
+        abort();
+    memcpy(table->option + table->n, option, n * sizeof *option);
+    table->n += n;
+}
+
+void cli_add_heading(struct cli_table *table, const char *name)
+{
+    cli_table_add(table, &(const struct cli_option){.name = name, .type = CLI_HEADING}, 1);
+}
+
+void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes)
+{
+    const struct cli_option options[] = {
+        {"ncpus", CLI_INT, ncpus, "N", "Threads (default: all cores).", 1, 4096},
+        {"mem", CLI_SIZE, mem_bytes, "SIZE",
+         "Memory limit, e.g. 512M or 4G (default: a quarter of the machine's).", 0, 0},
+    };
+    cli_table_add(table, options, mem_bytes ? 2 : 1);
+}
+
+void cli_add_verbosity(struct cli_table *table, bool *quiet, bool *verbose)
+{
+    const struct cli_option options[] = {
+        {"q", CLI_FLAG, quiet, NULL, "No notes, no progress.", 0, 0},
+        {"v", CLI_FLAG, verbose, NULL, "Report what is done and the time it took.", 0, 0},
+    };
+    CLI_ADD(table, options);
+}
+
+/* Parses options that are one word of a command line. */
+
+/* The next word of *text, which moves behind it; NULL: there is none.  The word ends with it. */
+static char *next_word(char **text)
+{
+    char *from = *text + strspn(*text, " \t\n"), *to = from, quote = 0;
+    char *const word = from;
+    if (!*from)
+        return NULL;
+    for (; *from && (quote || !strchr(" \t\n", *from)); from++)
+        if (quote ? *from == quote : *from == '"' || *from == '\'')
+            quote = quote ? 0 : *from;
+        else
+            *to++ = *from;
+    *text = from + (*from != 0);
+    *to = 0;
+    return word;
+}
+
+char *cli_parse_words(struct cli *inner, const struct cli *tool, const char *option,
+                      const char *text)
+{
+    char *words = NULL, *rest;
+    char **argv = calloc(strlen(text) / 2 + 3, sizeof *argv);
+    int argc = 1;
+    if (!argv || asprintf(&words, "%s %s%c%s", tool->name, option, '\0', text) < 0)
+        cli_usage_error(tool, "%s: out of memory", option);
+    argv[0] = words;
+    rest = words + strlen(words) + 1;
+    while ((argv[argc] = next_word(&rest)))
+        argc++;
+    inner->name = words;
+    inner->operands = "\"[OPTION]...\"";
+    if (cli_parse(inner, argc, argv) > 0)
+        cli_usage_error(inner, "'%s' is no option: the series are the input", argv[1]);
+    free(argv);
+    return words;
 }

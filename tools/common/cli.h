@@ -49,6 +49,7 @@ struct cli_table {
 
 /* Adds n options at the end; more than there is room for end the program. */
 void cli_table_add(struct cli_table *table, const struct cli_option *option, size_t n);
+
 #define CLI_ADD(table, options) cli_table_add(table, options, sizeof(options) / sizeof *(options))
 
 /* The rows after it stand under this heading. */
@@ -66,16 +67,20 @@ struct cli_observation {
     bool *no_weights, *no_scales, *no_offsets, *invert;
     const char **state; /* for cli_parse_state */
 };
+
 void cli_add_observation(struct cli_table *table, struct cli_observation o);
+
 /* PRESTO's options that mean nothing here; numwapps is 1 unless given. */
 void cli_add_ignored(struct cli_table *table, bool *wapp, bool *window, int64_t *numwapps);
 void cli_add_mask(struct cli_table *table, const char **mask, const char **ignorechan);
 void cli_add_clean(struct cli_table *table, const char **how, const char *help);
+
 /* help for files whose names begin with root */
 #define CLI_CLEAN_HELP(root)                                                                       \
     "auto: find interference by its statistics and remove it, bring all channels to one level "    \
     "and scatter, and write what was removed to " root                                             \
     ".clean.json, .clean.mask and .clean.stats. none (default): only what the other options say."
+
 void cli_add_clipping(struct cli_table *table, double *sigma, bool *noclip, bool *zerodm);
 
 struct cli {
@@ -106,10 +111,6 @@ bool cli_is_run_as(const char *program, const char *name);
 
 /* Whether -clean is auto, not none; anything else is a usage error. */
 bool cli_parse_clean(const struct cli *tool, const char *how);
-
-/* The name of the option that is nearest to a word without dashes that names none, [*n] letters in
- * the table; NULL: none is near. */
-const char *cli_nearest_option(const struct cli *tool, const char *word, size_t *n);
 
 /* One line "TOOL: message" on standard error and exit code 2. */
 _Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)

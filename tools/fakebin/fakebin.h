@@ -52,10 +52,6 @@ void fakebin_fill_table(struct cli_table *table, struct fakebin_options *o);
  * Returned: *tool for messages */
 void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc, char **argv);
 
-/* What -rfi gives as text: "spark rate=2 width=1e-3 level=1".  Status: PSR_EINVAL. */
-PSR_MUST_CHECK psr_status fakebin_rfi_text(struct psr_fake_rfi *rfi, const char *text,
-                                           psr_err *err);
-
 /* One line of the truth table for each occurrence of interference. */
 PSR_MUST_CHECK psr_status fakebin_rfi_truth(const psr_fake *plan, const struct psr_fake_rfi *rfi,
                                             size_t nrfi, psr_outfile *f, psr_err *err);

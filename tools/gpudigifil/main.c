@@ -1,12 +1,38 @@
 /* gpudigifil: turns voltages of one telescope into a filterbank. */
-#include "options.h"
-
+#include "base/tool.h"
+#include "tools/common/cli.h"
 #include "tools/common/run.h"
+
+#include <psrkit/experimental/filterbank.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+struct digifil_options {
+    struct psr_filterbank_desc run;
+    bool quiet, verbose;
+};
+
+/* Converts gpudigifil's command line to the description of a filterbank. */
+
+/* What the description has in another form. */
+struct words {
+    const char *filterbank; /* NCHAN, NCHAN:D or NCHAN:RES */
+    int64_t npol, nbits;
+    double dm;
+    bool stokes, circular;
+    bool no_excision, fpt; /* of digifil, without meaning here */
+};
+
+/* --- the run ---------------------------------------------------------------------------------- */
+struct run {
+    struct digifil_options opt;
+    struct cli tool;
+    struct run_progress progress;
+    psr_err err;
+};
 
 /* --- what -v prints --------------------------------------------------------------------------- */
-
 static void print_plan(const struct cli *tool, const psr_filterbank *p)
 {
     struct psr_filterbank_report r;
@@ -24,20 +50,6 @@ static void print_plan(const struct cli *tool, const psr_filterbank *p)
         out->nif, out->tsamp_s * 1e6, out->nbit, (long long)r.held, r.backend, r.nthread);
 }
 
-static void print_account(const struct cli *tool, const psr_filterbank *p)
-{
-    struct psr_filterbank_report r;
-    psr_filterbank_describe(p, &r);
-    const double all_s = r.read_s + r.channels_s + r.rows_s;
-    fprintf(stderr,
-            "%s: %lld samples in (%lld lost), %lld spectra out (%lld without data); waiting for "
-            "reads %.3f s, channels %.3f s, detection and output %.3f s; %.4g MB/s, %.3g x real "
-            "time\n",
-            tool->name, (long long)r.nread, (long long)r.nlost, (long long)r.nrow,
-            (long long)r.nrow_lost, r.read_s, r.channels_s, r.rows_s,
-            (double)r.nread * r.sample_bytes / 1e6 / all_s, (double)r.nread / r.rate_hz / all_s);
-}
-
 /* How late the rows of a pipe or a network stream were; nothing of other inputs. */
 static void print_latency(const struct cli *tool, const psr_filterbank *p)
 {
@@ -52,14 +64,19 @@ static void print_latency(const struct cli *tool, const psr_filterbank *p)
             r.block_s, r.hold_s);
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
-
-struct run {
-    struct digifil_options opt;
-    struct cli tool;
-    struct run_progress progress;
-    psr_err err;
-};
+static void print_account(const struct cli *tool, const psr_filterbank *p)
+{
+    struct psr_filterbank_report r;
+    psr_filterbank_describe(p, &r);
+    const double all_s = r.read_s + r.channels_s + r.rows_s;
+    fprintf(stderr,
+            "%s: %lld samples in (%lld lost), %lld spectra out (%lld without data); waiting for "
+            "reads %.3f s, channels %.3f s, detection and output %.3f s; %.4g MB/s, %.3g x real "
+            "time\n",
+            tool->name, (long long)r.nread, (long long)r.nlost, (long long)r.nrow,
+            (long long)r.nrow_lost, r.read_s, r.channels_s, r.rows_s,
+            (double)r.nread * r.sample_bytes / 1e6 / all_s, (double)r.nread / r.rate_hz / all_s);
+}
 
 static psr_status process(struct run *r, psr_filterbank *p)
 {
@@ -94,6 +111,168 @@ static psr_status run(struct run *r)
         st = process(r, p);
     psr_filterbank_destroy(p);
     return st;
+}
+
+static void add_input(struct cli_table *list, struct psr_filterbank_desc *d)
+{
+    const struct cli_option options[] = {
+        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"S", CLI_DOUBLE, &d->start_s, "SEC", "Seconds to skip at the start.", 0, 1e9},
+        {"T", CLI_DOUBLE, &d->total_s, "SEC", "Seconds to process (default 0: all).", 0, 1e9},
+        {"P", CLI_INT, &d->pol, "K", "Use only polarisation K, from 0.", 0, 1},
+        {"freq", CLI_DOUBLE, &d->freq_mhz, "MHZ",
+         "Centre of the band, instead of the header's; VDIF has none.", 1e-3, 1e9},
+        {"bw", CLI_DOUBLE, &d->bw_mhz, "MHZ",
+         "Width of the band, negative if frequencies run down, instead of the header's.", -1e9,
+         1e9},
+        {"npol", CLI_INT, &d->npol, "N",
+         "Polarisations of VDIF (default: 2 if the number of threads is even, else 1).", 1, 2},
+        {"source", CLI_TEXT, &d->source, "NAME", "Source, instead of the header's.", 0, 0},
+        {"telescope", CLI_TEXT, &d->telescope, "NAME", "Telescope, instead of the header's.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_channels(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
+{
+    const struct cli_option options[] = {
+        {"Channels", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"F", CLI_TEXT, &w->filterbank, "N[:D|:M]",
+         "Channels of the whole band (default: those of the input); :D dedisperses coherently "
+         "within them (with -D); :M transforms back with M points: channels with sharp edges.",
+         0, 0},
+        {"x", CLI_INT, &d->freq_res, "M", "Points of the transform back, with :D too.", 1, 1 << 28},
+        {"D", CLI_DOUBLE, &w->dm, "DM", "DM of -F N:D, pc cm^-3.", 0, 1e6},
+        {"pfb", CLI_INT, &d->ntap, "TAPS", "Polyphase filterbank of TAPS taps.", 1, 64},
+        {"f", CLI_INT, &d->fsum, "N", "Channels to sum.", 1, 1 << 20},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_detection(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
+{
+    const struct cli_option options[] = {
+        {"Detection", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"t", CLI_INT, &d->tsum, "N", "Spectra to sum.", 1, 1 << 24},
+        {"d", CLI_INT, &w->npol, "N",
+         "Products: 1 PP+QQ (default), 2 PP and QQ, 4 PP, QQ, Re PQ and Im PQ.", 1, 4},
+        {"stokes", CLI_FLAG, &w->stokes, NULL, "Write I, Q, U and V.", 0, 0},
+        {"circular", CLI_FLAG, &w->circular, NULL,
+         "Polarisations are left- and right-handed, for -stokes.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_output(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
+{
+    const struct cli_option options[] = {
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &d->output, "FILE",
+         "Write the filterbank to FILE; - is standard output, dada://KEY a ring of psrdada.", 0, 0},
+        {"b", CLI_INT, &w->nbits, "N", "Bits per sample: 1, 2 (default), 4, 8, 16, or -32: floats.",
+         -32, 32},
+        {"I", CLI_DOUBLE, &d->interval_s, "SEC",
+         "Seconds from one rescaling of the channels to the next (default 10); 0: none.", 0, 1e9},
+        {"c", CLI_FLAG, &d->constant, NULL, "Scale all as the first interval.", 0, 0},
+        {"s", CLI_DOUBLE, &d->scale, "X", "Factor before digitising (default 1).", 1e-9, 1e9},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_running(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
+{
+    const struct cli_option options[] = {
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"ncpus, threads", CLI_INT, &d->nthread, "N", "Threads (default: all cores).", 1, 4096},
+        {"device", CLI_TEXT, &d->device, "NAME",
+         "Device that makes spectra: auto (a GPU if there is one, the default), cpu, cuda, or the "
+         "number of a GPU.",
+         0, 0},
+        {"B", CLI_DOUBLE, &d->block_mb, "MB",
+         "Voltages that a GPU takes at a time (default: 34 MB, or 0.05 s of a pipe).", 0, 1e6},
+        {"2", CLI_FLAG, &w->no_excision, NULL, "Accepted: 2-bit voltages are never excised.", 0, 0},
+        {"p", CLI_FLAG, &w->fpt, NULL, "Accepted, without effect.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+/* "N", "N:D" or "N:M". */
+static void take_filterbank(struct psr_filterbank_desc *d, const struct words *w,
+                            const struct cli *tool)
+{
+    psr_err why;
+    char text[64];
+    if (!w->filterbank)
+        return;
+    const char *colon = strchr(w->filterbank, ':');
+    const size_t n = colon ? (size_t)(colon - w->filterbank) : strlen(w->filterbank);
+    if (n >= sizeof text)
+        cli_usage_error(tool, "-F: '%s' is no number of channels", w->filterbank);
+    memcpy(text, w->filterbank, n);
+    text[n] = '\0';
+    if (psr_parse_int("-F", text, 1, 1 << 20, &d->nchan, &why))
+        cli_usage_error(tool, "%s", why.msg);
+    if (colon && !strcmp(colon, ":D")) {
+        if (!(w->dm > 0))
+            cli_usage_error(tool, "-F N:D needs -D, a DM above 0");
+        d->dm = w->dm;
+    } else if (colon && psr_parse_int("-F N:M", colon + 1, 1, 1 << 28, &d->freq_res, &why))
+        cli_usage_error(tool, "%s", why.msg);
+}
+
+static void take_words(struct psr_filterbank_desc *d, const struct words *w, const struct cli *tool)
+{
+    take_filterbank(d, w, tool);
+    if (w->npol == 3)
+        cli_usage_error(tool, "-d 3, the square of the sum, is not made; 1, 2 and 4 are");
+    if (w->stokes && w->npol != 1 && w->npol != 4)
+        cli_usage_error(tool, "-stokes has 4 products, not -d %d", (int)w->npol);
+    if (w->circular && !w->stokes)
+        cli_usage_error(tool, "-circular is for -stokes");
+    d->products = w->stokes ? (w->circular ? PSR_PRODUCTS_STOKES_CIRCULAR : PSR_PRODUCTS_STOKES)
+                  : w->npol == 1 ? PSR_PRODUCTS_SUM
+                  : w->npol == 2 ? PSR_PRODUCTS_EACH
+                                 : PSR_PRODUCTS_COHERENCE;
+    d->nbits = w->nbits == -32 ? 32 : w->nbits;
+    const bool known = w->nbits == -32 || w->nbits == 1 || w->nbits == 2 || w->nbits == 4 ||
+                       w->nbits == 8 || w->nbits == 16;
+    if (!known)
+        cli_usage_error(tool, "-b: %d is none of 1, 2, 4, 8, 16, -32", (int)w->nbits);
+    if (!d->output)
+        cli_usage_error(tool, "-o FILE is needed; - is standard output");
+}
+
+/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
+ * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
+static int digifil_options_parse(struct digifil_options *o, struct cli *tool, int argc, char **argv)
+{
+    struct words w = {.npol = 1, .nbits = 2};
+    struct cli_table table = {.n = 0};
+    *o = (struct digifil_options){.quiet = false};
+    psr_filterbank_defaults(&o->run);
+    add_input(&table, &o->run);
+    add_channels(&table, &o->run, &w);
+    add_detection(&table, &o->run, &w);
+    add_output(&table, &o->run, &w);
+    add_running(&table, &o->run, &w);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
+    *tool = (struct cli){
+        .name = "gpudigifil",
+        .operands = "[OPTION]... -o FILE VOLTAGES... | -",
+        .examples = "gpudigifil -F 1024 -t 8 -b 8 -o obs.fil obs_*.dada\n"
+                    "gpudigifil -freq 1400 -bw 32 -F 256 -o obs.fil obs.vdif\n"
+                    "gpudigifil -F 1024:D -D 26.8 -stokes -b 8 -o obs.fil obs.raw\n",
+        .summary =
+            "Divide voltages (VDIF, DADA, GUPPI raw; udp:// receives VDIF, dada:// reads a ring of "
+            "psrdada) into channels, detect them, and write a SIGPROC filterbank.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    int n = cli_parse(tool, argc, argv);
+    if (n == 0)
+        cli_usage_error(tool, "no input; - reads standard input");
+    take_words(&o->run, &w, tool);
+    return n;
 }
 
 int main(int argc, char **argv)

@@ -61,9 +61,6 @@ struct gpuffa_job {
  * Returned: malloc'd, caller frees; NULL for lack of memory */
 char *gpuffa_output_name(const struct gpuffa_job *j, const char *path);
 
-/* Reports an error of a file; the others are searched. */
-void gpuffa_report(struct gpuffa_job *j, const char *path, const psr_err *err);
-
 /* Takes account of an epoch's length for the stack. */
 void gpuffa_measure(struct gpuffa_job *j, const char *path);
 

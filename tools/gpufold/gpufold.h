@@ -69,7 +69,6 @@ PSR_MUST_CHECK psr_status gpufold_draw(psr_outfile *f, const struct psr_folder_f
                                        psr_err *err);
 
 struct canvas;
-void gpufold_write_numbers(struct canvas *canvas, const struct psr_folder_fold *fold);
 
 /* Writes ROOT_NAME.pfd, ROOT_NAME.pfd.bestprof, and ROOT_NAME.pfd.png if the fold has a view; a picture that fails
  * is left out with a note. */

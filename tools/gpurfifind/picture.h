@@ -13,26 +13,4 @@ PSR_MUST_CHECK psr_status gpurfifind_draw(psr_outfile *f, const struct psr_rfi_r
 
 struct canvas;
 
-/* Writes the numbers above the panels and the key of the mask's colours below them. */
-void gpurfifind_write_numbers(struct canvas *c, const struct psr_rfi_run_report *r,
-                              const char *name);
-void gpurfifind_write_key(struct canvas *c, double left, double top);
-
-/* What a cell of the mask is drawn as. */
-enum gpurfifind_colour {
-    GPURFIFIND_GOOD,
-    GPURFIFIND_PADDED,
-    GPURFIFIND_PERIODIC,
-    GPURFIFIND_ODD_SD,
-    GPURFIFIND_ODD_MEAN,
-    GPURFIFIND_FOUND,
-    GPURFIFIND_WHOLE,
-    GPURFIFIND_NCOLOUR
-};
-
-enum gpurfifind_colour gpurfifind_find_colour(unsigned flag);
-
-/* 0x00RRGGBB of each. */
-extern const uint32_t gpurfifind_colours[GPURFIFIND_NCOLOUR];
-
 #endif

@@ -1,15 +1,187 @@
 /* Writes the page of the recall: curves of what was found, and the list of what was lost. */
-#include "page.h"
+#include "psrinject.h"
+#include "tools/common/html.h"
 
 #include <math.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/psrkit.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Signals of one kind, and their range of S/N. */
+struct inject_set {
+    const struct inject_result *all;
+    bool pulsar;
+    size_t n;
+    double low, high, *scratch;
+};
+
+/* Draws the share that was found against S/N. */
+
+enum {
+    BINS = 6,
+    PARTS = 3,
+    WIDTH = 420,
+    HEIGHT = 260,
+    LEFT = 50,
+    TOP = 15,
+    INNER_W = 350,
+    INNER_H = 200
+};
+
+static const char *const colour[PARTS] = {"#1b6ca8", "#d9822b", "#3a8f3a"};
+
+/* What curves are drawn apart for. */
+static const struct parameter {
+    const char *name, *format;
+    size_t offset;
+    bool of_pulsars, of_bursts;
+} parameters[] = {
+    {"period, s", "%.3g", offsetof(struct inject_row, period_s), true, false},
+    {"DM, pc cm^-3", "%.3g", offsetof(struct inject_row, dm), true, true},
+    {"width, s", "%.2g", offsetof(struct inject_row, width_s), true, true},
+    {"acceleration, m/s^2", "%.3g", offsetof(struct inject_row, accn), true, false},
+};
+
+static double value_of(const struct inject_row *row, const struct parameter *p)
+{
+    double value;
+    memcpy(&value, (const char *)row + p->offset, sizeof value);
+    return value;
+}
+
+struct inject_share inject_share(size_t k, size_t n)
+{
+    const double m = (double)n, p = n ? (double)k / m : 0, all = m + 1,
+                 half = sqrt(m * p * (1 - p) + 0.25) / all;
+    return (struct inject_share){p, (m * p + 0.5) / all - half, (m * p + 0.5) / all + half};
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The ends of thirds of a parameter.
+ * Returned: whether it varies */
+static bool find_thirds(const struct inject_set *s, const struct parameter *p,
+                        double end[PARTS + 1])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->all->n; i++)
+        if (s->all->row[i].pulsar == s->pulsar)
+            s->scratch[n++] = value_of(&s->all->row[i], p);
+    qsort(s->scratch, n, sizeof *s->scratch, compare);
+    for (size_t k = 0; k <= PARTS; k++)
+        end[k] = s->scratch[k * (n - 1) / PARTS];
+    return end[0] < end[PARTS];
+}
+
+static void point(struct html *h, double x, const struct inject_share *share, size_t k, size_t n,
+                  const char *of)
+{
+    const double at = LEFT + x * INNER_W, y = TOP + (1 - share->value) * INNER_H;
+    html_raw(h, "<g stroke=\"");
+    html_raw(h, of);
+    html_raw(h, "\" fill=\"");
+    html_raw(h, of);
+    html_raw(h, "\"><title>");
+    html_count(h, k);
+    html_raw(h, " of ");
+    html_count(h, n);
+    html_raw(h, "</title><circle r=\"3\" cx=\"");
+    html_number(h, "%.1f", at);
+    html_raw(h, "\" cy=\"");
+    html_number(h, "%.1f", y);
+    html_raw(h, "\"/><path d=\"M");
+    html_number(h, "%.1f ", at);
+    html_number(h, "%.1f V", TOP + (1 - share->low) * INNER_H);
+    html_number(h, "%.1f\"/></g>\n", TOP + (1 - share->high) * INNER_H);
+}
+
+/* Found against S/N of the signals with from <= value <= to; NULL: all. */
+static void curve(struct html *h, const struct inject_set *s, const struct parameter *p,
+                  double from, double to, size_t part)
+{
+    size_t found[BINS] = {0}, n[BINS] = {0};
+    for (size_t i = 0; i < s->all->n; i++) {
+        const struct inject_row *row = &s->all->row[i];
+        const double value = p ? value_of(row, p) : 0;
+        if (row->pulsar != s->pulsar || (p && (value < from || value > to)))
+            continue;
+        const double at = (row->snr - s->low) / fmax(s->high - s->low, 1e-9) * BINS;
+        const int bin = (int)fmin(fmax(at, 0), BINS - 1);
+        n[bin]++;
+        found[bin] += !strcmp(row->lost, "-");
+    }
+    for (size_t b = 0; b < BINS; b++) {
+        const struct inject_share share = inject_share(found[b], n[b]);
+        if (n[b])
+            point(h, ((double)b + 0.35 + 0.15 * (double)part) / BINS, &share, found[b], n[b],
+                  colour[part]);
+    }
+}
+
+static void label(struct html *h, double x, double y, const char *format, double value)
+{
+    html_raw(h, "<text font-size=\"11\" x=\"");
+    html_number(h, "%.0f\" y=\"", x);
+    html_number(h, "%.0f\">", y);
+    html_number(h, format, value);
+    html_raw(h, "</text>\n");
+}
+
+static void axes(struct html *h, const struct inject_set *s)
+{
+    html_raw(h, "<svg width=\"420\" height=\"260\" role=\"img\"><rect x=\"50\" y=\"15\" "
+                "width=\"350\" height=\"200\" fill=\"none\" stroke=\"#888\"/>\n");
+    for (int k = 0; k <= 4; k++)
+        label(h, 15, TOP + 4 + INNER_H * (1 - k / 4.0), "%.2f", k / 4.0);
+    for (int k = 0; k <= BINS; k++)
+        label(h, LEFT - 8 + (double)INNER_W * k / BINS, HEIGHT - 30, "%.3g",
+              s->low + (s->high - s->low) * k / BINS);
+    html_raw(h, "<text font-size=\"12\" x=\"200\" y=\"252\">S/N injected</text>\n");
+}
 
 static const char style[] =
     "body{font:15px/1.4 sans-serif;margin:1em 2em;color:#222}table{border-collapse:collapse}"
     "td,th{padding:.2em .6em;border-bottom:1px solid #ddd;text-align:left}"
     ".n{text-align:right}svg{margin:0 1em 1em 0}code{overflow-wrap:anywhere}";
+
+static void panel(struct html *h, const struct inject_set *s, const struct parameter *p)
+{
+    double end[PARTS + 1];
+    if (p && !find_thirds(s, p, end))
+        return;
+    html_raw(h, "<figure style=\"display:inline-block;margin:0\"><figcaption>");
+    html_text(h, p ? p->name : "all");
+    for (size_t k = 0; p && k < PARTS; k++) {
+        html_raw(h, " <span style=\"color:");
+        html_raw(h, colour[k]);
+        html_raw(h, "\">");
+        html_number(h, p->format, end[k]);
+        html_raw(h, " to ");
+        html_number(h, p->format, end[k + 1]);
+        html_raw(h, "</span>");
+    }
+    html_raw(h, "</figcaption>\n");
+    axes(h, s);
+    for (size_t k = 0; k < (p ? PARTS : 1); k++)
+        curve(h, s, p, p ? end[k] : 0, p ? end[k + 1] : 0, k);
+    html_raw(h, "</svg></figure>\n");
+}
+
+/* Curves of all, and for thirds of each parameter that varies. */
+static void inject_draw_panels(struct html *h, const struct inject_set *s)
+{
+    panel(h, s, NULL);
+    for (size_t k = 0; k < sizeof parameters / sizeof *parameters; k++)
+        if (s->pulsar ? parameters[k].of_pulsars : parameters[k].of_bursts)
+            panel(h, s, &parameters[k]);
+}
+
 static void summary(struct html *h, const struct inject_set *s)
 {
     static const char *const steps[] = {"mask", "cleaning", "search", "sift", "fold", "score"};
@@ -119,4 +291,78 @@ psr_status inject_page(const struct inject_result *all, const char *command, con
     }
     free(s.scratch);
     return st;
+}
+
+/* Draws the signals of a trial. */
+
+enum { PER_ROW = 8 }; /* numbers of a signal */
+
+int64_t inject_ntrial(const struct inject_options *o)
+{
+    const int64_t with_bursts = (o->nburst + o->each - 1) / o->each;
+    return with_bursts > o->npulsar ? with_bursts : o->npulsar;
+}
+
+/* Number k of signal i of the trial, evenly or evenly in the logarithm. */
+static double draw(const struct inject_trial *t, size_t k, const struct inject_range *range,
+                   bool logarithmic)
+{
+    const double x = psr_rng_uniform((uint64_t)t->opt->seed, (uint32_t)t->number,
+                                     (uint64_t)(t->n * PER_ROW + k));
+    return logarithmic ? range->low * pow(range->high / range->low, x)
+                       : range->low + x * (range->high - range->low);
+}
+
+static void draw_pulsar(struct inject_trial *t)
+{
+    const struct inject_options *o = t->opt;
+    struct inject_row *row = &t->row[t->n];
+    *row = (struct inject_row){.pulsar = true,
+                               .period_s = draw(t, 0, &o->period_s, true),
+                               .width_s = draw(t, 1, &o->duty, true),
+                               .dm = draw(t, 2, &o->dm, false),
+                               .snr = draw(t, 3, &o->snr, false),
+                               .accn = draw(t, 4, &o->accn, false)};
+    row->width_s *= row->period_s;
+    t->n++;
+}
+
+/* Bursts of a copy have a part of the time each, in which all of their sweep lies where it can. */
+static void draw_burst(struct inject_trial *t, size_t k, size_t n)
+{
+    const struct inject_options *o = t->opt;
+    struct inject_row *row = &t->row[t->n];
+    *row = (struct inject_row){.width_s = draw(t, 1, &o->width_s, true),
+                               .dm = draw(t, 2, &o->dm, false),
+                               .snr = draw(t, 3, &o->snr, false)};
+    const double sweep_s = psr_delay_s(PSR_DMCONST_PRESTO, row->dm, t->field.lowest_mhz) -
+                           psr_delay_s(PSR_DMCONST_PRESTO, row->dm, t->field.highest_mhz);
+    const double left_s = fmax(t->field.length_s - sweep_s - 4 * row->width_s, 0);
+    const struct inject_range part = {(double)k + 0.1, (double)k + 0.9};
+    row->t_s = 2 * row->width_s + draw(t, 0, &part, false) * left_s / (double)n;
+    t->n++;
+}
+
+void inject_draw(struct inject_trial *t)
+{
+    const struct inject_options *o = t->opt;
+    const int64_t left = o->nburst - t->number * o->each, nburst = left < 0         ? 0
+                                                                   : left < o->each ? left
+                                                                                    : o->each;
+    t->n = 0;
+    if (t->number < o->npulsar)
+        draw_pulsar(t);
+    for (int64_t k = 0; k < nburst; k++)
+        draw_burst(t, (size_t)k, (size_t)nburst);
+}
+
+void inject_words(char *text, size_t room, const struct inject_row *row)
+{
+    if (row->pulsar)
+        snprintf(text, room,
+                 "pulsar period=%.12g width=%.9g dm=%.6f snr=%.6f accn=%.9g shape=gauss",
+                 row->period_s, row->width_s, row->dm, row->snr, row->accn);
+    else
+        snprintf(text, room, "burst t=%.9f width=%.9g dm=%.6f snr=%.6f shape=gauss", row->t_s,
+                 row->width_s, row->dm, row->snr);
 }

@@ -65,11 +65,6 @@ PSR_MUST_CHECK psr_status inject_trial_run(struct inject_trial *t, psr_err *err)
 /* The name of a trial's table. */
 void inject_table_name(char path[INJECT_PATH], const struct inject_options *o, int64_t number);
 
-/* Finds out what a search found of the signals, by the lists root.*.
- * Given:    all   also those that are found already
- * Returned: lost and found_snr of the rows */
-PSR_MUST_CHECK psr_status inject_match(struct inject_trial *t, const char *root, psr_err *err);
-
 /* Rows of all tables. */
 struct inject_result {
     struct inject_row *row; /* [n], owned */

@@ -1,11 +1,14 @@
 /* Runs the tools of a trial in a folder of its own. */
-#include "psrinject.h"
-
 #include "base/portable.h"
 #include "base/tool.h"
+#include "psrinject.h"
+#include "tools/common/json_read.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <math.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/experimental/outfile.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,9 +18,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void inject_table_name(char path[INJECT_PATH], const struct inject_options *o, int64_t number)
+/* Matches signals with the lists of a search, and names the step that lost them. */
+
+enum { LINE_BYTES = 1 << 22, LIST_BYTES = 1 << 30 };
+
+/* Harmonics whose period counts as the pulsar's. */
+enum { HARMONICS = 4 };
+
+static void count_threads(char text[24], const struct inject_options *o)
 {
-    snprintf(path, INJECT_PATH, "%.4000s/%06lld.tsv", o->output, (long long)number);
+    const int64_t all = o->ncpus ? o->ncpus : (int64_t)sysconf(_SC_NPROCESSORS_ONLN),
+                  each = all / o->jobs;
+    snprintf(text, 24, "%lld", (long long)(each > 1 ? each : 1));
+}
+
+static psr_status add_words(struct psr_names *words, const char *const *word, size_t n,
+                            psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < n && !st; i++)
+        st = psr_names_add(words, word[i], err);
+    return st;
 }
 
 /* The folder of a trial, and a name in it. */
@@ -25,19 +46,6 @@ static void name_in(char path[INJECT_PATH], const struct inject_trial *t, const 
 {
     snprintf(path, INJECT_PATH, "%.4000s/%06lld%s%s", t->opt->output, (long long)t->number,
              *name ? "/" : "", name);
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st, (void)kind, (void)ftw;
-    return remove(path);
-}
-
-static psr_status remove_folder(const char *path, psr_err *err)
-{
-    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
-        return psr_fail_errno(err, "%s", path);
-    return PSR_OK;
 }
 
 /* The child: the tool, which does not outlive this program. */
@@ -79,42 +87,6 @@ static psr_status run_tool(const struct inject_trial *t, const struct psr_names 
     return st;
 }
 
-static psr_status add_words(struct psr_names *words, const char *const *word, size_t n,
-                            psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < n && !st; i++)
-        st = psr_names_add(words, word[i], err);
-    return st;
-}
-
-static void count_threads(char text[24], const struct inject_options *o)
-{
-    const int64_t all = o->ncpus ? o->ncpus : (int64_t)sysconf(_SC_NPROCESSORS_ONLN),
-                  each = all / o->jobs;
-    snprintf(text, 24, "%lld", (long long)(each > 1 ? each : 1));
-}
-
-static psr_status inject(const struct inject_trial *t, const char *copy, psr_err *err)
-{
-    struct psr_names words = {.n = 0};
-    char seed[24], threads[24], text[400];
-    count_threads(threads, t->opt);
-    snprintf(seed, sizeof seed, "%lld", (long long)(t->opt->seed + t->number));
-    const char *const begin[] = {"fbedit", "-q", "-ncpus", threads, "-seed", seed, "-o", copy};
-    psr_status st = add_words(&words, begin, sizeof begin / sizeof *begin, err);
-    for (size_t i = 0; i < t->n && !st; i++) {
-        inject_words(text, sizeof text, &t->row[i]);
-        st = add_words(&words, (const char *const[]){"-add", text}, 2, err);
-    }
-    if (!st)
-        st = psr_names_add(&words, t->input, err);
-    if (!st)
-        st = run_tool(t, &words, err);
-    psr_names_clear(&words);
-    return st;
-}
-
 /* Searches as -search says, but for what it says of cleaning where clean is given.
  * Returned: how, 16 bytes: what it says of cleaning */
 static psr_status search(const struct inject_trial *t, const char *copy, const char *folder,
@@ -141,6 +113,204 @@ static psr_status search(const struct inject_trial *t, const char *copy, const c
         st = run_tool(t, &words, err);
     psr_names_clear(&words);
     free(copied);
+    return st;
+}
+
+/* Steps of a pulsar, the later the farther it came. */
+static const char *const steps[] = {"search", "sift", "fold", "score", "-"};
+
+enum { SEARCHED, SIFTED, FOLDED, SCORED, FOUND };
+
+struct reached {
+    int step;
+    double snr;
+};
+
+/* Seconds by which a wrong DM smears a pulse over the band. */
+static double smear_s(const struct inject_field *f, double dm)
+{
+    return fabs(psr_delay_s(PSR_DMCONST_PRESTO, dm, f->lowest_mhz) -
+                psr_delay_s(PSR_DMCONST_PRESTO, dm, f->highest_mhz));
+}
+
+/* Within three bins of the spectrum and what the Earth's motion does, at a DM that smears by less than a turn. */
+static bool is_pulsar(const struct inject_trial *t, const struct inject_row *row, double period_s,
+                      double dm)
+{
+    const double wander = fabs(row->accn) * t->field.length_s / 6e8; /* of half of the time */
+    if (!row->pulsar || !(period_s > 0) || smear_s(&t->field, dm - row->dm) > row->period_s)
+        return false;
+    for (int h = 1; h <= HARMONICS; h++)
+        for (int up = 0; up < 2; up++) {
+            const double ratio = period_s / row->period_s * (up ? h : 1.0 / h),
+                         bins = 3 * row->period_s / t->field.length_s;
+            if (fabs(ratio - 1) < bins + 2e-4 + wander)
+                return true;
+        }
+    return false;
+}
+
+/* At a DM that smears it by less than ten widths, and near in time by as much. */
+static bool is_burst(const struct inject_trial *t, const struct inject_row *row, double time_s,
+                     double dm)
+{
+    const double width_s = fmax(row->width_s, t->field.tsamp_s),
+                 apart_s = smear_s(&t->field, dm - row->dm);
+    return !row->pulsar && apart_s < 10 * width_s &&
+           fabs(time_s - row->t_s) < 3 * width_s + apart_s;
+}
+
+static void take(struct inject_trial *t, struct reached *reached, int step, double period_s,
+                 double dm, double snr)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (is_pulsar(t, &t->row[i], period_s, dm)) {
+            if (step > reached[i].step || (step == reached[i].step && snr > reached[i].snr))
+                reached[i].snr = snr;
+            reached[i].step = step > reached[i].step ? step : reached[i].step;
+        }
+}
+
+/* What is done with a line of a list. */
+typedef psr_status take_line(struct inject_trial *t, struct reached *reached, char *line,
+                             const char *what, psr_err *err);
+
+static psr_status take_reject(struct inject_trial *t, struct reached *reached, char *line,
+                              const char *what, psr_err *err)
+{
+    double dm, snr, period_ms;
+    (void)what, (void)err;
+    if (sscanf(line, "%*s %lf %lf %*f %*d %*f %*f %lf", &dm, &snr, &period_ms) == 3)
+        take(t, reached, SIFTED, period_ms / 1e3, dm, snr);
+    return PSR_OK;
+}
+
+static psr_status take_sifted(struct inject_trial *t, struct reached *reached, char *line,
+                              const char *what, psr_err *err)
+{
+    struct json_value *v;
+    psr_status st = json_parse(&v, line, what, err);
+    if (!st)
+        take(t, reached, FOLDED, json_number(v, "period_s"), json_number(v, "dm"),
+             json_number(v, "snr"));
+    if (!st)
+        json_clear(v);
+    return st;
+}
+
+static psr_status take_fold(struct inject_trial *t, struct reached *reached, char *line,
+                            const char *what, psr_err *err)
+{
+    struct json_value *v;
+    psr_status st = json_parse(&v, line, what, err);
+    if (st)
+        return st;
+    const double probability = json_number(v, "probability");
+    take(t, reached, probability >= t->opt->probability ? FOUND : SCORED,
+         json_number(v, "p_s_topo"), json_number(v, "dm"), json_number(v, "snr"));
+    json_clear(v);
+    return PSR_OK;
+}
+
+static psr_status take_burst(struct inject_trial *t, struct reached *reached, char *line,
+                             const char *what, psr_err *err)
+{
+    double snr, time_s, dm;
+    (void)what, (void)err;
+    if (sscanf(line, "%lf %*f %lf %*f %*f %lf", &snr, &time_s, &dm) != 3)
+        return PSR_OK;
+    for (size_t i = 0; i < t->n; i++)
+        if (is_burst(t, &t->row[i], time_s, dm)) {
+            reached[i].step = FOUND;
+            reached[i].snr = fmax(reached[i].snr, snr);
+        }
+    return PSR_OK;
+}
+
+/* A list that is not there had nothing in it. */
+static psr_status read_list(struct inject_trial *t, struct reached *reached, const char *root,
+                            const char *suffix, take_line *take_one, psr_err *err)
+{
+    char path[INJECT_PATH], what[INJECT_PATH + 32];
+    struct psr_text_lines in;
+    bool exists;
+    snprintf(path, sizeof path, "%.4000s%s", root, suffix);
+    if (access(path, F_OK) != 0)
+        return PSR_OK;
+    char *line = malloc(LINE_BYTES);
+    psr_status st = line ? psr_text_lines_open(&in, path, LIST_BYTES, err)
+                         : psr_fail_nomem(err, path, LINE_BYTES);
+    if (st) {
+        free(line);
+        return st;
+    }
+    while (!st && !(st = psr_text_lines_next(&in, line, LINE_BYTES, &exists, err)) && exists) {
+        snprintf(what, sizeof what, "%s: line %ld", path, in.number);
+        if (*line != '#' && line[strspn(line, " \t\r\n")])
+            st = take_one(t, reached, line, what, err);
+    }
+    psr_text_lines_close(&in);
+    free(line);
+    return st;
+}
+
+/* Finds out what a search found of the signals, by the lists root.*.
+ * Given:    all   also those that are found already
+ * Returned: lost and found_snr of the rows */
+static psr_status inject_match(struct inject_trial *t, const char *root, psr_err *err)
+{
+    struct reached reached[1 + INJECT_EACH] = {{0, 0}};
+    psr_status st = read_list(t, reached, root, ".cand", take_burst, err);
+    if (!st)
+        st = read_list(t, reached, root, ".sift.rejects", take_reject, err);
+    if (!st)
+        st = read_list(t, reached, root, ".sift.jsonl", take_sifted, err);
+    if (!st) /* as it was called before */
+        st = read_list(t, reached, root, ".sift.json", take_sifted, err);
+    if (!st)
+        st = read_list(t, reached, root, ".fold.json", take_fold, err);
+    for (size_t i = 0; i < t->n && !st; i++) {
+        snprintf(t->row[i].lost, sizeof t->row[i].lost, "%s", steps[reached[i].step]);
+        t->row[i].found_snr = reached[i].step == FOUND ? reached[i].snr : 0;
+    }
+    return st;
+}
+
+void inject_table_name(char path[INJECT_PATH], const struct inject_options *o, int64_t number)
+{
+    snprintf(path, INJECT_PATH, "%.4000s/%06lld.tsv", o->output, (long long)number);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st, (void)kind, (void)ftw;
+    return remove(path);
+}
+
+static psr_status remove_folder(const char *path, psr_err *err)
+{
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+        return psr_fail_errno(err, "%s", path);
+    return PSR_OK;
+}
+
+static psr_status inject(const struct inject_trial *t, const char *copy, psr_err *err)
+{
+    struct psr_names words = {.n = 0};
+    char seed[24], threads[24], text[400];
+    count_threads(threads, t->opt);
+    snprintf(seed, sizeof seed, "%lld", (long long)(t->opt->seed + t->number));
+    const char *const begin[] = {"fbedit", "-q", "-ncpus", threads, "-seed", seed, "-o", copy};
+    psr_status st = add_words(&words, begin, sizeof begin / sizeof *begin, err);
+    for (size_t i = 0; i < t->n && !st; i++) {
+        inject_words(text, sizeof text, &t->row[i]);
+        st = add_words(&words, (const char *const[]){"-add", text}, 2, err);
+    }
+    if (!st)
+        st = psr_names_add(&words, t->input, err);
+    if (!st)
+        st = run_tool(t, &words, err);
+    psr_names_clear(&words);
     return st;
 }
 

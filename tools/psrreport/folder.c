@@ -1,7 +1,7 @@
 /* The files of a folder, and what all parts need: names, problems, memory. */
 #include "psrreport.h"
 
-#include "tools/common/folder.h"
+#include "tools/common/plotfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

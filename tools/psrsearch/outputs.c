@@ -2,8 +2,8 @@
 #include "psrsearch.h"
 
 #include "base/portable.h"
-#include "tools/common/folder.h"
 #include "tools/common/json_read.h"
+#include "tools/common/plotfile.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,6 @@
 #include "formats/series/series_internal.h"
 #include "search/matched/accel_backend.h"
 #include "search/matched/accel_plan.h"
-#include "search/matched/accel_series.h"
 #include "search/matched/refine/accel_refine.h"
 #include "search/matched/response/template_bank.h"
 

@@ -1,21 +1,127 @@
 /* Folds candidates in one pass: a window of channels moves over the spectra, and each block in it is
  * folded into every candidate's cube. */
-#include "fold_check.h"
-#include "fold_device.h"
-#include "fold_replaced.h"
-
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
 #include "base/threads/threads.h"
-#include "search/fold/fold_internal.h"
-#include <psrkit/device.h>
+#include "fold_check.h"
+#include "fold_device.h"
+#include "fold_internal.h"
+#include "fold_plan.h"
+#include "fold_replaced.h"
 
+#include <math.h>
+#include <psrkit/device.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* --- create ----------------------------------------------------------------------------------- */
+/* Adds the turn that the end of the input cuts to the part in which it ends.  Bins that it does not reach get the mean
+ * of the part's samples, so that the profile has no step. */
 
+enum { GROUP = PSR_FOLD_GROUP };
+
+/* Share of each bin that the turn has filled: from the phase of the first sample on, as all turns.
+ * Given: share   [nbin] */
+static void find_shares(struct psr_fold_cube *cube, double *share)
+{
+    const double nbin = (double)cube->cand.nbin, filled = cube->runs.spread.filled * nbin;
+    const long double phase = psr_fold_phase(&(struct psr_fold_clock){.cand = &cube->cand}, 0);
+    const double begin = (double)(phase - floorl(phase)) * nbin;
+    for (size_t b = 0; b < cube->cand.nbin; b++) {
+        double sum = 0;
+        for (int turn = 0; turn < 2; turn++) {
+            const double low = (double)b + turn * nbin;
+            sum += fmax(fmin(low + 1, begin + filled) - fmax(low, begin), 0);
+        }
+        share[b] = fmin(sum, 1);
+    }
+}
+
+static void add_band(struct psr_fold_cube *cube, struct psr_fold_stats *stats, double *profile,
+                     const double *turn, const double *share, double tsamp_s)
+{
+    const size_t nbin = cube->cand.nbin;
+    const double per_bin = 1 / (cube->cand.f * tsamp_s * (double)nbin);
+    for (size_t b = 0; b < nbin; b++)
+        profile[b] += turn[b * GROUP] + (1 - share[b]) * per_bin * stats->data_avg;
+    const double count = stats->numdata;
+    *stats =
+        psr_fold_make_stats(nbin, count, stats->data_avg, stats->data_var * (count - 1), profile);
+}
+
+/* Adds what the slice has of the turn that is not complete to the last part that was folded.
+ * Status: PSR_ENOMEM */
+static psr_status fold_add_last_turn(const struct psr_fold *f, struct psr_fold_slice *s,
+                                     psr_err *err)
+{
+    struct psr_fold_cube *cube = s->cube;
+    const size_t nbin = cube->cand.nbin;
+    if (!cube->next || !(cube->runs.spread.filled > 0))
+        return PSR_OK;
+    double *share = calloc(nbin, sizeof *share);
+    if (!share)
+        return psr_fail_nomem(err, "the last turn", (double)nbin * sizeof *share);
+    find_shares(cube, share);
+    const size_t part = (cube->next - 1) / f->d.part_blocks;
+    for (size_t j = 0; j < s->n; j++) {
+        const size_t at = part * f->d.nsub + s->first + j;
+        add_band(cube, &cube->stats[at], cube->profile + at * nbin, s->bins.turn + j, share,
+                 f->d.tsamp_s);
+    }
+    free(share);
+    return PSR_OK;
+}
+
+/* --- destroy ---------------------------------------------------------------------------------- */
+static void destroy_cube(struct psr_fold_cube *c)
+{
+    void *const owned[] = {c->delay, c->stats, c->value, c->offset, c->runs.run};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
+        free(owned[k]);
+}
+
+static void destroy_slice(struct psr_fold_slice *s)
+{
+    void *const owned[] = {s->bins.turn, s->bins.sum, s->bins.carry, s->mean, s->square};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
+        free(owned[k]);
+}
+
+static void destroy_scratch(struct psr_fold_scratch *w)
+{
+    void *const owned[] = {w->piece, w->line, w->word, w->offset, (void *)w->lane, w->band,
+                           w->row,   w->sum,  w->run,  w->square, w->shift};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
+        free(owned[k]);
+    psr_cornerturn_destroy(w->cornerturn);
+}
+
+void psr_fold_destroy(psr_fold *f)
+{
+    if (!f)
+        return;
+    psr_fold_device_close(f);
+    if (f->profiles)
+        (void)munmap(f->profiles, f->profile_bytes);
+    if (f->is_pinned)
+        psr_device_unpin(f->window);
+    else
+        free(f->window);
+    for (size_t i = 0; f->cube && i < f->d.ncand; i++)
+        destroy_cube(&f->cube[i]);
+    for (size_t i = 0; f->slice && i < f->nslice; i++)
+        destroy_slice(&f->slice[i]);
+    for (int i = 0; f->scratch && i < f->d.nthread; i++)
+        destroy_scratch(&f->scratch[i]);
+    void *const owned[] = {f->chan,  f->place,      f->band,    f->band_first, f->zeros, f->sample,
+                           f->level, f->first_step, f->scratch, f->step,       f->cube,  f->slice};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
+        free(owned[k]);
+    psr_cornerturn_destroy(f->cornerturn);
+    free(f);
+}
+
+/* --- create ----------------------------------------------------------------------------------- */
 psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
 {
     struct psr_fold_desc d;
@@ -44,7 +150,6 @@ psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr
 }
 
 /* --- push ------------------------------------------------------------------------------------- */
-
 static psr_status plan_blocks(struct psr_fold *f, psr_err *err)
 {
     const int nthread = f->d.nthread;
@@ -144,13 +249,12 @@ psr_status psr_fold_finish(psr_fold *f, psr_err *err)
         for (size_t part = s->cube->next / f->d.part_blocks; part < f->d.npart; part++)
             psr_fold_end_part(f, s, part);
         if (!st && f->d.last_turn)
-            st = psr_fold_add_last_turn(f, s, err);
+            st = fold_add_last_turn(f, s, err);
     }
     return st;
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-
 double *psr_fold_profile(const psr_fold *f, size_t i)
 {
     return f->cube[i].profile;
@@ -176,52 +280,37 @@ int64_t psr_fold_count(const psr_fold *f)
     return (int64_t)(least * f->d.block);
 }
 
-/* --- destroy ---------------------------------------------------------------------------------- */
+/* Joins the parts of a fold: longer ones, as of a slow candidate, whose turns do not fit into short ones. */
 
-static void destroy_cube(struct psr_fold_cube *c)
+/* The sum of n parts of one sub-band, nsub apart (variances by Chan, Golub and LeVeque 1983, eq. 2.1). */
+static struct psr_fold_stats merge_stats(const struct psr_fold_stats *from, size_t n, size_t nsub,
+                                         size_t nbin, const double *profile)
 {
-    void *const owned[] = {c->delay, c->stats, c->value, c->offset, c->runs.run};
-    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-        free(owned[k]);
+    double count = 0, mean = 0, square = 0;
+    for (size_t i = 0; i < n; i++, from += nsub) {
+        const double more = from->numdata, all = count + more, step = from->data_avg - mean;
+        if (!(more > 0))
+            continue;
+        square += from->data_var * (more - 1) + step * step * count * more / all;
+        mean += step * more / all;
+        count = all;
+    }
+    return psr_fold_make_stats(nbin, count, mean, square, profile);
 }
 
-static void destroy_slice(struct psr_fold_slice *s)
+void psr_fold_merge_parts(const psr_fold *f, size_t i, size_t n, double *profile,
+                          struct psr_fold_stats *stats)
 {
-    void *const owned[] = {s->bins.turn, s->bins.sum, s->bins.carry, s->mean, s->square};
-    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-        free(owned[k]);
-}
-
-static void destroy_scratch(struct psr_fold_scratch *w)
-{
-    void *const owned[] = {w->piece, w->line, w->word, w->offset, (void *)w->lane, w->band,
-                           w->row,   w->sum,  w->run,  w->square, w->shift};
-    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-        free(owned[k]);
-    psr_cornerturn_destroy(w->cornerturn);
-}
-
-void psr_fold_destroy(psr_fold *f)
-{
-    if (!f)
-        return;
-    psr_fold_device_close(f);
-    if (f->profiles)
-        (void)munmap(f->profiles, f->profile_bytes);
-    if (f->is_pinned)
-        psr_device_unpin(f->window);
-    else
-        free(f->window);
-    for (size_t i = 0; f->cube && i < f->d.ncand; i++)
-        destroy_cube(&f->cube[i]);
-    for (size_t i = 0; f->slice && i < f->nslice; i++)
-        destroy_slice(&f->slice[i]);
-    for (int i = 0; f->scratch && i < f->d.nthread; i++)
-        destroy_scratch(&f->scratch[i]);
-    void *const owned[] = {f->chan,  f->place,      f->band,    f->band_first, f->zeros, f->sample,
-                           f->level, f->first_step, f->scratch, f->step,       f->cube,  f->slice};
-    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-        free(owned[k]);
-    psr_cornerturn_destroy(f->cornerturn);
-    free(f);
+    const struct psr_fold_cube *cube = &f->cube[i];
+    const size_t nsub = f->d.nsub, nbin = cube->cand.nbin, size = nsub * nbin;
+    for (size_t first = 0; first < f->d.npart; first += n, profile += size, stats += nsub) {
+        const size_t left = f->d.npart - first, many = left < n ? left : n;
+        memset(profile, 0, size * sizeof *profile);
+        for (size_t k = 0; k < many; k++)
+            for (size_t b = 0; b < size; b++)
+                profile[b] += cube->profile[(first + k) * size + b];
+        for (size_t j = 0; j < nsub; j++)
+            stats[j] =
+                merge_stats(cube->stats + first * nsub + j, many, nsub, nbin, profile + j * nbin);
+    }
 }

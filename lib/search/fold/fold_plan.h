@@ -118,11 +118,6 @@ void psr_fold_set_stats(const struct psr_fold *f, struct psr_fold_cube *cube, si
 struct psr_fold_stats psr_fold_make_stats(size_t n, double count, double mean, double square,
                                           const double *profile);
 
-/* Adds what the slice has of the turn that is not complete to the last part that was folded.
- * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_fold_add_last_turn(const struct psr_fold *f, struct psr_fold_slice *s,
-                                                 psr_err *err);
-
 /* Makes cubes, slices, scratch and window of f->d. */
 PSR_MUST_CHECK psr_status psr_fold_make(struct psr_fold *f, psr_err *err);
 

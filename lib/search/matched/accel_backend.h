@@ -1,7 +1,7 @@
 /* accel_backend.h: interface between accelsearch.c and a backend (private).
  *
  * accelsearch.c checks the description and makes lists of hits; all backends find the same hits, to
- * the bit: whatever they use to find places, powers are those of direct.h. */
+ * the bit: whatever they use to find places, powers are those of response.h. */
 #ifndef PSR_SEARCH_MATCHED_ACCEL_BACKEND_H
 #define PSR_SEARCH_MATCHED_ACCEL_BACKEND_H
 

@@ -1,8 +1,7 @@
 /* Finds bright lines, and takes their responses out of the hits around them. */
 #include "accel_lines.h"
 #include "peaks.h"
-#include "search/matched/response/direct.h"
-#include "search/matched/response/line_response.h"
+#include "search/matched/response/response.h"
 #include "search/matched/response/template_plans.h"
 
 #include "base/tool.h"

@@ -14,4 +14,12 @@ PSR_MUST_CHECK psr_status psr_accel_search_resolve(struct psr_accel_search *s,
                                                    psr_err *err);
 void psr_accel_search_forget(struct psr_accel_search *s);
 
+/* Given:    in [n], finite series
+ * Returned: in: x is spectrum, photons what bin 0 was before red noise was taken out
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_series_transform(const struct psr_accel_search *s,
+                                                     const psr_rfft *rfft, size_t n,
+                                                     struct psr_accelsearch_input *in,
+                                                     psr_err *err);
+
 #endif

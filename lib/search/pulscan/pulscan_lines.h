@@ -1,7 +1,7 @@
 /* pulscan_lines.h: what bright lines add to the powers of bins around them (private).
  *
  * Of peaks of one bin that are bright enough, frequency, drift and amplitude of a line are fitted, and
- * its response is subtracted (search/matched/line_response.h).  A bin's power less that without the
+ * its response is subtracted (search/matched/response/response.h).  A bin's power less that without the
  * line is what the line adds.  Brightest lines come first, each fitted to bins without those before
  * it; what is no line, or drifts further than 32 bins, adds nothing. */
 #ifndef PSR_SEARCH_PULSCAN_LINES_H
@@ -9,7 +9,7 @@
 
 #include "pulscan_search.h"
 
-#include "search/matched/response/line_response.h"
+#include "search/matched/response/response.h"
 
 /* Bins to both sides of a line in which its response is known. */
 enum { PSR_PULSCAN_LINE_REACH = 192 };

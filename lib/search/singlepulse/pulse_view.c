@@ -3,7 +3,7 @@
 
 #include "base/copy_desc.h"
 #include "search/singlepulse/singlepulse_internal.h"
-#include "stats/band_share.h"
+#include "stats/spans.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Whether what was folded is in a small part of the band, and the rest is noise. */
 #include "fold_harmonics.h"
 
-#include "stats/band_share.h"
+#include "stats/spans.h"
 
 #include <math.h>
 #include <stdlib.h>

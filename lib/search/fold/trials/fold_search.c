@@ -1,14 +1,104 @@
 /* Searches around folds: every DM's parts, the trials that a bound does not exclude, the best. */
-#include "fold_search_device.h"
+#include "fold_search.h"
 
 #include "base/copy_desc.h"
+#include "base/device/device_internal.h"
 #include "base/threads/threads.h"
-
 #include "search/fold/fold_internal.h"
+#include "search/fold/fold_plan.h"
+#include "search/fold/fold_replaced.h"
+#include "search/fold/kernels/fold_trials.h"
 
+#include <config.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Searches around folds on a device: chooses it, and sums the trial that it finds. */
+
+/* Selects the device backend; the one place that knows which were built. */
+static const struct psr_fold_search_device_ops *const ops =
+#ifdef HAVE_CUDA
+    &psr_fold_search_cuda;
+
+#else
+
+    NULL;
+
+#endif
+
+/* Opens the device that the description asks for, if any: s->device stays NULL for the CPU, and with
+ * "auto" where there is no device.
+ * Status: PSR_EDEVICE naming the backend, PSR_ENOMEM */
+static psr_status fold_search_device_open(struct psr_fold_search *s, psr_err *err)
+{
+    const char *name = s->d.backend ? s->d.backend : "cpu";
+    if (!strcmp(name, "cpu") || (psr_backend_is_any(name) && !ops))
+        return PSR_OK;
+    if (!ops || !psr_backend_is_asked(name, ops->name))
+        return psr_backend_none(PSR_OK, name, "fold search", err);
+    psr_status st = ops->create(&s->device, s->d.device, err);
+    if (!st)
+        return PSR_OK;
+    s->device = NULL;
+    return psr_backend_is_passed(name, st) ? PSR_OK : st;
+}
+
+static void fold_search_device_close(struct psr_fold_search *s)
+{
+    if (s->device)
+        ops->destroy(s->device);
+    s->device = NULL;
+}
+
+/* Takes the fold, and searches a range.
+ * Returned: *done   false: the CPU must
+ * Status: PSR_EDEVICE, PSR_ENOMEM */
+static psr_status fold_search_device_begin(struct psr_fold_search *s, bool *done, psr_err *err)
+{
+    psr_status st = s->device ? ops->begin(s->device, s, err) : PSR_EUNSUPPORTED;
+    *done = !st;
+    return st == PSR_EUNSUPPORTED ? PSR_OK : st;
+}
+
+/* Given: part   room for [npart][nbin]; offset for [nsub], delay for [npart], profile for [nbin] */
+static void sum_best(const struct psr_fold_search *s, const struct psr_fold_trial *trial,
+                     double *part, size_t *offset, double *delay, double *profile,
+                     struct psr_fold_stats *stats)
+{
+    const struct psr_fold_trials *t = &s->trials;
+    if (t->fold->ndm)
+        psr_fold_trials_dm_offsets(t, t->fold->trial_dm[trial->dm], offset);
+    for (size_t i = 0; i < t->npart; i++)
+        psr_fold_trials_add_bands(t, i, offset, part + i * t->nbin);
+    psr_fold_trials_sum(t, trial, part, s->part_stats, delay, profile, stats);
+}
+
+static psr_status fold_search_device_find(struct psr_fold_search *s,
+                                          const struct psr_fold_range *range,
+                                          struct psr_fold_found *found, bool *done, psr_err *err)
+{
+    struct psr_fold_device_hit best;
+    memset(found, 0, sizeof *found);
+    psr_status st = ops->find(s->device, s, range, &best, &found->nsummed, err);
+    *done = !st;
+    if (!st && best.redchi > 0) {
+        const struct psr_fold_trials *t = &s->trials;
+        double *part = calloc(t->npart * t->nbin, sizeof *part);
+        double *delay = calloc(t->npart + t->nbin, sizeof *delay);
+        size_t *offset = calloc(t->nsub, sizeof *offset);
+        found->trial = best.trial;
+        if (part && delay && offset)
+            sum_best(s, &best.trial, part, offset, delay, delay + t->npart, &found->stats);
+        else
+            st = psr_fail_nomem(err, "a fold search", (double)t->npart * (double)t->nbin * 8);
+        found->any = !st && found->stats.redchi > 0;
+        free(part);
+        free(delay);
+        free(offset);
+    }
+    return st == PSR_EUNSUPPORTED ? PSR_OK : st;
+}
 
 psr_status psr_fold_search_create(psr_fold_search **out, const struct psr_fold_search_desc *desc,
                                   psr_err *err)
@@ -25,7 +115,7 @@ psr_status psr_fold_search_create(psr_fold_search **out, const struct psr_fold_s
         return psr_fail_nomem(err, "a fold search", sizeof *s);
     s->d = d;
     s->nthread = psr_count_threads(d.nthread);
-    st = psr_fold_search_device_open(s, err);
+    st = fold_search_device_open(s, err);
     s->d.backend = NULL; /* it was borrowed */
     if (st)
         free(s);
@@ -43,14 +133,13 @@ void psr_fold_search_destroy(psr_fold_search *s)
 {
     if (!s)
         return;
-    psr_fold_search_device_close(s);
+    fold_search_device_close(s);
     psr_fold_sums_clear(&s->listed.sums);
     psr_fold_sums_clear(&s->other.sums);
     free(s);
 }
 
 /* --- the best --------------------------------------------------------------------------------- */
-
 static bool is_before(const struct psr_fold_trial *a, const struct psr_fold_trial *b)
 {
     if (a->dm != b->dm)
@@ -89,7 +178,6 @@ static double find_norm(const struct psr_fold_search *s, const struct psr_fold_w
 }
 
 /* --- one DM ----------------------------------------------------------------------------------- */
-
 static void search_parts(struct psr_fold_search *s, struct psr_fold_worker *w, size_t dm,
                          const double *part)
 {
@@ -187,7 +275,7 @@ static psr_status search_range(struct psr_fold_search *s, const struct psr_fold_
     bool done = false;
     if (psr_is_stopped(&s->trials.stop))
         return psr_fail(err, PSR_ESTOPPED, "stopped");
-    psr_status st = on_device ? psr_fold_search_device_find(s, range, &new, &done, err) : PSR_OK;
+    psr_status st = on_device ? fold_search_device_find(s, range, &new, &done, err) : PSR_OK;
     if (st || !done)
         return st ? st : search_on_cpu(s, times, range, found, err);
     merge_found(found, &new);
@@ -241,7 +329,7 @@ psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
                      end_pd = s->d.keep_pd ? mid_pd + 1 : t->npdot;
         const size_t rows = psr_fold_state_rows(s, r.end_period - r.first_period);
         bool on_device = false;
-        st = psr_fold_search_device_begin(s, &on_device, err);
+        st = fold_search_device_begin(s, &on_device, err);
         for (r.pddot = s->d.pddot ? 0 : mid_pd; r.pddot < (s->d.pddot ? t->npdot : mid_pd + 1);
              r.pddot++) /* ends at once after an error */
             for (r.first_pdot = first_pd; r.first_pdot < end_pd && !st; r.first_pdot = r.end_pdot) {
@@ -255,4 +343,66 @@ psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
         set_best(s, &found, best);
     psr_fold_state_end(s);
     return st;
+}
+
+/* Independent trials of a search around a fold. */
+
+/* Drift over the fold, in uncorrelated bins, by which chi^2 becomes another one: of trials that drift evenly, and as the
+ * square of time.  Measured on folds of noise. */
+static const double even_bins = 1.8, square_bins = 3;
+
+/* At most all trials are independent. */
+static double count_steps(int64_t ntrial, double step_bins, double unit)
+{
+    const double most = (double)ntrial;
+    return fmin(1 + (most - 1) * step_bins / unit, most);
+}
+
+/* Trials delay the lowest channel against infinite frequency by steps, against the highest by less. */
+static double count_dms(const struct psr_pfd *p, double correlation)
+{
+    const double high_mhz = p->lofreq_mhz + (p->nchan - 1.0) * p->width_mhz;
+    const double share = 1 - p->lofreq_mhz * p->lofreq_mhz / (high_mhz * high_mhz);
+    return count_steps(p->ndm, p->dmstep * correlation * share, even_bins);
+}
+
+/* Without a significant p-dot psr_fold_refine gives none: then those that were searched do not count.  What it gains
+ * between trials is less than it loses by maximising harmonics, not chi^2. */
+double psr_fold_count_trials(const struct psr_pfd *p, const struct psr_fold_search_desc *d,
+                             bool is_refined)
+{
+    const double correlation = 1 / psr_fold_correction(p), nbin = p->nbin;
+    const double pd = p->fold.flag == 1 ? p->bary.pd : p->topo.pd;
+    double drifts = 1, dms = 1;
+    if (!d->keep_p)
+        drifts *= count_steps(p->nperiod, p->pstep * correlation, even_bins);
+    if (!d->keep_pd && !(is_refined && pd == 0))
+        drifts *= count_steps(p->npdot, p->pdstep * correlation, square_bins);
+    if (d->pddot)
+        drifts *= count_steps(p->npdot, p->pdstep * correlation, square_bins);
+    if (!d->keep_dm && p->ndm)
+        dms = count_dms(p, correlation);
+    /* Few parts or sub-bands can be rotated against each other in so many ways only. */
+    return fmin(drifts, pow(nbin, p->npart - 1)) * fmin(dms, pow(nbin, p->nsub - 1));
+}
+
+/* Plans the block of a candidate that comes next: its runs, and the values of replaced samples. */
+
+bool psr_fold_is_ready(const struct psr_fold *f, const struct psr_fold_cube *cube)
+{
+    return cube->next < psr_fold_blocks(f) && cube->next + cube->ahead < psr_fold_arrived(f);
+}
+
+psr_status psr_fold_plan_block(const struct psr_fold *f, struct psr_fold_cube *cube, psr_err *err)
+{
+    const size_t per_part = f->d.part_blocks, part = cube->next / per_part;
+    const double block_s = (double)f->d.block * f->d.tsamp_s;
+    psr_fold_replaced_find(f, cube);
+    return psr_fold_runs_find(
+        &cube->runs,
+        &(struct psr_fold_samples){.begin_s = (double)(part * per_part) * block_s +
+                                              (double)(cube->next % per_part) * block_s,
+                                   .tsamp_s = f->d.tsamp_s,
+                                   .n = f->d.block},
+        err);
 }

@@ -1,5 +1,5 @@
 /* Searches around folds on a CUDA device: memory, copies and launches. */
-#include "fold_search_device.h"
+#include "fold_search.h"
 
 #include "base/device/cuda_call.h"
 #include "base/memory.h"

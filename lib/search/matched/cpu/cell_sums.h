@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_MATCHED_CPU_CELL_SUMS_H
 #define PSR_SEARCH_MATCHED_CPU_CELL_SUMS_H
 
-#include "search/matched/response/direct.h"
+#include "search/matched/response/response.h"
 
 enum { PSR_MOST_CELL = 4 };
 

@@ -1,35 +1,66 @@
 /* Computes upper bounds of all powers, in bands that fit into memory. */
 #include "sieve.h"
+
 #include "cell_sums.h"
+#include "search/matched/accel_backend.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOGETHER = 16, SLACK = 2 * SIEVE_SPAN };
+/* The search on the CPU. */
 
-/* Transforms in single precision are off by some 4e-7 of the block's rms amplitude d: |a| <= |b| +
- * 5 d always holds, and so |a|^2 <= (1 + 1/64) |b|^2 + 65 (5 d)^2. */
-static const float SCALE = 1 + 1.0F / 64, SHIFT = 65 * 25 * 1.6e-13F;
-
-/* What a thread works with. */
-struct worker {
-    float *block; /* [together] transforms */
-    float *work, *power;
-    float *shift; /* [together] */
-    uint8_t *code;
+struct cpu {
+    struct psr_correlator *correlator;
+    struct psr_template_bank *bank;
+    struct psr_sieve *sieve;
 };
 
-/* --- size ------------------------------------------------------------------------------------- */
+/* NULL is fine. */
+static void sieve_destroy(struct psr_sieve *v)
+{
+    if (!v)
+        return;
+    for (int k = 0; k <= PSR_ACCELSEARCH_MAX_HARM; k++)
+        free(v->strip[k].code);
+    free(v);
+}
 
+static const struct psr_template_bank *bank(const void *state)
+{
+    return ((const struct cpu *)state)->bank;
+}
+
+static void destroy(void *state)
+{
+    struct cpu *c = state;
+    sieve_destroy(c->sieve);
+    psr_template_bank_destroy(c->bank);
+    psr_correlator_destroy(c->correlator);
+    free(c);
+}
+
+static double bytes(const void *state)
+{
+    return ((const struct cpu *)state)->sieve->bytes;
+}
+
+static int64_t first_cell(const struct psr_sieve *v)
+{
+    return v->s->ilo / v->cell / SIEVE_SPAN * SIEVE_SPAN;
+}
+
+static int64_t end_cell(const struct psr_sieve *v)
+{
+    return (v->s->ihi / v->cell + SIEVE_SPAN) / SIEVE_SPAN * SIEVE_SPAN;
+}
+
+/* --- size ------------------------------------------------------------------------------------- */
 static int64_t cells_of_block(const struct psr_sieve *v)
 {
     return 2 * (int64_t)v->c->good / v->cell;
 }
 
-static size_t rows_of(const struct psr_sieve_strip *t)
-{
-    return (2 * (size_t)t->jmax + 1) * (2 * (size_t)t->lmax + 1);
-}
+enum { TOGETHER = 16, SLACK = 2 * SIEVE_SPAN };
 
 /* The cells of fraction k / numharm that cells of the highest harmonic need. */
 static void place_strip(struct psr_sieve *v, int k, int64_t first, int64_t count)
@@ -43,27 +74,6 @@ static void place_strip(struct psr_sieve *v, int k, int64_t first, int64_t count
     t->pitch = t->nblock * (size_t)each + SLACK;
 }
 
-static void size_strips(struct psr_sieve *v)
-{
-    const struct psr_accel_search *s = v->s;
-    for (int k = 1; k <= s->numharm; k++) {
-        struct psr_sieve_strip *t = &v->strip[k];
-        t->jmax = psr_harmonic_step(s->jmax, k, s->numharm);
-        t->lmax = psr_harmonic_step(s->lmax, k, s->numharm);
-        t->reach = psr_template_reach(t->jmax, t->lmax);
-    }
-}
-
-static int64_t first_cell(const struct psr_sieve *v)
-{
-    return v->s->ilo / v->cell / SIEVE_SPAN * SIEVE_SPAN;
-}
-
-static int64_t end_cell(const struct psr_sieve *v)
-{
-    return (v->s->ihi / v->cell + SIEVE_SPAN) / SIEVE_SPAN * SIEVE_SPAN;
-}
-
 /* One strip from the lowest frequency that any harmonic has. */
 static void place_whole(struct psr_sieve *v)
 {
@@ -71,114 +81,19 @@ static void place_whole(struct psr_sieve *v)
     place_strip(v, v->s->numharm, first, end_cell(v) - first);
 }
 
-static double bytes_of_band(struct psr_sieve *v, int64_t band)
-{
-    double bytes = 0;
-    for (int k = 1; k <= v->s->numharm; k++) {
-        place_strip(v, k, 0, band);
-        /* Depending on its position, a band may touch one block more. */
-        v->strip[k].room = rows_of(&v->strip[k]) * (v->strip[k].pitch + (size_t)cells_of_block(v));
-        bytes += (double)v->strip[k].room;
-    }
-    return bytes;
-}
-
-static double bytes_of_whole(struct psr_sieve *v)
-{
-    struct psr_sieve_strip *t = &v->strip[v->s->numharm];
-    place_whole(v);
-    t->room = rows_of(t) * t->pitch;
-    return (double)t->room;
-}
+/* What a thread works with. */
+struct worker {
+    float *block; /* [together] transforms */
+    float *work, *power;
+    float *shift; /* [together] */
+    uint8_t *code;
+};
 
 static double bytes_of_worker(const struct psr_sieve *v)
 {
     double floats = (double)(v->together * (psr_correlator_block(v->c) + 1)) +
                     (double)psr_correlator_work(v->c) + 10.0 * (double)v->c->points;
     return floats * sizeof(float);
-}
-
-/* As many cells in a band as memory holds. */
-static psr_status choose_band(struct psr_sieve *v, double held, psr_err *err)
-{
-    const double limit = (double)v->s->mem_bytes;
-    held += v->s->nthread * (bytes_of_worker(v) + psr_sieve_scan_bytes(v));
-    v->whole = true;
-    v->band = end_cell(v) - first_cell(v);
-    v->bytes = held + bytes_of_whole(v);
-    while (v->bytes > limit && v->band > SIEVE_SPAN) {
-        v->whole = false;
-        v->band = (v->band / 2 + SIEVE_SPAN - 1) / SIEVE_SPAN * SIEVE_SPAN;
-        v->bytes = held + bytes_of_band(v, v->band);
-    }
-    if (v->bytes <= limit)
-        return PSR_OK;
-    return psr_fail(err, PSR_ENOMEM, "search: %zu templates need %.0f MB, and the limit is %.0f MB",
-                    v->bank->n, v->bytes / 1e6, limit / 1e6);
-}
-
-/* --- create and destroy ----------------------------------------------------------------------- */
-
-static psr_status allocate(struct psr_sieve *v, psr_err *err)
-{
-    for (int k = v->whole ? v->s->numharm : 1; k <= v->s->numharm; k++) {
-        v->strip[k].code = malloc(v->strip[k].room);
-        if (!v->strip[k].code)
-            return psr_fail_nomem(err, "bounds of powers", (double)v->strip[k].room);
-    }
-    return PSR_OK;
-}
-
-static size_t choose_together(const struct psr_sieve *v)
-{
-    size_t blocks = (size_t)((v->s->ihi / 2) / (int64_t)v->c->good + 1);
-    size_t each = blocks / (8 * (size_t)v->s->nthread);
-    return each < 1 ? 1 : each < TOGETHER ? each : TOGETHER;
-}
-
-psr_status psr_sieve_create(struct psr_sieve **out, const struct psr_accel_search *s,
-                            const struct psr_correlator *c, const struct psr_template_bank *bank,
-                            double held_bytes, psr_err *err)
-{
-    struct psr_sieve *v = calloc(1, sizeof *v);
-    *out = NULL;
-    if (!v)
-        return psr_fail_nomem(err, "a sieve", sizeof *v);
-    v->s = s;
-    v->c = c;
-    v->bank = bank;
-    v->loops = psr_sieve_loops_choose();
-    v->cell = psr_cell_size(s->numharm);
-    v->together = choose_together(v);
-    size_strips(v);
-    psr_status st = choose_band(v, held_bytes, err);
-    if (!st)
-        st = allocate(v, err);
-    if (st)
-        psr_sieve_destroy(v);
-    else
-        *out = v;
-    return st;
-}
-
-void psr_sieve_destroy(struct psr_sieve *v)
-{
-    if (!v)
-        return;
-    for (int k = 0; k <= PSR_ACCELSEARCH_MAX_HARM; k++)
-        free(v->strip[k].code);
-    free(v);
-}
-
-/* --- bounds ----------------------------------------------------------------------------------- */
-
-static void worker_clear(struct worker *w)
-{
-    free(w->block);
-    free(w->work);
-    free(w->power);
-    free(w->shift);
-    free(w->code);
 }
 
 static psr_status worker_make(struct worker *w, const struct psr_sieve *v, psr_err *err)
@@ -194,6 +109,10 @@ static psr_status worker_make(struct worker *w, const struct psr_sieve *v, psr_e
         return PSR_OK;
     return psr_fail_nomem(err, "a sieve", bytes_of_worker(v));
 }
+
+/* Transforms in single precision are off by some 4e-7 of the block's rms amplitude d: |a| <= |b| +
+ * 5 d always holds, and so |a|^2 <= (1 + 1/64) |b|^2 + 65 (5 d)^2. */
+static const float SCALE = 1 + 1.0F / 64, SHIFT = 65 * 25 * 1.6e-13F;
 
 /* out[ngroup i + g] = in[g][i] */
 static void interleave(uint8_t *restrict out, const uint8_t *restrict in, size_t ngroup, size_t n)
@@ -252,6 +171,16 @@ static psr_status take_blocks(const struct psr_sieve *v, struct worker *w,
     return PSR_OK;
 }
 
+/* --- bounds ----------------------------------------------------------------------------------- */
+static void worker_clear(struct worker *w)
+{
+    free(w->block);
+    free(w->work);
+    free(w->power);
+    free(w->shift);
+    free(w->code);
+}
+
 /* Fills the strips; each thread takes some blocks at a time. */
 static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
 {
@@ -279,8 +208,11 @@ static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
     return all;
 }
 
-psr_status psr_sieve_search(struct psr_sieve *v, const struct psr_accel_normalise *norm,
-                            struct psr_accel_hits *hits, psr_err *err)
+/* Adds the best place of every cell and stage in which one exceeds the cut, of the spectrum that norm
+ * has measured; of equal ones that of lowest l, j and i.
+ * Status: PSR_ENOMEM */
+static psr_status sieve_search(struct psr_sieve *v, const struct psr_accel_normalise *norm,
+                               struct psr_accel_hits *hits, psr_err *err)
 {
     psr_status st = PSR_OK;
     v->norm = norm;
@@ -297,3 +229,159 @@ psr_status psr_sieve_search(struct psr_sieve *v, const struct psr_accel_normalis
     }
     return st;
 }
+
+static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < b->n && !st; i++) {
+        st = psr_accel_normalise_measure(b->norm[i], &b->in[i], err);
+        if (!st)
+            st = sieve_search(((struct cpu *)state)->sieve, b->norm[i], &b->hits[i], err);
+        if (!st && b->found)
+            st = b->found(b->ctx, i, err);
+    }
+    return st;
+}
+
+static size_t choose_together(const struct psr_sieve *v)
+{
+    size_t blocks = (size_t)((v->s->ihi / 2) / (int64_t)v->c->good + 1);
+    size_t each = blocks / (8 * (size_t)v->s->nthread);
+    return each < 1 ? 1 : each < TOGETHER ? each : TOGETHER;
+}
+
+static void size_strips(struct psr_sieve *v)
+{
+    const struct psr_accel_search *s = v->s;
+    for (int k = 1; k <= s->numharm; k++) {
+        struct psr_sieve_strip *t = &v->strip[k];
+        t->jmax = psr_harmonic_step(s->jmax, k, s->numharm);
+        t->lmax = psr_harmonic_step(s->lmax, k, s->numharm);
+        t->reach = psr_template_reach(t->jmax, t->lmax);
+    }
+}
+
+static size_t rows_of(const struct psr_sieve_strip *t)
+{
+    return (2 * (size_t)t->jmax + 1) * (2 * (size_t)t->lmax + 1);
+}
+
+static double bytes_of_whole(struct psr_sieve *v)
+{
+    struct psr_sieve_strip *t = &v->strip[v->s->numharm];
+    place_whole(v);
+    t->room = rows_of(t) * t->pitch;
+    return (double)t->room;
+}
+
+static double bytes_of_band(struct psr_sieve *v, int64_t band)
+{
+    double bytes = 0;
+    for (int k = 1; k <= v->s->numharm; k++) {
+        place_strip(v, k, 0, band);
+        /* Depending on its position, a band may touch one block more. */
+        v->strip[k].room = rows_of(&v->strip[k]) * (v->strip[k].pitch + (size_t)cells_of_block(v));
+        bytes += (double)v->strip[k].room;
+    }
+    return bytes;
+}
+
+/* As many cells in a band as memory holds. */
+static psr_status choose_band(struct psr_sieve *v, double held, psr_err *err)
+{
+    const double limit = (double)v->s->mem_bytes;
+    held += v->s->nthread * (bytes_of_worker(v) + psr_sieve_scan_bytes(v));
+    v->whole = true;
+    v->band = end_cell(v) - first_cell(v);
+    v->bytes = held + bytes_of_whole(v);
+    while (v->bytes > limit && v->band > SIEVE_SPAN) {
+        v->whole = false;
+        v->band = (v->band / 2 + SIEVE_SPAN - 1) / SIEVE_SPAN * SIEVE_SPAN;
+        v->bytes = held + bytes_of_band(v, v->band);
+    }
+    if (v->bytes <= limit)
+        return PSR_OK;
+    return psr_fail(err, PSR_ENOMEM, "search: %zu templates need %.0f MB, and the limit is %.0f MB",
+                    v->bank->n, v->bytes / 1e6, limit / 1e6);
+}
+
+/* --- create and destroy ----------------------------------------------------------------------- */
+static psr_status allocate(struct psr_sieve *v, psr_err *err)
+{
+    for (int k = v->whole ? v->s->numharm : 1; k <= v->s->numharm; k++) {
+        v->strip[k].code = malloc(v->strip[k].room);
+        if (!v->strip[k].code)
+            return psr_fail_nomem(err, "bounds of powers", (double)v->strip[k].room);
+    }
+    return PSR_OK;
+}
+
+/* All arguments must outlive the sieve.  held_bytes is what the plan has taken so far.
+ * Status: PSR_ENOMEM, also where mem_bytes does not suffice */
+static psr_status sieve_create(struct psr_sieve **out, const struct psr_accel_search *s,
+                               const struct psr_correlator *c, const struct psr_template_bank *bank,
+                               double held_bytes, psr_err *err)
+{
+    struct psr_sieve *v = calloc(1, sizeof *v);
+    *out = NULL;
+    if (!v)
+        return psr_fail_nomem(err, "a sieve", sizeof *v);
+    v->s = s;
+    v->c = c;
+    v->bank = bank;
+    v->loops = psr_sieve_loops_choose();
+    v->cell = psr_cell_size(s->numharm);
+    v->together = choose_together(v);
+    size_strips(v);
+    psr_status st = choose_band(v, held_bytes, err);
+    if (!st)
+        st = allocate(v, err);
+    if (st)
+        sieve_destroy(v);
+    else
+        *out = v;
+    return st;
+}
+
+static psr_status fill(struct cpu *c, const struct psr_accel_search *s, psr_err *err)
+{
+    const int reach = psr_template_reach(s->jmax, s->lmax);
+    psr_status st =
+        psr_correlator_create(&c->correlator, reach, psr_correlator_bins(reach, 0), err);
+    if (st)
+        return st;
+    double bytes = psr_template_bank_bytes(c->correlator, s->jmax, s->lmax, true);
+    if (bytes > (double)s->mem_bytes)
+        return psr_fail_field(
+            err, PSR_ENOMEM, "mem_bytes",
+            "search: zmax %d and wmax %d need %.0f MB of templates, and the limit is %.0f MB",
+            2 * s->jmax, 20 * s->lmax, bytes / 1e6, (double)s->mem_bytes / 1e6);
+    st = psr_template_bank_create(&c->bank, c->correlator, s->jmax, s->lmax, false, true,
+                                  s->nthread, &s->stop, err);
+    if (st)
+        return st;
+    return sieve_create(&c->sieve, s, c->correlator, c->bank, bytes, err);
+}
+
+static psr_status create(void **state, const struct psr_accel_search *s, size_t batch, psr_err *err)
+{
+    (void)batch; /* one after the other */
+    struct cpu *c = calloc(1, sizeof *c);
+    if (!c)
+        return psr_fail_nomem(err, "a search", sizeof *c);
+    psr_status st = fill(c, s, err);
+    if (st)
+        destroy(c);
+    else
+        *state = c;
+    return st;
+}
+
+const struct psr_accel_ops psr_accel_cpu = {
+    .name = "cpu",
+    .create = create,
+    .search = search,
+    .bank = bank,
+    .bytes = bytes,
+    .destroy = destroy,
+};

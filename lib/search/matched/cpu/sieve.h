@@ -3,7 +3,7 @@
  * Transforms give the power at every place, but only one byte is kept for each cell, a few
  * consecutive half bins: an upper bound of their powers (sieve_kernel.h).  Sums of these bounds are
  * upper bounds of the harmonic sums.  Where such a bound exceeds the threshold, the harmonic sum is
- * computed again from powers by their definition (direct.h).  So no candidate is lost, no power
+ * computed again from powers by their definition (response.h).  So no candidate is lost, no power
  * depends on block lengths or rounding of the transforms, and the bounds take a sixteenth of the
  * memory of the powers.
  *
@@ -38,23 +38,6 @@ struct psr_sieve {
     struct psr_sieve_strip strip[PSR_ACCELSEARCH_MAX_HARM + 1]; /* by k */
     double bytes;
 };
-
-/* All arguments must outlive the sieve.  held_bytes is what the plan has taken so far.
- * Status: PSR_ENOMEM, also where mem_bytes does not suffice */
-PSR_MUST_CHECK psr_status psr_sieve_create(struct psr_sieve **out, const struct psr_accel_search *s,
-                                           const struct psr_correlator *c,
-                                           const struct psr_template_bank *bank, double held_bytes,
-                                           psr_err *err);
-
-/* Adds the best place of every cell and stage in which one exceeds the cut, of the spectrum that norm
- * has measured; of equal ones that of lowest l, j and i.
- * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_sieve_search(struct psr_sieve *v,
-                                           const struct psr_accel_normalise *norm,
-                                           struct psr_accel_hits *hits, psr_err *err);
-
-/* NULL is fine. */
-void psr_sieve_destroy(struct psr_sieve *v);
 
 /* --- what sieve.c needs of sieve_scan.c --------------------------------------------------------- */
 

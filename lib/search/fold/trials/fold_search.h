@@ -1,8 +1,8 @@
-/* fold_search_device.h: what a kind of accelerator offers to the search around folds (private).
+/* fold_search.h: what a kind of accelerator offers to the search around folds (private).
  *
  * A device finds the best trials; the numbers of the best are the host's, of the same bits. */
-#ifndef PSR_SEARCH_FOLD_TRIALS_FOLD_SEARCH_DEVICE_H
-#define PSR_SEARCH_FOLD_TRIALS_FOLD_SEARCH_DEVICE_H
+#ifndef PSR_SEARCH_FOLD_TRIALS_FOLD_SEARCH_H
+#define PSR_SEARCH_FOLD_TRIALS_FOLD_SEARCH_H
 
 #include "fold_state.h"
 
@@ -29,21 +29,5 @@ struct psr_fold_search_device_ops {
 };
 
 extern const struct psr_fold_search_device_ops psr_fold_search_cuda;
-
-/* Opens the device that the description asks for, if any: s->device stays NULL for the CPU, and with
- * "auto" where there is no device.
- * Status: PSR_EDEVICE naming the backend, PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_fold_search_device_open(struct psr_fold_search *s, psr_err *err);
-void psr_fold_search_device_close(struct psr_fold_search *s);
-
-/* Takes the fold, and searches a range.
- * Returned: *done   false: the CPU must
- * Status: PSR_EDEVICE, PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_fold_search_device_begin(struct psr_fold_search *s, bool *done,
-                                                       psr_err *err);
-PSR_MUST_CHECK psr_status psr_fold_search_device_find(struct psr_fold_search *s,
-                                                      const struct psr_fold_range *range,
-                                                      struct psr_fold_found *found, bool *done,
-                                                      psr_err *err);
 
 #endif
