@@ -1,16 +1,19 @@
 /* Joins files of one time, whose bands lie side by side, to spectra of the whole band. */
 #include "base/obs_internal.h"
+#include "base/path.h"
 #include "formats/spectra/unpack.h"
 #include "multi_file.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BLOCK_BYTES = 1 << 18 }; /* of one band */
 
 struct bands {
     struct psr_reader base;
     struct psr_reader **band; /* [n] in the order of their channels */
+    char **name;              /* [n] of their files */
     size_t n;
     uint8_t *rows; /* [nrow] spectra of one band */
     size_t nrow;
@@ -29,9 +32,8 @@ static psr_status read_band(const struct bands *r, size_t b, size_t n, psr_err *
         st = band->ops->next(band, n - done, r->rows + done * row_bytes, &more, &gap, err);
         if (!st && more == 0)
             st = psr_fail(err, gap ? PSR_EUNSUPPORTED : PSR_EIO,
-                          "the band from %.10g MHz on %s spectrum %lld, must be whole to be joined "
-                          "with others",
-                          band->obs.fch1_mhz, gap ? "lacks data from" : "ends at",
+                          "%s: %s spectrum %lld, must be whole to be joined with other bands",
+                          r->name[b], gap ? "lacks data from" : "ends at",
                           (long long)(r->pos + (int64_t)done));
         done += more;
     }
@@ -73,10 +75,13 @@ static psr_status seek_spectrum(struct psr_reader *base, int64_t n, psr_err *err
 static void close_bands(struct psr_reader *base)
 {
     struct bands *r = (struct bands *)base;
-    for (size_t b = 0; b < r->n; b++)
+    for (size_t b = 0; b < r->n; b++) {
         r->band[b]->ops->close(r->band[b]);
+        free(r->name ? r->name[b] : NULL);
+    }
     psr_obs_clear(&base->obs);
     free(r->band);
+    free(r->name);
     free(r->rows);
     free(r);
 }
@@ -102,12 +107,23 @@ static psr_status check_pair(const struct psr_obs *a, const struct psr_obs *b, c
     return PSR_OK;
 }
 
+static psr_status copy_names(struct bands *r, const char *const *path, psr_err *err)
+{
+    r->name = calloc(r->n, sizeof *r->name);
+    bool good = r->name != NULL;
+    for (size_t b = 0; b < r->n && good; b++)
+        good = (r->name[b] = strdup(psr_path_called(path[b]))) != NULL;
+    return good ? PSR_OK : psr_fail_nomem(err, "names of bands", (double)r->n * sizeof *r->name);
+}
+
 static psr_status set_up(struct bands *r, const char *const *path, const struct psr_notes *notes,
                          psr_err *err)
 {
     struct psr_obs *obs = &r->base.obs;
     int64_t longest = 0;
-    psr_status st = psr_obs_copy(obs, &r->band[0]->obs, err);
+    psr_status st = copy_names(r, path, err);
+    if (!st)
+        st = psr_obs_copy(obs, &r->band[0]->obs, err);
     r->base.file_nbit = r->band[0]->file_nbit;
     r->base.file_nif = r->band[0]->file_nif;
     r->base.pols = r->band[0]->pols;

@@ -459,3 +459,31 @@ series() {
         check '40\t3000\t0.768\t2\t2\t500' 1.024e-3
     done
 }
+
+@test "random operations are those of numpy, and formats, pipes and threads change nothing" {
+    local python=${PSRKIT_PYTHON:-python3} seconds=6
+    "$python" -c 'import numpy' 2>/dev/null || skip "no numpy"
+    [ -z "${PSRKIT_LONG-}" ] || seconds=60
+    "$python" "$srcdir/tests/tools/check_edits.py" fbedit $seconds ${PSRKIT_TEST_SEED-}
+}
+
+@test "a damaged HDF5 file is read, or refused in one line" {
+    grep -q '^#define PSR_HDF5_SO' "$builddir/config.h" || skip "built without HDF5"
+    local seed=${PSRKIT_TEST_SEED-$RANDOM} size at i
+    echo "seed $seed"
+    RANDOM=$seed
+    for f in "$srcdir"/tests/fuzz/corpus/fbh5/*.h5; do
+        size=$(stat -c %s "$f")
+        for ((i = 0; i < 12; i++)); do
+            cp "$f" x.h5
+            chmod u+w x.h5
+            for at in $((RANDOM % size)) $((RANDOM % 1000)) $((RANDOM % size)); do
+                printf "\\x$(printf %x $((RANDOM % 256)))" | dd of=x.h5 bs=1 seek=$at conv=notrunc status=none
+            done
+            [ $((i % 3)) != 0 ] || truncate -s $((RANDOM % size)) x.h5
+            run timeout 60 fbedit -q -o y.fil x.h5
+            [ "$status" = 0 ] || { [[ $status == [13] ]] && [ "${#lines[@]}" = 1 ] && [ ! -e y.fil ]; }
+            rm -f y.fil
+        done
+    done
+}

@@ -202,6 +202,24 @@ static psr_status find_samples(struct fbh5_reader *r, psr_err *err)
     return PSR_OK;
 }
 
+/* No filter saves so much; a damaged shape would be read as zeros without end.
+ * Given: chunk   sizes of chunks that no filter changes, or NULL: then only whole ones are stored */
+static psr_status check_stored(const struct fbh5_reader *r, const hsize_t *chunk, psr_err *err)
+{
+    const double most = 1e4, stored = (double)r->lib.H5Dget_storage_size(r->data),
+                 each = chunk ? (double)chunk[0] * (double)chunk[1] * (double)chunk[2] *
+                                    (double)r->base.obs.nbit / 8
+                              : 1,
+                 bytes = (double)r->dim[0] * (double)r->dim[1] * (double)r->dim[2] *
+                         (double)r->base.obs.nbit / 8;
+    if (bytes <= most * stored && each >= 1 && fmod(stored, each) == 0)
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EFORMAT, "data",
+                          "%s: data has %g bytes, of which the file stores %g: damaged, or never "
+                          "written",
+                          r->name, bytes, stored);
+}
+
 static psr_status check_filters(const struct fbh5_reader *r, hid_t how, psr_err *err)
 {
     const struct psr_hdf5 *h = &r->lib;
@@ -231,6 +249,8 @@ static psr_status keep_chunks(struct fbh5_reader *r, psr_err *err)
     psr_status st = check_filters(r, how, err);
     const bool chunked =
         h->H5Pget_layout(how) == H5D_CHUNKED && h->H5Pget_chunk(how, 3, chunk) == 3;
+    if (!st)
+        st = check_stored(r, chunked && h->H5Pget_nfilters(how) == 0 ? chunk : NULL, err);
     h->H5Pclose(how);
     if (st || !chunked)
         return st;

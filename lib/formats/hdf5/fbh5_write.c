@@ -24,6 +24,17 @@ static psr_status fail(const struct psr_fbh5 *w, const char *what, psr_err *err)
     return psr_fail(err, PSR_EIO, "%s: HDF5 cannot %s", w->name, what);
 }
 
+/* Of fixed length: HDF5 1.10 follows damaged references to texts of any length out of its memory. */
+static bool put_text(const struct psr_fbh5 *w, hid_t at, const char *key, const char *text)
+{
+    const struct psr_hdf5 *h = &w->lib;
+    const hid_t type = h->H5Tcopy(*h->H5T_C_S1_g);
+    const bool done =
+        h->H5Tset_size(type, strlen(text) + 1) >= 0 && psr_hdf5_put(h, at, key, type, text);
+    h->H5Tclose(type);
+    return done;
+}
+
 /* Fields that are unknown are left out, but for the ids, which readers need. */
 static psr_status put_header(const struct psr_fbh5 *w, const struct psr_obs *obs, psr_err *err)
 {
@@ -56,9 +67,9 @@ static psr_status put_header(const struct psr_fbh5 *w, const struct psr_obs *obs
         {"barycentric", barycentric != 0, NULL, &barycentric},
     };
     const struct psr_hdf5 *h = &w->lib;
-    bool done = psr_hdf5_put_text(h, w->file, "CLASS", "FILTERBANK") &&
-                psr_hdf5_put_text(h, w->file, "VERSION", "1.0") &&
-                psr_hdf5_put_text(h, w->data, "source_name", obs->source) &&
+    bool done = put_text(w, w->file, "CLASS", "FILTERBANK") &&
+                put_text(w, w->file, "VERSION", "1.0") &&
+                put_text(w, w->data, "source_name", obs->source) &&
                 psr_hdf5_label(h, w->data, dimensions, 3);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i].known)

@@ -35,6 +35,7 @@
     F(H5Dcreate2)                                                                                  \
     F(H5Dget_create_plist)                                                                         \
     F(H5Dget_space)                                                                                \
+    F(H5Dget_storage_size)                                                                         \
     F(H5Dget_type)                                                                                 \
     F(H5Dopen2)                                                                                    \
     F(H5Dread)                                                                                     \

@@ -215,6 +215,35 @@ static void test_cut_meanwhile(uint64_t *seed)
     fits_spec_free(&s);
 }
 
+/* Two bands of one time: that which lacks spectra is named. */
+static void test_bands(uint64_t *seed)
+{
+    psr_err err = {.msg = ""};
+    const char *paths[2] = {scratch("low.fits"), scratch("high.fits")};
+    struct psr_source_desc desc = description();
+    struct fits_spec s = fits_random_spec(seed, 16, 1, 8, false);
+    double middle[FITS_ROWS_MAX];
+    uint8_t block[2 * 16 * FITS_ROWS_MAX * 64];
+    psr_source *source = NULL;
+    size_t nread = 0;
+    bool good = fits_write_spec(paths[1], &s) > 0;
+    for (int64_t i = 0; i < s.nrow; i++)
+        middle[i] = ((double)i + 0.5 + (i > 1 ? 1 : 0)) * (double)s.nsblk * 0.001;
+    s.middle_s = middle;
+    s.moved_row = 1;
+    s.moved_mhz = (double)s.nchan * s.foff_mhz;
+    good = good && fits_write_spec(paths[0], &s) > 0;
+    desc.path = paths;
+    desc.npath = 2;
+    if (ok(good && !psr_source_open(&source, &desc, &err), "bands side by side: %s", err.msg)) {
+        const size_t n = (size_t)(s.nrow * s.nsblk);
+        good = psr_source_read(source, n, block, &nread, &err) == PSR_EUNSUPPORTED;
+        ok(good && strstr(err.msg, "low.fits: lacks data from spectrum"), "are named: %s", err.msg);
+    }
+    psr_source_close(source);
+    fits_spec_free(&s);
+}
+
 /* Two files of one observation, given in the wrong order, five spectra missing between them. */
 static void test_list(uint64_t *seed)
 {
@@ -365,6 +394,7 @@ int main(void)
     test_truncated(&seed);
     test_cut_in_record(&seed);
     test_cut_meanwhile(&seed);
+    test_bands(&seed);
     test_list(&seed);
     if (data) {
         test_real(data, &seed);
