@@ -2,7 +2,7 @@
 #include <psrkit/series.h>
 
 #include "dsp/redden.h"
-#include "search/pulscan/pulscan_significance.h"
+#include "search/pulscan/pulscan_search.h"
 
 #include "formats/series/series_internal.h"
 #include "search/pulscan/pulscan_internal.h"
