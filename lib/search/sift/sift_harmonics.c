@@ -69,10 +69,14 @@ static bool is_near(const struct removing *m, const struct psr_sift_entry *a,
     return fabs(a->f - h) < (q->over ? error / q->factor : error * q->factor);
 }
 
+/* A line of another has power in multiples of denom alone.  The harmonics of a fold are made. */
 static bool take(void *ctx, size_t id)
 {
     const struct removing *m = ctx;
+    const int denom = m->ratio->denom;
     struct psr_sift_entry *b = &m->s->all.entry[id];
+    if (!m->s->d.presto && denom > 1 && !b->folded && psr_sift_has_others(m->s, b, denom))
+        return false;
     if (m->rank[id] < m->rank[m->fund] || !is_near(m, &m->s->all.entry[m->fund], b) ||
         !psr_sift_may_explain(m->s, &m->s->all.entry[m->fund], b, m->ratio->numer, m->ratio->denom))
         return false;
@@ -123,16 +127,34 @@ static double find_line_error(const struct removing *m, const struct psr_sift_en
     return fmin(LINE_ERROR + LINE_SIGMAS * noise, m->s->d.r_err);
 }
 
-/* Whether b has no power between lines of a, and these take up a small share of all frequencies. */
+/* Share of the DMs between the hits of b: by chance, the DM of a is one of them so often.  1 if it is not. */
+static double find_share_of_dms(const struct psr_sift *s, const struct psr_sift_entry *a,
+                                const struct psr_sift_entry *b)
+{
+    const int64_t at = s->list[a->list].dm_key;
+    int64_t low = s->list[b->list].dm_key, high = low;
+    size_t n = 0;
+    for (const struct psr_sift_entry *h = b; h->next != PSR_SIFT_NONE;) {
+        h = &s->all.entry[h->next];
+        const int64_t key = s->list[h->list].dm_key;
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    for (size_t i = 0; i < s->ndm; i++)
+        n += s->dm_key[i] >= low && s->dm_key[i] <= high;
+    return at >= low && at <= high ? (double)n / (double)s->ndm : 1;
+}
+
+/* Whether b has no power between lines of a, and these take up a small share of all frequencies and DMs. */
 static bool is_on_lines(const struct removing *m, const struct psr_sift_entry *a,
                         const struct psr_sift_entry *b)
 {
     const double ta = psr_sift_tobs(m->s, a), tb = psr_sift_tobs(m->s, b),
                  bins = find_line_error(m, a, b), r = a->f * ta;
-    const bool rare = m->denom == 1
-                          ? 2 * bins <= CHANCE_OF_ALL * r
-                          : (b->on_lines >> m->denom & 1) && 2 * bins * m->places <= CHANCE * r;
-    return rare && fabs(m->numer * a->f - m->denom * b->f) < bins / fmin(ta, tb);
+    if (!(fabs(m->numer * a->f - m->denom * b->f) < bins / fmin(ta, tb)))
+        return false;
+    return m->denom == 1 ? 2 * bins * find_share_of_dms(m->s, a, b) <= CHANCE_OF_ALL * r
+                         : (b->on_lines >> m->denom & 1) && 2 * bins * m->places <= CHANCE * r;
 }
 
 /* Harmonic q of the candidate is harmonic p of the better one, and so on; no other has power. */

@@ -1,9 +1,8 @@
 /* Orders results: marked ones last, fundamentals before their harmonics. */
 #include "search/sift/sift_internal.h"
-#include "sift_curve.h"
+#include "sift_state.h"
 
 #include <math.h>
-#include <psrkit/signif.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,16 +42,6 @@ static const struct psr_sift_entry *entry_of(const struct ranking *r, size_t at)
     return &r->s->all.entry[r->s->order[at]];
 }
 
-/* Whether what a candidate has in harmonics that are no multiples of n is not noise. */
-static bool is_fundamental(const struct psr_sift *s, const struct psr_sift_entry *e, int n)
-{
-    const int m = e->nharm - e->nharm / n;
-    double rest = 0;
-    for (int h = 1; h <= e->nharm; h++)
-        rest += h % n ? (double)s->all.power[e->harm + (size_t)h - 1] : 0;
-    return m > 0 && psr_gauss_sigma(psr_chi2_logp(2 * rest, 2.0 * m)) >= psr_sift_sure_sigma;
-}
-
 static bool share_dms(const struct psr_sift_cand *a, const struct psr_sift_cand *b)
 {
     return b->dm >= a->hit[0].dm && b->dm <= a->hit[a->nhit - 1].dm;
@@ -67,7 +56,7 @@ static void join(struct ranking *r, size_t fund, size_t at, int n)
     struct psr_sift_cand *to = &r->s->cand[at];
     const double ta = from->tobs_s, tb = to->tobs_s, error = r->s->d.r_err / (ta < tb ? ta : tb);
     if (at == fund || !(fabs(n * a->f - b->f) < error) || !share_dms(from, to) ||
-        !is_fundamental(r->s, a, n) || (a->folded && a->sigma < b->sigma))
+        !psr_sift_has_others(r->s, a, n) || (a->folded && a->sigma < b->sigma))
         return;
     if (!to->fundamental)
         to->fundamental = fund + 1;

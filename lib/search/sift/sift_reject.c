@@ -177,6 +177,15 @@ static uint32_t find_lines(const struct psr_sift *s, const double *power, int n)
     return found;
 }
 
+bool psr_sift_has_others(const struct psr_sift *s, const struct psr_sift_entry *e, int n)
+{
+    const int m = e->nharm - e->nharm / n;
+    double rest = 0;
+    for (int h = 1; h <= e->nharm; h++)
+        rest += h % n ? (double)s->all.power[e->harm + (size_t)h - 1] : 0;
+    return m > 0 && psr_gauss_sigma(psr_chi2_logp(2 * rest, 2.0 * m)) >= psr_sift_sure_sigma;
+}
+
 /* Standard deviation of r of a sum of harmonics: a line of power P is known to 3 / (pi sqrt(6 P)) bins (Middleditch, Deich
  * and Kulkarni 1993). */
 static double find_r_error(const double *power, int n)

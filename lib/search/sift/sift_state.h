@@ -149,8 +149,11 @@ static inline double psr_sift_unseen(const struct psr_sift *s)
                                                                         : s->d.sigma_threshold;
 }
 
-/* Whether a better candidate, a, may explain another one, at numer/denom of its frequency: not as interference that
- * which DM 0 does not fit, and not by a high harmonic what is stronger than all of a at that DM. */
+/* Whether what a candidate has in harmonics that are no multiples of n is not noise. */
+bool psr_sift_has_others(const struct psr_sift *s, const struct psr_sift_entry *e, int n);
+
+/* Whether a better candidate, a, may explain another one, at numer/denom of its frequency: not by what DM 0 fits what it
+ * does not fit, unless their DMs agree, and not by a high harmonic what is stronger than all of a at that DM. */
 bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry *a,
                           const struct psr_sift_entry *b, int numer, int denom);
 

@@ -105,30 +105,33 @@ int64_t psr_sift_expect_dms(const struct psr_sift *s, const struct psr_sift_entr
     return n;
 }
 
+/* The most power that e has in any list of a DM; 0 if it is not seen there. */
+static double power_at(const struct psr_sift *s, const struct psr_sift_entry *e, int64_t dm_key)
+{
+    double power = 0;
+    for (const struct psr_sift_entry *h = e;; h = &s->all.entry[h->next]) {
+        if (s->list[h->list].dm_key == dm_key)
+            power = fmax(power, psr_sift_power_as(h, e->nharm));
+        if (h->next == PSR_SIFT_NONE)
+            return power;
+    }
+}
+
 /* Whether the DM of b fits a far worse than its own, and a is not seen in b's list, or no stronger. */
 static bool rejects_dm_of(const struct psr_sift *s, const struct psr_sift_entry *a,
                           const struct psr_sift_entry *b)
 {
     const double least = psr_sift_power_of(b->sigma, a->nharm);
-    double power = 0;
-    for (const struct psr_sift_entry *h = a;; h = &s->all.entry[h->next]) {
-        if (s->list[h->list].dm_key == s->list[b->list].dm_key)
-            power = fmax(power, psr_sift_power_as(h, a->nharm));
-        if (h->next == PSR_SIFT_NONE)
-            break;
-    }
-    return power <= least && 2 * (a->power - least) > limit_of(a->power);
+    return power_at(s, a, s->list[b->list].dm_key) <= least &&
+           2 * (a->power - least) > limit_of(a->power);
 }
 
 /* Whether b is seen at the DM of a and fits it as well as its own. */
 static bool fits_dm_of(const struct psr_sift *s, const struct psr_sift_entry *b,
                        const struct psr_sift_entry *a)
 {
-    const struct psr_sift_entry *h = b;
-    while (s->list[h->list].dm_key != s->list[a->list].dm_key && h->next != PSR_SIFT_NONE)
-        h = &s->all.entry[h->next];
-    return s->list[h->list].dm_key == s->list[a->list].dm_key &&
-           2 * (b->power - psr_sift_power_as(h, b->nharm)) <= limit_of(b->power);
+    const double power = power_at(s, b, s->list[a->list].dm_key);
+    return power > 0 && 2 * (b->power - power) <= limit_of(b->power);
 }
 
 /* Lines of interference have power at other DMs each, and ratios of small numbers; others agree by chance, too. */
@@ -139,8 +142,9 @@ bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry 
 {
     if (s->d.presto)
         return true;
-    if (a->verdict == PSR_SIFT_UNDISPERSED && psr_sift_is_off_dm0(b))
-        return false;
-    return numer + denom <= SIMPLE_RATIO || a->verdict != PSR_SIFT_DISPERSED ||
-           b->verdict != PSR_SIFT_DISPERSED || !rejects_dm_of(s, a, b) || fits_dm_of(s, b, a);
+    if (b->verdict != PSR_SIFT_DISPERSED)
+        return true;
+    if (a->verdict == PSR_SIFT_DISPERSED ? numer + denom <= SIMPLE_RATIO : !psr_sift_is_off_dm0(b))
+        return true;
+    return a->verdict != PSR_SIFT_UNDISPERSED && (!rejects_dm_of(s, a, b) || fits_dm_of(s, b, a));
 }

@@ -250,6 +250,56 @@ static void test_fractions(void)
     }
 }
 
+/* A better candidate explains another one if that has the powers that its harmonics leave, at a DM of it. */
+static void test_explained(void)
+{
+    enum { NDMS = 8 };
+    static const double dms[NDMS] = {0, 5, 18, 20, 22, 40, 60, 80},
+                        wide[NDMS] = {0.9, 0.93, 0.99, 1, 0.99, 0.9, 0.8, 0.7},
+                        low[NDMS] = {1, 0.98}, near[NDMS] = {0.1, 0.1, 0.95, 1, 0.95, 0.1},
+                        beside[NDMS] = {0, 0, 0, 0, 0.2, 0.95, 1, 0.95};
+    static const double all[] = {30, 25, 20, 20, 15, 15, 10, 10},
+                        fifth[] = {1, 1, 2, 1, 60, 1, 2, 1}, one[] = {60}, faint[] = {2};
+    const struct {
+        double scale;
+        const double *first, *second;
+        double ratio;
+        int n;
+        const double *power;
+        size_t left;
+        const char *what;
+    } with[] = {
+        {3, wide, wide, 0.4, 8, all, 2, "2/5, with harmonics that are no multiples of 5"},
+        {3, wide, wide, 0.4, 8, fifth, 1, "2/5, with none"},
+        {3, low, near, 5, 8, all, 2, "5/1 of what is seen at low DMs only, itself dispersed"},
+        {20, wide, near, 5, 8, all, 1, "5/1 of what is seen at its DM"},
+        {60, wide, near, 37, 1, one, 1, "37/1, at the DM of a bright slow pulsar"},
+        {60, wide, beside, 37, 1, one, 2, "37/1, at another DM"}};
+    for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
+        static struct made m[NDMS];
+        struct psr_sift_desc d;
+        struct psr_sift_result result;
+        psr_sift_defaults(&d);
+        for (int i = 0; i < NDMS; i++) {
+            double first[8], second[8];
+            begin_list(&m[i], dms[i], 100);
+            set_band(&m[i], 1200, 1500);
+            for (int h = 0; h < 8; h++)
+                first[h] = strong[h] * with[k].scale * with[k].first[i];
+            for (int h = 0; h < with[k].n; h++)
+                second[h] = with[k].power[h] * with[k].second[i];
+            if (with[k].first[i] > 0)
+                add_row(&m[i], 45, 0, 8, first);
+            if (with[k].second[i] > 0)
+                add_row(&m[i], 45 * with[k].ratio, 0, with[k].n, second);
+            add_row(&m[i], 5000, 0, 1, faint);
+        }
+        psr_sift *s = sift(m, NULL, NDMS, &d, &result);
+        ok(result.ncand == with[k].left, "%s: %zu candidates", with[k].what, result.ncand);
+        psr_sift_destroy(s);
+    }
+}
+
 /* Two candidates of three lists, the second at a multiple of the first's frequency. */
 static psr_sift *sift_two(const double *first, const double *second, double ratio,
                           const double share[3], const struct psr_sift_desc *d,
@@ -508,6 +558,7 @@ int main(void)
     test_birds();
     test_lines();
     test_rank();
+    test_explained();
     test_families();
     test_fractions();
     test_dms();

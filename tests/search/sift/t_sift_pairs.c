@@ -57,9 +57,9 @@ struct naive {
     const struct psr_accel_row *row;
     double f, sigma;
     int nhit, ndm;
-    double best_dm;                           /* of the hit of highest sigma */
-    bool taken, gone, out, at_dm0, dispersed; /* out: rejected */
-    double dm[MOST_ALL], hit_sigma[MOST_ALL]; /* [nhit] */
+    double best_dm;                                    /* of the hit of highest sigma */
+    bool taken, gone, out, at_dm0, dispersed, off_dm0; /* out: rejected */
+    double dm[MOST_ALL], hit_sigma[MOST_ALL];          /* [nhit] */
 };
 
 static double sigma_of(const struct psr_accel_row *row)
@@ -115,6 +115,18 @@ static double tolerance(const struct psr_sift_desc *d, const struct naive *a, co
     return d->r_err / (ta < tb ? ta : tb);
 }
 
+/* Whether harmonics that are no multiples of n have what noise has not. */
+static bool has_others(const struct naive *c, int n)
+{
+    double rest = 0;
+    int count = 0;
+    for (int h = 1; h <= c->row->nharm; h++) {
+        rest += h % n ? c->row->harm_power[h - 1] : 0;
+        count += h % n != 0;
+    }
+    return count && psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * count)) >= SURE;
+}
+
 /* most: of numerator and denominator together. */
 static bool is_harmonic(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b,
                         int most)
@@ -123,10 +135,11 @@ static bool is_harmonic(const struct psr_sift_desc *d, const struct naive *a, co
                                    {3, 4}, {5, 4}, {2, 5}, {3, 5}, {4, 5}};
     const double error = tolerance(d, a, b);
     for (double k = 1; k <= 16 && k + 1 <= most; k++)
-        if (fabs(a->f - b->f * k) < error || fabs(k * a->f - b->f) < error)
+        if ((fabs(a->f - b->f * k) < error && !has_others(b, (int)k)) ||
+            fabs(k * a->f - b->f) < error)
             return true;
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (other[i][0] + other[i][1] <= most &&
+        if (other[i][0] + other[i][1] <= most && !has_others(b, other[i][0]) &&
             fabs(other[i][1] * a->f - other[i][0] * b->f) < error)
             return true;
     return false;
@@ -164,13 +177,57 @@ static double apart(const struct psr_sift_desc *d, const struct naive *a, int p,
     return fmin(0.1 + 5 * sqrt(pa * pa + qb * qb), d->r_err);
 }
 
+static bool has_dm(const double *dm, int n, double value)
+{
+    for (int i = 0; i < n; i++)
+        if (fabs(dm[i] - value) < 1e-9)
+            return true;
+    return false;
+}
+
+/* DMs of the lists, and the faintest sigma of all rows. */
+struct searched {
+    double lowest, highest, faintest;
+    int ndm;
+    double dm[MOST_LISTS]; /* [ndm] */
+};
+
+static struct searched look(const struct made *m, size_t nlist, const struct psr_sift_desc *d)
+{
+    struct searched s = {INFINITY, -INFINITY, INFINITY, 0, {0}};
+    for (size_t i = 0; i < nlist; i++) {
+        if (!has_dm(s.dm, s.ndm, m[i].dm))
+            s.dm[s.ndm++] = m[i].dm;
+        s.lowest = fmin(s.lowest, m[i].dm);
+        s.highest = fmax(s.highest, m[i].dm);
+        for (size_t k = 0; k < m[i].rows.n; k++)
+            s.faintest = fmin(s.faintest, sigma_of(&m[i].row[k]));
+    }
+    s.faintest = s.faintest < INFINITY ? fmax(s.faintest, d->sigma_threshold) : d->sigma_threshold;
+    return s;
+}
+
+/* Share of the DMs from the lowest hit of b to the highest, if that of a is among them. */
+static double share_of_dms(const struct naive *a, const struct naive *b, const struct searched *s)
+{
+    double low = INFINITY, high = -INFINITY, n = 0;
+    for (int i = 0; i < b->nhit; i++) {
+        low = fmin(low, b->dm[i]);
+        high = fmax(high, b->dm[i]);
+    }
+    for (int i = 0; i < s->ndm; i++)
+        n += s->dm[i] > low - 1e-9 && s->dm[i] < high + 1e-9;
+    return a->list->dm > low - 1e-9 && a->list->dm < high + 1e-9 ? n / s->ndm : 1;
+}
+
 /* Whether b consists of lines of a. */
 static bool is_of_lines(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b,
-                        int most)
+                        int most, const struct searched *s)
 {
     const double shorter_s = fmin(a->list->rows.tobs_s, b->list->rows.tobs_s);
     for (int n = 1; n <= 64 && n < most; n++)
-        if (2 * apart(d, a, n, b, 1) <= 0.01 * a->f * a->list->rows.tobs_s &&
+        if (2 * apart(d, a, n, b, 1) * share_of_dms(a, b, s) <=
+                0.01 * a->f * a->list->rows.tobs_s &&
             fabs(n * a->f - b->f) < apart(d, a, n, b, 1) / shorter_s)
             return true;
     for (int q = 2; q <= 16 && q <= b->row->nharm; q++) {
@@ -193,14 +250,6 @@ static bool is_of_lines(const struct psr_sift_desc *d, const struct naive *a, co
     return false;
 }
 
-static bool has_dm(const double *dm, int n, double value)
-{
-    for (int i = 0; i < n; i++)
-        if (fabs(dm[i] - value) < 1e-9)
-            return true;
-    return false;
-}
-
 /* No DM of a list lies between two hits' DMs. */
 static bool has_gaps(const struct naive *c, const struct made *m, size_t nlist)
 {
@@ -213,28 +262,6 @@ static bool has_gaps(const struct naive *c, const struct made *m, size_t nlist)
                 return false;
         }
     return c->ndm > 1;
-}
-
-/* DMs of the lists, and the faintest sigma of all rows. */
-struct searched {
-    double lowest, highest, faintest;
-    int ndm;
-};
-
-static struct searched look(const struct made *m, size_t nlist, const struct psr_sift_desc *d)
-{
-    struct searched s = {INFINITY, -INFINITY, INFINITY, 0};
-    double dm[MOST_LISTS];
-    for (size_t i = 0; i < nlist; i++) {
-        dm[i] = m[i].dm;
-        s.ndm += !has_dm(dm, (int)i, m[i].dm);
-        s.lowest = fmin(s.lowest, m[i].dm);
-        s.highest = fmax(s.highest, m[i].dm);
-        for (size_t k = 0; k < m[i].rows.n; k++)
-            s.faintest = fmin(s.faintest, sigma_of(&m[i].row[k]));
-    }
-    s.faintest = s.faintest < INFINITY ? fmax(s.faintest, d->sigma_threshold) : d->sigma_threshold;
-    return s;
 }
 
 /* Power of the best hit at DMs from low to high, or of what is not found, in c's number of harmonics. */
@@ -267,6 +294,7 @@ static void judge_naively(struct naive *c, const struct psr_sift_desc *d, const 
     const bool fits = 2 * (sum - fmin(first, sum)) <= limit,
                both = s->lowest <= d->low_dm_cutoff && s->highest > d->low_dm_cutoff;
     c->dispersed = 2 * (sum - fmin(first, sum)) > limit;
+    c->off_dm0 = c->dispersed && sum - first >= 4 * sqrt(sum + fmin(first, sum));
     c->at_dm0 = fits && both && 2 * (low - high) > limit;
 }
 
@@ -285,29 +313,19 @@ static double power_at(const struct naive *c, double dm, const struct searched *
                              : best_power(c, dm - 1e-10, dm, s->faintest, seen);
 }
 
-/* Whether a is a harmonic's fundamental by ratios of small numbers only: both are dispersed, where b is best a is not
- * seen, or no stronger, and b fits a's DM worse than its own. */
-static bool only_simple(const struct naive *a, const struct naive *b, const struct searched *s)
+/* The largest numerator and denominator together at which a explains b.  Where b is dispersed, is best where a is not seen,
+ * or no stronger, and fits a's DM worse than its own, small ones, and none if DM 0 fits a. */
+static int most_of_ratio(const struct naive *a, const struct naive *b, const struct searched *s)
 {
     bool seen_a, seen_b;
     const double of_b = psr_chi2_threshold(psr_gauss_logp(b->sigma), 2.0 * a->row->nharm) / 2,
                  there = power_at(a, b->list->dm, s, &seen_a),
                  of_a = power_at(b, a->list->dm, s, &seen_b);
-    return a->dispersed && b->dispersed && !(seen_a && there > of_b) &&
-           2 * (own_power(a) - of_b) > 16 + 0.04 * own_power(a) &&
-           !(seen_b && 2 * (own_power(b) - of_a) <= 16 + 0.04 * own_power(b));
-}
-
-/* Whether harmonics that are no multiples of n have what noise has not. */
-static bool has_others(const struct naive *c, int n)
-{
-    double rest = 0;
-    int count = 0;
-    for (int h = 1; h <= c->row->nharm; h++) {
-        rest += h % n ? c->row->harm_power[h - 1] : 0;
-        count += h % n != 0;
-    }
-    return count && psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * count)) >= SURE;
+    if (!b->dispersed || (seen_a && there > of_b) ||
+        2 * (own_power(a) - of_b) <= 16 + 0.04 * own_power(a) ||
+        (seen_b && 2 * (own_power(b) - of_a) <= 16 + 0.04 * own_power(b)))
+        return INT_MAX;
+    return a->dispersed ? 7 : b->off_dm0 ? 0 : INT_MAX;
 }
 
 static bool is_multiple(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b)
@@ -369,8 +387,8 @@ static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_des
     }
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n && !c[i]->gone; k++) {
-            const int most = only_simple(c[i], c[k], &s) ? 7 : INT_MAX;
-            c[k]->gone |= is_harmonic(d, c[i], c[k], most) || is_of_lines(d, c[i], c[k], most);
+            const int most = most_of_ratio(c[i], c[k], &s);
+            c[k]->gone |= is_harmonic(d, c[i], c[k], most) || is_of_lines(d, c[i], c[k], most, &s);
         }
     for (size_t i = 0; i < n; i++)
         c[i]->out = c[i]->gone;
