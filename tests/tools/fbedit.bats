@@ -330,6 +330,9 @@ series() {
         fbedit -q -nbits $f -o a.fil "$g8"
         fbedit -q -o a.h5 a.fil
         fbedit -q -o b.fil a.h5
+        sleep 1.1 # a file of HDF5 would hold the time at which it was made
+        fbedit -q -o b.h5 a.fil
+        cmp a.h5 b.h5
         cmp a.fil b.fil
         fbedit -q -start 1000smp -end 3001smp -chans 1:6 -o c.fil a.fil
         fbedit -q -start 1000smp -end 3001smp -chans 1:6 -o d.fil a.h5

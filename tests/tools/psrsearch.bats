@@ -572,8 +572,24 @@ waits_for() {
     done
     fails kill -0 "$child"
     mv bin/real bin/gpudedisp
+    # What gpufold has printed so far is no list of folds.
+    mv bin/gpufold bin/real
+    for signal in TERM KILL; do
+        printf '#!/bin/sh\necho half\n: >began\nexec sleep 100\n' >bin/gpufold
+        chmod +x bin/gpufold
+        rm -f began
+        $run x.fil 2>said 3>&- &
+        first=$!
+        waits_for began
+        { kill -$signal $first && wait $first; } 2>/dev/null || true
+        [ ! -e d/x.fold.json ]
+    done
+    grep -q '^psrsearch: search: complete already' said
+    mv bin/real bin/gpufold
     $run x.fil 2>said
-    [[ $(begun) == "mask search sift fold "* ]]
+    [[ $(begun) == "fold "* ]]
+    grep -q '^{' d/x.fold.json
+    leaves_no 'd/*.part*'
 }
 
 # PSRKIT_KILLS times, in a long check 4; PSRKIT_TEST_SEED for other moments.

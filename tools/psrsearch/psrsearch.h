@@ -228,7 +228,8 @@ double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind 
 /* The tool of a step that runs. */
 struct psrsearch_child {
     pid_t pid;
-    int log, output; /* descriptors; -1: none */
+    int log, output;   /* descriptors; -1: none */
+    char *output_part; /* the name of output, as long as it is not complete */
 };
 
 /* Starts the tool of a step, with its messages in steps/ROOT_STEP.log.

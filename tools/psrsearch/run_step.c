@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* End of the name of a file that is not complete yet, which the next run would remove. */
+static const char part[] = ".part000000";
+
 static void wake(int signal)
 {
     (void)signal;
@@ -156,18 +159,29 @@ static void head_log(const struct psrsearch_plan *p, const struct psrsearch_step
     free(line);
 }
 
-static void close_outputs(struct psrsearch_child *child)
+static char *name_log(const struct psrsearch_plan *p, enum psrsearch_kind kind)
 {
+    return psrsearch_join(p->aside, "_", p->step[kind].name, ".log", NULL);
+}
+
+/* Closes what the tool wrote into.  Its standard output takes the place of an earlier one if it is complete. */
+static psr_status close_outputs(struct psrsearch_child *child, psr_status st, psr_err *err)
+{
+    char *name = child->output_part ? strdup(child->output_part) : NULL;
     if (child->log >= 0)
         close(child->log);
     if (child->output >= 0)
         close(child->output);
-    child->log = child->output = -1;
-}
-
-static char *name_log(const struct psrsearch_plan *p, enum psrsearch_kind kind)
-{
-    return psrsearch_join(p->aside, "_", p->step[kind].name, ".log", NULL);
+    if (name)
+        name[strlen(name) - strlen(part)] = '\0';
+    if (child->output >= 0 && !st && (!name || rename(child->output_part, name) != 0))
+        st = psr_fail_errno(err, "%s", child->output_part);
+    if (child->output >= 0 && st)
+        (void)unlink(child->output_part);
+    free(name);
+    free(child->output_part);
+    *child = (struct psrsearch_child){.log = -1, .output = -1};
+    return st;
 }
 
 psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch_plan *p,
@@ -175,25 +189,25 @@ psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch
 {
     const struct psrsearch_step *step = &p->step[kind];
     char *log_name = name_log(p, kind);
-    char *output_name = step->output ? psrsearch_join(p->base, step->output, NULL) : NULL;
     char **argv = make_argv(&step->command);
     psr_status st = PSR_OK;
     *child = (struct psrsearch_child){.log = -1, .output = -1};
-    if (!log_name || (step->output && !output_name) || !argv)
+    if (step->output)
+        child->output_part = psrsearch_join(p->base, step->output, part, NULL);
+    if (!log_name || (step->output && !child->output_part) || !argv)
         st = psr_fail_nomem(err, step->name, 256);
     if (!st)
         st = open_output(&child->log, log_name, err);
-    if (!st && output_name)
-        st = open_output(&child->output, output_name, err);
+    if (!st && step->output)
+        st = open_output(&child->output, child->output_part, err);
     if (!st) {
         head_log(p, step, child->log);
         st = start(child, step, argv, bars, err);
     }
     if (st)
-        close_outputs(child);
+        (void)!close_outputs(child, st, err);
     free(argv);
     free(log_name);
-    free(output_name);
     return st;
 }
 
@@ -204,7 +218,6 @@ psr_status psrsearch_wait(struct psrsearch_child *child, const struct psrsearch_
     char *log_name = name_log(p, kind);
     psr_status st = log_name ? judge(&p->step[kind], log_name, status, err)
                              : psr_fail_nomem(err, p->step[kind].name, 256);
-    close_outputs(child);
     free(log_name);
-    return st;
+    return close_outputs(child, st, err);
 }

@@ -113,7 +113,7 @@ static bool put_picture(const struct writer *w, const char *name, const char *co
     const struct psr_hdf5 *h = &w->lib;
     const hid_t type = *h->H5T_NATIVE_FLOAT_g, space = h->H5Screate_simple(2, dim, NULL),
                 how = h->H5Pcreate(*h->H5P_CLS_DATASET_CREATE_ID_g);
-    bool done = h->H5Pset_chunk(how, 2, dim) >= 0;
+    bool done = h->H5Pset_obj_track_times(how, false) >= 0 && h->H5Pset_chunk(how, 2, dim) >= 0;
     if (h->H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0)
         done = done && h->H5Pset_deflate(how, COMPRESSION) >= 0;
     const hid_t data =

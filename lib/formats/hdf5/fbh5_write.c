@@ -113,7 +113,7 @@ static psr_status create_data(struct psr_fbh5 *w, const struct psr_obs *obs, psr
     const hid_t space = h->H5Screate_simple(3, dim, most),
                 how = h->H5Pcreate(*h->H5P_CLS_DATASET_CREATE_ID_g),
                 access = psr_fbh5_access(h, chunk, dim, (size_t)obs->nbit / 8);
-    bool done = h->H5Pset_chunk(how, 3, chunk) >= 0;
+    bool done = h->H5Pset_obj_track_times(how, false) >= 0 && h->H5Pset_chunk(how, 3, chunk) >= 0;
     if (h->H5Zfilter_avail(FILTER_BITSHUFFLE) > 0)
         done =
             done && h->H5Pset_filter(how, FILTER_BITSHUFFLE, H5Z_FLAG_MANDATORY, 2, options) >= 0;
@@ -174,7 +174,7 @@ static bool put_mask(const struct psr_fbh5 *w)
     const hid_t space = h->H5Screate_simple(3, dim, most),
                 how = h->H5Pcreate(*h->H5P_CLS_DATASET_CREATE_ID_g);
     hid_t mask = -1;
-    if (h->H5Pset_chunk(how, 3, chunk) >= 0)
+    if (h->H5Pset_obj_track_times(how, false) >= 0 && h->H5Pset_chunk(how, 3, chunk) >= 0)
         mask = h->H5Dcreate2(w->file, "mask", *h->H5T_NATIVE_UINT8_g, space, H5P_DEFAULT, how,
                              H5P_DEFAULT);
     const bool done = mask >= 0 && psr_hdf5_label(h, mask, dimensions, 3);

@@ -55,6 +55,7 @@
     F(H5Pset_chunk_cache)                                                                          \
     F(H5Pset_deflate)                                                                              \
     F(H5Pset_filter)                                                                               \
+    F(H5Pset_obj_track_times)                                                                      \
     F(H5Sclose)                                                                                    \
     F(H5Screate_simple)                                                                            \
     F(H5Sget_simple_extent_dims)                                                                   \
