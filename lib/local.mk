@@ -116,7 +116,6 @@ lib_cuda_sources = \
 	lib/search/matched/cuda/accel_cuda_state.c \
 	lib/search/pulscan/cuda/pulscan_cuda.c \
 	lib/search/pulscan/cuda/pulscan_cuda.h \
-	lib/search/pulscan/cuda/pulscan_cuda_plan.c \
 	lib/search/pulscan/cuda/pulscan_cuda_state.c \
 	lib/search/singlepulse/singlepulse_cuda.c
 endif
@@ -270,18 +269,16 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/hdf5/hdf5_library.c \
 	lib/formats/hdf5/hdf5_library.h \
 	lib/formats/lists/accel.c \
+	lib/formats/lists/accel.h \
 	lib/formats/lists/accel_cand.c \
 	lib/formats/lists/accel_read.c \
 	lib/formats/lists/bestprof.c \
 	lib/formats/lists/candlist.c \
-	lib/formats/lists/candlist_accel.c \
 	lib/formats/lists/candlist_lines.h \
 	lib/formats/lists/candlist_read.c \
 	lib/formats/lists/candlist_table.c \
 	lib/formats/lists/catalogue.c \
 	lib/formats/lists/ffa_list.c \
-	lib/formats/lists/format_uncertainty.c \
-	lib/formats/lists/format_uncertainty.h \
 	lib/formats/lists/lists_internal.h \
 	lib/formats/lists/pfd.c \
 	lib/formats/lists/sift_write.c \
@@ -291,7 +288,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/psrfits/psrfits.c \
 	lib/formats/psrfits/psrfits.h \
 	lib/formats/psrfits/psrfits_header.c \
-	lib/formats/psrfits/psrfits_rows.c \
 	lib/formats/psrfits/psrfits_sample.c \
 	lib/formats/psrfits/psrfits_table.c \
 	lib/formats/psrfits/psrfits_write.c \
@@ -411,7 +407,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/beamform/beamformer_setup.c \
 	lib/run/beamform/beamformer_state.h \
 	lib/run/channelise/filterbank.c \
-	lib/run/channelise/filterbank_device.c \
 	lib/run/channelise/filterbank_input.c \
 	lib/run/channelise/filterbank_rows.c \
 	lib/run/channelise/filterbank_state.h \
@@ -423,7 +418,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/common/stage_clean.h \
 	lib/run/dedisperse/band_parts.c \
 	lib/run/dedisperse/pipeline.c \
-	lib/run/dedisperse/pipeline_by_lines.c \
 	lib/run/dedisperse/pipeline_check.c \
 	lib/run/dedisperse/pipeline_loop.c \
 	lib/run/dedisperse/pipeline_outputs.c \
@@ -438,7 +432,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/consumers/series_search.h \
 	lib/run/dedisperse/consumers/series_store.c \
 	lib/run/dedisperse/consumers/series_store.h \
-	lib/run/dedisperse/consumers/sink_ffa.c \
 	lib/run/dedisperse/consumers/sink_fourier.c \
 	lib/run/dedisperse/consumers/sink_series.c \
 	lib/run/dedisperse/consumers/sink_series.h \
@@ -467,7 +460,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/pulses/sink_live.c \
 	lib/run/dedisperse/pulses/sink_pulses.c \
 	lib/run/edit/edit.c \
-	lib/run/edit/edit_add.c \
 	lib/run/edit/edit_channels.c \
 	lib/run/edit/edit_channels.h \
 	lib/run/edit/edit_cutout.c \
@@ -580,7 +572,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_replaced.h \
 	lib/search/fold/fold_runs.c \
 	lib/search/fold/fold_runs.h \
-	lib/search/fold/fold_table.c \
 	lib/search/fold/kernels/fold_rows_kernel.c \
 	lib/search/fold/kernels/fold_rows_kernel.h \
 	lib/search/fold/kernels/fold_rows_lanes.h \
@@ -594,13 +585,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/trials/fold_bestprof.c \
 	lib/search/fold/trials/fold_harmonics.c \
 	lib/search/fold/trials/fold_harmonics.h \
-	lib/search/fold/trials/fold_narrow.c \
 	lib/search/fold/trials/fold_ratio.c \
 	lib/search/fold/trials/fold_refine.c \
 	lib/search/fold/trials/fold_search.c \
 	lib/search/fold/trials/fold_state.c \
 	lib/search/fold/trials/fold_state.h \
-	lib/search/fold/trials/fold_view.c \
 	lib/search/matched/accel_backend.h \
 	lib/search/matched/accel_lines.c \
 	lib/search/matched/accel_lines.h \
@@ -618,9 +607,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/cpu/sieve_scan.c \
 	lib/search/matched/refine/accel_refine.c \
 	lib/search/matched/refine/accel_refine.h \
+	lib/search/matched/refine/candidate_refine.h \
 	lib/search/matched/refine/candidate_refine.c \
-	lib/search/matched/refine/candidate_refine_notes.c \
-	lib/search/matched/refine/candidate_refine_notes.h \
 	lib/search/matched/response/accel_internal.h \
 	lib/search/matched/response/accel_normalise.c \
 	lib/search/matched/response/accel_normalise.h \
@@ -645,19 +633,15 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_internal.h \
 	lib/search/pulscan/pulscan_lines.c \
 	lib/search/pulscan/pulscan_lines.h \
-	lib/search/pulscan/pulscan_normalise.c \
 	lib/search/pulscan/pulscan_search.c \
 	lib/search/pulscan/pulscan_search.h \
 	lib/search/pulscan/pulscan_series.c \
 	lib/search/pulscan/pulscan_series.h \
-	lib/search/pulscan/pulscan_tile.c \
 	lib/search/pulscan/boxes/pulscan_blend.c \
 	lib/search/pulscan/boxes/pulscan_blend.h \
 	lib/search/pulscan/boxes/pulscan_found.c \
 	lib/search/pulscan/boxes/pulscan_fundamental.c \
 	lib/search/pulscan/boxes/pulscan_fundamental.h \
-	lib/search/pulscan/boxes/pulscan_grid.c \
-	lib/search/pulscan/boxes/pulscan_grid.h \
 	lib/search/pulscan/boxes/pulscan_lobes.c \
 	lib/search/pulscan/boxes/pulscan_merge.c \
 	lib/search/pulscan/boxes/pulscan_residual.c \
@@ -690,8 +674,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulse_levels.c \
 	lib/search/singlepulse/pulse_levels.h \
 	lib/search/singlepulse/pulse_view.c \
-	lib/search/singlepulse/singlepulse.c \
 	lib/search/singlepulse/singlepulse_adapt.c \
+	lib/search/singlepulse/singlepulse.c \
 	lib/search/singlepulse/singlepulse_boxcar.c \
 	lib/search/singlepulse/singlepulse_device.c \
 	lib/search/singlepulse/singlepulse_internal.h \

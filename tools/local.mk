@@ -96,7 +96,6 @@ bin_chi2sig_CPPFLAGS = $(tools_cppflags)
 bin_chi2sig_LDADD = $(tools_ldadd)
 bin_chi2sig_LDFLAGS = $(tools_ldflags)
 bin_chi2sig_SOURCES = \
-	tools/chi2sig/candidates.c \
 	tools/chi2sig/chi2sig.h \
 	tools/chi2sig/main.c \
 	tools/chi2sig/fast_number_io.c \
@@ -110,12 +109,9 @@ bin_ddplan_LDFLAGS = $(tools_ldflags)
 bin_ddplan_SOURCES = \
 	tools/ddplan/cost.c \
 	tools/ddplan/ddplan.h \
-	tools/ddplan/json.c \
 	tools/ddplan/main.c \
 	tools/ddplan/options.c \
 	tools/ddplan/plot.c \
-	tools/ddplan/script.c \
-	tools/ddplan/table.c \
 	tools/ddplan/text.c
 
 bin_fakebin_CPPFLAGS = $(tools_cppflags)
@@ -124,7 +120,6 @@ bin_fakebin_LDFLAGS = $(tools_ldflags)
 bin_fakebin_SOURCES = \
 	tools/fakebin/fakebin.h \
 	tools/fakebin/main.c \
-	tools/fakebin/options.c \
 	tools/fakebin/output.c \
 	tools/fakebin/setup.c \
 	tools/fakebin/table.c \
@@ -134,13 +129,10 @@ bin_fbedit_CPPFLAGS = $(tools_cppflags)
 bin_fbedit_LDADD = $(tools_ldadd)
 bin_fbedit_LDFLAGS = $(tools_ldflags)
 bin_fbedit_SOURCES = \
-	tools/fbedit/add.c \
-	tools/fbedit/around.c \
 	tools/fbedit/fbedit.h \
 	tools/fbedit/main.c \
 	tools/fbedit/options.c \
-	tools/fbedit/report.c \
-	tools/fbedit/table.c
+	tools/fbedit/report.c
 
 bin_frbbeam_CPPFLAGS = $(tools_cppflags)
 bin_frbbeam_LDADD = $(tools_ldadd)
@@ -155,13 +147,10 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan/batch.c \
 	tools/gpuaccel-pulscan/devices.c \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
-	tools/gpuaccel-pulscan/load.c \
 	tools/gpuaccel-pulscan/main.c \
 	tools/gpuaccel-pulscan/names.c \
 	tools/gpuaccel-pulscan/options.c \
-	tools/gpuaccel-pulscan/output.c \
-	tools/gpuaccel-pulscan/report.c \
-	tools/gpuaccel-pulscan/table.c
+	tools/gpuaccel-pulscan/report.c
 
 bin_gpudedisp_CPPFLAGS = $(tools_cppflags)
 bin_gpudedisp_LDADD = $(tools_ldadd)
@@ -188,8 +177,7 @@ bin_gpuffa_LDFLAGS = $(tools_ldflags)
 bin_gpuffa_SOURCES = \
 	tools/gpuffa/batch.c \
 	tools/gpuffa/gpuffa.h \
-	tools/gpuffa/main.c \
-	tools/gpuffa/options.c
+	tools/gpuffa/main.c
 
 bin_gpufold_CPPFLAGS = $(tools_cppflags)
 bin_gpufold_LDADD = $(tools_ldadd)
@@ -197,21 +185,16 @@ bin_gpufold_LDFLAGS = $(tools_ldflags)
 bin_gpufold_SOURCES = \
 	tools/gpufold/candidates.c \
 	tools/gpufold/gpufold.h \
-	tools/gpufold/harmonics.c \
-	tools/gpufold/json.c \
 	tools/gpufold/main.c \
 	tools/gpufold/options.c \
 	tools/gpufold/output.c \
-	tools/gpufold/picture.c \
-	tools/gpufold/table.c
+	tools/gpufold/picture.c
 
 bin_gpurfifind_CPPFLAGS = $(tools_cppflags)
 bin_gpurfifind_LDADD = $(tools_ldadd)
 bin_gpurfifind_LDFLAGS = $(tools_ldflags)
 bin_gpurfifind_SOURCES = \
 	tools/gpurfifind/main.c \
-	tools/gpurfifind/options.c \
-	tools/gpurfifind/options.h \
 	tools/gpurfifind/picture.c \
 	tools/gpurfifind/picture.h \
 	tools/gpurfifind/report.c \
@@ -225,7 +208,6 @@ bin_psrinject_SOURCES = \
 	tools/psrinject/options.c \
 	tools/psrinject/page.c \
 	tools/psrinject/psrinject.h \
-	tools/psrinject/table.c \
 	tools/psrinject/trial.c
 
 bin_psrpresto_CPPFLAGS = $(tools_cppflags)

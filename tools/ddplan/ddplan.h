@@ -34,9 +34,6 @@ struct ddplan_options {
     char *command;                  /* the command line, for provenance; malloc'd */
 };
 
-/* The table of options, whose values go to o. */
-void ddplan_fill_table(struct cli_table *list, struct ddplan_options *o);
-
 /* Fills o from the command line and the header of the file it names; exits 2 on a mistake.
  * Status: those of psr_source_open. */
 PSR_MUST_CHECK psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int argc,

@@ -1,11 +1,122 @@
 /* Prints a plan as a table, and its cost. */
+#include "base/tool.h"
 #include "ddplan.h"
+#include "tools/common/quote.h"
 
+#include <limits.h>
+#include <psrkit/experimental/dedisp.h>
+#include <psrkit/psrkit.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Prints a plan as JSON. */
+
+static void print_desc(struct psr_json *j, const struct psr_ddplan *p)
+{
+    const struct psr_ddplan_desc *d = p->desc;
+    psr_json_new_line(j, 2);
+    psr_json_begin(j, "band", PSR_JSON_OBJECT);
+    psr_json_double(j, "tsamp_s", d->band.tsamp_s);
+    psr_json_double(j, "fctr_mhz", d->band.fctr_mhz);
+    psr_json_double(j, "bw_mhz", d->band.bw_mhz);
+    psr_json_int(j, "nchan", d->band.nchan);
+    psr_json_end(j, PSR_JSON_OBJECT);
+    psr_json_new_line(j, 2);
+    psr_json_double(j, "lodm", d->lodm);
+    psr_json_double(j, "hidm", d->hidm);
+    psr_json_double(j, "cohdm", d->cohdm);
+    psr_json_double(j, "res_ms", d->res_ms);
+    psr_json_new_line(j, 2);
+    psr_json_int(j, "blocklen", d->blocklen);
+    psr_json_int(j, "nsub", d->nsub);
+    psr_json_int(j, "nproc", d->nproc);
+}
+
+static void print_limits(struct psr_json *j, const struct psr_ddplan *p)
+{
+    psr_json_new_line(j, 2);
+    psr_json_double(j, "min_total_ms", p->min_total_ms);
+    psr_json_double(j, "min_chan_ms", p->min_chan_ms);
+    psr_json_double(j, "min_bw_ms", p->min_bw_ms);
+    psr_json_double(j, "ok_ms", p->ok_ms);
+    psr_json_new_line(j, 2);
+    psr_json_double(j, "best_dmstep", p->first_dmstep);
+    psr_json_int(j, "ndm", psr_ddplan_ndm(p));
+}
+
+static void json_print_line(struct psr_json *j, const struct psr_ddplan_line *l)
+{
+    psr_json_new_line(j, 4);
+    psr_json_begin(j, NULL, PSR_JSON_OBJECT);
+    psr_json_double(j, "lodm", l->lodm);
+    psr_json_double(j, "hidm", l->hidm);
+    psr_json_double(j, "dmstep", l->dmstep);
+    psr_json_int(j, "ndm", l->ndm);
+    psr_json_int(j, "downsamp", l->downsamp);
+    psr_json_double(j, "dsubdm", l->dsubdm);
+    psr_json_int(j, "dms_per_call", l->dms_per_call);
+    psr_json_int(j, "ncall", l->ncall);
+    psr_json_double(j, "work", l->work);
+    psr_json_double(j, "bw_ms", l->bw_ms);
+    psr_json_double(j, "sub_ms", l->sub_ms);
+    psr_json_end(j, PSR_JSON_OBJECT);
+}
+
+static void print_cost(struct psr_json *j, const struct ddplan_cost *c)
+{
+    static const char *const what[DDPLAN_NWORK] = {"read", "add", "write"};
+    psr_json_new_line(j, 2);
+    psr_json_begin(j, "cost", PSR_JSON_OBJECT);
+    psr_json_double(j, "tobs_s", c->tobs_s);
+    psr_json_int(j, "nbit", c->nbit);
+    for (int i = 0; i < DDPLAN_NWORK; i++) {
+        psr_json_begin(j, what[i], PSR_JSON_OBJECT);
+        psr_json_double(j, "amount", c->amount[i]);
+        psr_json_double(j, "per_s", c->rate[i].per_s);
+        psr_json_string(j, "rate", c->rate[i].origin);
+        psr_json_double(j, "seconds", c->seconds[i]);
+        psr_json_end(j, PSR_JSON_OBJECT);
+    }
+    psr_json_double(j, "seconds", ddplan_cost_seconds(c));
+    if (c->has_tree) {
+        psr_json_begin(j, "tree", PSR_JSON_OBJECT);
+        psr_json_double(j, "per_s", c->rate[DDPLAN_TREE].per_s);
+        psr_json_string(j, "rate", c->rate[DDPLAN_TREE].origin);
+        psr_json_double(j, "seconds", c->tree_s);
+        psr_json_double(j, "smear", c->smear);
+        psr_json_double(j, "loss", ddplan_tree_loss(c));
+        psr_json_end(j, PSR_JSON_OBJECT);
+        psr_json_string(j, "cheapest", ddplan_tree_is_cheapest(c) ? "tree" : "direct");
+    }
+    psr_json_end(j, PSR_JSON_OBJECT);
+}
+
+void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *p,
+                       const struct ddplan_cost *cost)
+{
+    struct psr_json j = {.put = cli_put_json, .ctx = stdout};
+    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+    psr_json_new_line(&j, 2);
+    psr_json_string(&j, "command", o->command);
+    psr_json_new_line(&j, 2);
+    psr_json_string(&j, "version", psr_version());
+    print_desc(&j, p);
+    print_limits(&j, p);
+    psr_json_new_line(&j, 2);
+    psr_json_begin(&j, "lines", PSR_JSON_ARRAY);
+    for (int i = 0; i < p->nline; i++)
+        json_print_line(&j, &p->line[i]);
+    psr_json_new_line(&j, 2);
+    psr_json_end(&j, PSR_JSON_ARRAY);
+    if (cost)
+        print_cost(&j, cost);
+    psr_json_new_line(&j, 0);
+    psr_json_end(&j, PSR_JSON_OBJECT);
+    putchar('\n');
+}
 
 /* Texts and widths of the plan are DDplan.py's, to the byte: people diff them. */
-
 void ddplan_print_observation(const struct ddplan_options *o)
 {
     const struct psr_ddplan_desc *d = &o->in_file;
@@ -117,4 +228,85 @@ psr_status ddplan_print_dms(const struct ddplan_options *o, psr_err *err)
         printf("%.9g\n", dm[i]);
     free(dm);
     return st;
+}
+
+/* Writes a plan as a shell script of gpudedisp or prepsubband. */
+
+/* Prints a name as a word.  One that begins with a dash would be an option; "-" alone is standard
+ * input. */
+static void print_name(const char *name)
+{
+    char path[PATH_MAX + 2];
+    snprintf(path, sizeof path, "%s%s", name[0] == '-' && name[1] ? "./" : "", name);
+    quote_print(stdout, path);
+}
+
+/* The start of output names: the first file's, without its folder and suffix. */
+static void print_root(const char *file)
+{
+    char root[PATH_MAX];
+    const char *slash = strrchr(file, '/');
+    snprintf(root, sizeof root, "%s", slash ? slash + 1 : file);
+    char *dot = strrchr(root, '.');
+    if (dot && dot != root)
+        *dot = 0;
+    print_name(strcmp(root, "-") != 0 ? root : "ddplan");
+}
+
+/* The command is one line, whatever was given: a comment ends with it. */
+static void print_head(const struct ddplan_options *o)
+{
+    printf("#!/bin/sh\n# %s\n", o->command);
+    if (o->files.n == 0) {
+        printf("# Usage: sh SCRIPT FILE...\n"
+               "set -e\n"
+               "test $# -gt 0 || { echo \"usage: $0 FILE...\" >&2; exit 2; }\n"
+               "root=$(basename -- \"$1\")\nroot=${root%%.*}\n");
+        return;
+    }
+    printf("set -e\nset --");
+    for (size_t i = 0; i < o->files.n; i++) {
+        putchar(' ');
+        print_name(o->files.text[i]);
+    }
+    printf("\nroot=");
+    print_root(o->files.text[0]);
+    printf("\n");
+}
+
+/* gpudedisp takes the whole plan; standard input may be the data. */
+static void print_gpudedisp(const struct psr_ddplan *plan)
+{
+    printf("gpudedisp %s-plan /dev/fd/3 -o \"$root\" \"$@\" 3<<'END'\n"
+           "# lodm dmstep ndms downsamp nsub\n",
+           plan->desc->nsub ? "-algo subband " : "");
+    for (int i = 0; i < plan->nline; i++) {
+        const struct psr_ddplan_line *l = &plan->line[i];
+        printf("%.10g %.10g %lld %lld %lld\n", l->lodm, l->dmstep, (long long)l->ndm,
+               (long long)l->downsamp, (long long)plan->desc->nsub);
+    }
+    printf("END\n");
+}
+
+/* prepsubband takes a call's worth, for its sub-bands are made at one DM. */
+static void print_prepsubband(const struct psr_ddplan *plan)
+{
+    for (int i = 0; i < plan->nline; i++) {
+        const struct psr_ddplan_line *l = &plan->line[i];
+        double span = (double)l->dms_per_call * l->dmstep;
+        for (int64_t call = 0; call < l->ndm / l->dms_per_call; call++)
+            printf("prepsubband -nsub %lld -lodm %.2f -dmstep %.2f -numdms %lld -downsamp %lld "
+                   "-o \"$root\" \"$@\"\n",
+                   (long long)plan->desc->nsub, l->lodm + (double)call * span, l->dmstep,
+                   (long long)l->dms_per_call, (long long)l->downsamp);
+    }
+}
+
+void ddplan_print_script(const struct ddplan_options *o, const struct psr_ddplan *plan)
+{
+    print_head(o);
+    if (!strcmp(o->script_for, "gpudedisp"))
+        print_gpudedisp(plan);
+    else
+        print_prepsubband(plan);
 }

@@ -48,10 +48,6 @@ struct fakebin_options {
 /* Fills *table with options that set fields of *o. */
 void fakebin_fill_table(struct cli_table *table, struct fakebin_options *o);
 
-/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
- * Returned: *tool for messages */
-void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc, char **argv);
-
 /* One line of the truth table for each occurrence of interference. */
 PSR_MUST_CHECK psr_status fakebin_rfi_truth(const psr_fake *plan, const struct psr_fake_rfi *rfi,
                                             size_t nrfi, psr_outfile *f, psr_err *err);

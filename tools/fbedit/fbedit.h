@@ -6,7 +6,7 @@
 #include "tools/common/signals.h"
 #include <psrkit/experimental/filterbank.h>
 
-/* --- the command line (options.c, table.c) ---------------------------------------------------- */
+/* --- the command line (options.c) ---------------------------------------------------- */
 
 struct fbedit_options {
     struct psr_edit_desc run; /* source is below */
@@ -30,14 +30,11 @@ struct fbedit_words {
     const char *clean, *format, *gaps, *cutout;
 };
 
-/* Fills *list with options that set fields of *o and *w. */
-void fbedit_fill_table(struct cli_table *list, struct fbedit_options *o, struct fbedit_words *w);
-
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, char **argv);
 
-/* --- signals that are added, and the table of them (add.c) ------------------------------------ */
+/* --- signals that are added, and the table of them (main.c) ------------------------------------ */
 
 struct fbedit_add {
     struct fbedit_options *opt;
@@ -47,19 +44,7 @@ struct fbedit_add {
     psr_outfile *truth;      /* the group's; NULL: none */
 };
 
-/* Prepares what o asks for, and o's description; the table gets a temporary name.
- * Given:  notes   for remarks on files
- * Status: those of psr_output_group_create; PSR_EINVAL */
-PSR_MUST_CHECK psr_status fbedit_add_begin(struct fbedit_add *a, struct fbedit_options *o,
-                                           struct psr_notes notes, psr_err *err);
-
-/* Writes the table, once the edit has run; gives it and the finished output their names. */
-PSR_MUST_CHECK psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_err *err);
-PSR_MUST_CHECK psr_status fbedit_add_finish(struct fbedit_add *a, psr_err *err);
-
-void fbedit_add_end(struct fbedit_add *a);
-
-/* --- cut-outs around the events of a list (around.c) ------------------------------------------ */
+/* --- cut-outs around the events of a list (main.c) ------------------------------------------ */
 
 struct fbedit_around {
     struct psr_edit_burst *event; /* [n] */
@@ -67,18 +52,6 @@ struct fbedit_around {
     double tsamp_s, length_s, lowest_mhz, highest_mhz; /* of the input */
     char *name, start[40], end[40];                    /* of the cut-out in work */
 };
-
-/* Reads the list, and what must be known of the input.
- * Status: PSR_EFORMAT for a list with another row; PSR_EUNSUPPORTED for an input of unknown length */
-PSR_MUST_CHECK psr_status fbedit_around_begin(struct fbedit_around *a,
-                                              const struct fbedit_options *o, psr_err *err);
-
-/* The description of cut-out i: range or burst, and name.
- * Status: PSR_EINVAL for an event that lies outside of the input */
-PSR_MUST_CHECK psr_status fbedit_around_take(struct fbedit_around *a, struct fbedit_options *o,
-                                             const char *output, size_t i, psr_err *err);
-
-void fbedit_around_end(struct fbedit_around *a);
 
 /* --- the output of -v, before the first spectrum and after the last (report.c) ---------------- */
 

@@ -1,9 +1,19 @@
 /* fbedit: makes an observation from observations: cuts and converts them. */
+#include "base/tool.h"
 #include "fbedit.h"
-
 #include "tools/common/quote.h"
 #include "tools/common/run.h"
+
+#include <math.h>
+#include <psrkit/ddplan.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Reads the signals that fbedit adds, and writes the table of them. */
+
+static const char suffix[] = ".truth";
 
 struct run {
     struct fbedit_options opt;
@@ -12,6 +22,224 @@ struct run {
     struct fbedit_add add;
     psr_err err;
 };
+
+static psr_status run(struct run *r);
+static psr_status choose_seed(struct fbedit_options *o, psr_err *err);
+
+static psr_status give_signals(void *ctx, double observed_s, const struct psr_fake_signal **signal,
+                               size_t *nsignal, psr_err *err)
+{
+    struct fbedit_add *a = ctx;
+    const struct fbedit_options *o = a->opt;
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < o->add.n && !st; i++)
+        st = signals_add_text(&a->signals, o->add.text[i], "-add", observed_s, err);
+    for (size_t i = 0; i < o->addfile.n && !st; i++)
+        st = signals_add_file(&a->signals, o->addfile.text[i], observed_s, err);
+    *signal = a->signals.signal;
+    *nsignal = a->signals.n;
+    return st;
+}
+
+/* Beside a file; NULL where the output is none. */
+static psr_status name_truth(struct fbedit_add *a, psr_err *err)
+{
+    const struct fbedit_options *o = a->opt;
+    const char *output = o->run.output;
+    if (!o->truth && (!strcmp(output, "-") || !strncmp(output, "dada:", 5)))
+        return PSR_OK;
+    const size_t room = strlen(o->truth ? o->truth : output) + sizeof suffix;
+    a->name = malloc(room);
+    if (!a->name)
+        return psr_fail_nomem(err, "name", (double)room);
+    snprintf(a->name, room, "%s%s", o->truth ? o->truth : output, o->truth ? "" : suffix);
+    return PSR_OK;
+}
+
+/* No file is written twice, or over one that is read. */
+static psr_status check_names(struct fbedit_add *a, psr_err *err)
+{
+    const struct fbedit_options *o = a->opt;
+    struct psr_overwrite_check *c = &a->signals.files;
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < o->source.npath && !st; i++)
+        st = psr_overwrite_check_input(c, o->source.path[i], err);
+    for (size_t i = 0; i < o->addfile.n && !st; i++)
+        st = psr_overwrite_check_input(c, o->addfile.text[i], err);
+    if (!st)
+        st = psr_overwrite_check_output(c, o->run.output, NULL, err);
+    return st ? st : psr_overwrite_check_output(c, a->name, NULL, err);
+}
+
+/* Prepares what o asks for, and o's description; the table gets a temporary name.
+ * Given:  notes   for remarks on files
+ * Status: those of psr_output_group_create; PSR_EINVAL */
+static psr_status fbedit_add_begin(struct fbedit_add *a, struct fbedit_options *o,
+                                   struct psr_notes notes, psr_err *err)
+{
+    a->opt = o;
+    if (!o->add.n && !o->addfile.n)
+        return PSR_OK;
+    o->run.signals = give_signals;
+    o->run.signals_ctx = a;
+    psr_status st = choose_seed(o, err);
+    if (!st)
+        st = name_truth(a, err);
+    if (!st)
+        st = check_names(a, err);
+    if (st || !a->name)
+        return st;
+    const struct psr_output_group_desc claim = {.size = sizeof claim,
+                                                .root = o->run.output,
+                                                .kind = "file",
+                                                .common = true,
+                                                .notes = notes};
+    st = psr_output_group_create(&a->group, &claim, err);
+    o->run.group = a->group;
+    return st ? st : psr_output_group_add(a->group, a->name, &a->truth, err);
+}
+
+/* Finds the range and the name of the cut-out of each event. */
+
+static psr_status look_at_input(struct fbedit_around *a, const struct psr_source_desc *source,
+                                psr_err *err)
+{
+    psr_source *s;
+    psr_status st = psr_source_open(&s, source, err);
+    if (st)
+        return st;
+    const struct psr_obs *obs = psr_source_obs(s);
+    a->tsamp_s = obs->tsamp_s;
+    a->length_s = (double)obs->nsamp * obs->tsamp_s;
+    a->lowest_mhz = psr_obs_lowest_mhz(obs);
+    a->highest_mhz = psr_obs_highest_mhz(obs);
+    if (obs->nsamp < 0)
+        st = psr_fail(err, PSR_EUNSUPPORTED, "-around: the length of %s is not known",
+                      source->path[0]);
+    psr_source_close(s);
+    return st;
+}
+
+enum { LINE_BYTES = 4096, DIGITS = 32 };
+
+/* Rows of gpudedisp -singlepulse: S/N, sample, time, log2 of the width, trial, DM.  Samples are those of the series. */
+static psr_status read_row(struct psr_edit_burst *b, double tsamp_s, const char *path,
+                           const struct psr_text_lines *in, const char *line, psr_err *err)
+{
+    const double dm_max = 1e6, filter_max = 30;
+    double sample, filter;
+    if (sscanf(line, "%lf %lf %lf %lf %*f %lf", &b->snr, &sample, &b->t_s, &filter, &b->dm) != 5 ||
+        !isfinite(b->snr) || !isfinite(b->t_s) || !(fabs(filter) <= filter_max) ||
+        !(b->dm >= 0 && b->dm < dm_max))
+        return psr_fail(err, PSR_EFORMAT, "%s: line %ld is no row of a list of bursts", path,
+                        in->number);
+    b->width_s = exp2(filter) * (sample > 0 && b->t_s > 0 ? b->t_s / sample : tsamp_s);
+    return PSR_OK;
+}
+
+static psr_status read_list(struct fbedit_around *a, const char *path, psr_err *err)
+{
+    char line[LINE_BYTES];
+    struct psr_text_lines in;
+    bool exists;
+    psr_status st = psr_text_lines_open(&in, path, PSR_TABLE_MAX_BYTES, err);
+    if (st)
+        return st;
+    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &exists, err)) && exists) {
+        struct psr_edit_burst e = {.size = sizeof e, .label = -1};
+        if (*line == '#' || !line[strspn(line, " \t\r\n")])
+            continue;
+        st = read_row(&e, a->tsamp_s, path, &in, line, err);
+        if (!st)
+            st = psr_grow(&a->event, &a->room, a->n, sizeof e, "events", err);
+        if (!st)
+            a->event[a->n++] = e;
+    }
+    psr_text_lines_close(&in);
+    return st;
+}
+
+/* Reads the list, and what must be known of the input.
+ * Status: PSR_EFORMAT for a list with another row; PSR_EUNSUPPORTED for an input of unknown length */
+static psr_status fbedit_around_begin(struct fbedit_around *a, const struct fbedit_options *o,
+                                      psr_err *err)
+{
+    psr_status st = look_at_input(a, &o->source, err);
+    return st ? st : read_list(a, o->around, err);
+}
+
+static psr_status take_range(struct fbedit_around *a, struct fbedit_options *o, size_t i,
+                             psr_err *err)
+{
+    const struct psr_edit_burst *e = &a->event[i];
+    const double sweep_s = psr_delay_s(PSR_DMCONST_PRESTO, e->dm, a->lowest_mhz) -
+                           psr_delay_s(PSR_DMCONST_PRESTO, e->dm, a->highest_mhz);
+    const double start_s = fmax(e->t_s - o->pad_s, 0),
+                 end_s = fmin(e->t_s + sweep_s + o->pad_s, a->length_s);
+    if (!(start_s < end_s))
+        return psr_fail(err, PSR_EINVAL,
+                        "%s: event %zu at %.6f s lies outside of the input, %.6f s", o->around,
+                        i + 1, e->t_s, a->length_s);
+    snprintf(a->start, sizeof a->start, "%.9f", start_s);
+    snprintf(a->end, sizeof a->end, "%.9f", end_s);
+    o->run.start = a->start;
+    o->run.end = a->end;
+    return PSR_OK;
+}
+
+/* "cut.fil" and 3 make cut_0003.fil. */
+static psr_status name_output(struct fbedit_around *a, const char *output, size_t i, psr_err *err)
+{
+    const char *folder = strrchr(output, '/'), *dot = strrchr(folder ? folder : output, '.');
+    const size_t stem = dot ? (size_t)(dot - output) : strlen(output),
+                 room = strlen(output) + DIGITS;
+    free(a->name);
+    a->name = malloc(room);
+    if (!a->name)
+        return psr_fail_nomem(err, output, (double)room);
+    snprintf(a->name, room, "%.*s_%04zu%s", (int)stem, output, i + 1, output + stem);
+    return PSR_OK;
+}
+
+/* The description of cut-out i: range or burst, and name.
+ * Status: PSR_EINVAL for an event that lies outside of the input */
+static psr_status fbedit_around_take(struct fbedit_around *a, struct fbedit_options *o,
+                                     const char *output, size_t i, psr_err *err)
+{
+    psr_status st = o->cutout ? PSR_OK : take_range(a, o, i, err);
+    if (!st)
+        st = name_output(a, output, i, err);
+    o->run.burst = &a->event[i];
+    o->run.output = a->name;
+    return st;
+}
+
+/* Writes the table, once the edit has run; gives it and the finished output their names. */
+static psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_err *err)
+{
+    struct psr_edit_report r;
+    struct psr_fake_truth t;
+    if (!a->truth)
+        return PSR_OK;
+    psr_edit_describe(p, &r);
+    struct psr_obs obs = *r.in; /* its table is borrowed */
+    obs.nsamp = r.nread;
+    psr_status st =
+        signals_truth_begin(a->truth, a->command ? a->command : "fbedit", a->opt->seed, &obs, err);
+    for (size_t i = 0; i < r.nsignal && !st; i++) {
+        st = psr_fake_report(r.signals, i, &t, err);
+        if (!st)
+            st = signals_truth_row(a->truth, a->signals.signal[i].kind, &t, err);
+    }
+    return st;
+}
+
+static psr_status fbedit_add_finish(struct fbedit_add *a, psr_err *err)
+{
+    psr_output_group *group = a->group;
+    a->group = NULL;
+    return group ? psr_output_group_commit(group, err) : PSR_OK;
+}
 
 static psr_status process(struct run *r, psr_edit *p)
 {
@@ -46,6 +274,12 @@ static psr_status edit(struct run *r)
     return st;
 }
 
+static void fbedit_around_end(struct fbedit_around *a)
+{
+    free(a->event);
+    free(a->name);
+}
+
 /* One edit for each event. */
 static psr_status edit_events(struct run *r)
 {
@@ -59,6 +293,14 @@ static psr_status edit_events(struct run *r)
     }
     fbedit_around_end(&around);
     return st;
+}
+
+static void fbedit_add_end(struct fbedit_add *a)
+{
+    psr_output_group_abort(a->group);
+    signals_clear(&a->signals);
+    free(a->command);
+    free(a->name);
 }
 
 static psr_status run(struct run *r)
@@ -77,6 +319,17 @@ static psr_status run(struct run *r)
         st = r->opt.around ? edit_events(r) : edit(r);
     fbedit_add_end(&r->add);
     return st;
+}
+
+static psr_status choose_seed(struct fbedit_options *o, psr_err *err)
+{
+    struct timespec now;
+    if (o->seed < 0 && clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return psr_fail_errno(err, "clock");
+    if (o->seed < 0)
+        o->seed = ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) & INT64_C(0xffffffffffff);
+    o->run.seed = (uint64_t)o->seed;
+    return PSR_OK;
 }
 
 int main(int argc, char **argv)

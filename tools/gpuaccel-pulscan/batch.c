@@ -1,15 +1,40 @@
 /* Searches files in batches: one is loaded while the one before is searched. */
 #include "gpuaccel-pulscan.h"
 
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds the time since *since_s to a stage and moves *since_s to now. */
-static void charge(double *stage_s, double *since_s)
+/* Writes the results of a search: lists, and tables. */
+
+static psr_status write_output(struct accel_job *j, struct accel_file *file,
+                               const struct psr_fourier_result *result)
 {
-    double now_s = run_seconds();
-    *stage_s += now_s - *since_s;
-    *since_s = now_s;
+    psr_output_group *group = file->group;
+    file->group = NULL;
+    if (!j->table) {
+        /* The group is gone, whatever the status. */
+        char *root = accel_output_root(j, file->path), *inf = psr_path_beside(file->path, ".inf");
+        /* That of an odd length counts one sample more. */
+        const bool own = !file->about.odd && accel_has_inf(file->path);
+        const struct psr_fourier_origin origin = {&file->about.inf, own ? inf : NULL};
+        psr_status st = root && inf ? PSR_OK : psr_fail_nomem(&j->err, file->path, 0);
+        if (!st)
+            st = psr_fourier_write(&j->opt.fourier.search, group, root, &origin, result, &j->err);
+        if (!st)
+            st = psr_output_group_commit(group, &j->err);
+        else
+            psr_output_group_abort(group);
+        free(root);
+        free(inf);
+        return st;
+    }
+    psr_output_group_abort(group);
+    if (j->opt.json)
+        return psr_accel_write_json(j->table, &result->list, file->path, &j->err);
+    return psr_accel_write_csv(j->table, &result->list, file->path, &j->err);
 }
 
 /* Of files that were not written. */
@@ -30,6 +55,146 @@ void accel_release_batches(struct accel_job *j)
         free(b->in);
         *b = (struct accel_batch){.read_s = b->read_s};
     }
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+static psr_status create_batches(struct accel_job *j)
+{
+    for (size_t k = 0; k < j->nslot; k++) {
+        struct accel_batch *b = &j->batch[k];
+        b->file = calloc(j->max, sizeof *b->file);
+        b->in = calloc(j->max, sizeof *b->in);
+        if (!b->file || !b->in)
+            return psr_fail_nomem(&j->err, "a batch", (double)j->max * sizeof *b->file);
+    }
+    return PSR_OK;
+}
+
+/* For files of a shape that no plan is for. */
+static psr_status plan(struct accel_job *j, const struct psr_fourier_shape *shape)
+{
+    accel_release_batches(j);
+    psr_status st = accel_plan_devices(j, shape);
+    if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
+        const psr_err why = j->err;
+        psr_fail(&j->err, st, "%.400s (-mem)", why.msg);
+    }
+    psr_read_ring_init(&j->ring, &j->monitor, j->nslot);
+    j->ngathered = 0;
+    return st ? st : create_batches(j);
+}
+
+/* Of the best candidate; the spectrum of a matched search is whitened in place. */
+static void keep_plane(struct accel_job *j, size_t slot, size_t i,
+                       const struct psr_fourier_result *result)
+{
+    const struct accel_batch *b = &j->batch[slot];
+    const struct accel_file *file = &b->file[i];
+    size_t own;
+    const struct accel_device *d = accel_device_of(j, b->nfile, i, &own);
+    const struct planeplot_bins bins = {
+        .plan = j->opt.fourier.search.matched ? NULL : psr_fourier_boxes(d->search, slot),
+        .s = own,
+        .x = b->in[i].x,
+        .nbin = file->about.nbin};
+    psr_err why;
+    if (!j->plot.out || result->list.ncand == 0)
+        return;
+    if (planeplot_keep(&j->plane, &bins, result->list.cand, file->about.tobs_s, file->path, &why)) {
+        accel_report(j, j->opt.plot, &why);
+        plotfile_abort(&j->plot);
+    }
+}
+
+/* Writes what was found in input i of a slot; on error j->err tells. */
+static psr_status accel_write(struct accel_job *j, size_t slot, size_t i)
+{
+    struct accel_file *file = &j->batch[slot].file[i];
+    struct psr_fourier_result *result = &file->result;
+    j->ncand += result->ncand;
+    accel_note_red_noise(j, file->path, result);
+    keep_plane(j, slot, i, result);
+    psr_status st = write_output(j, file, result);
+    if (!st)
+        accel_note_left_out(j, file->path, result->left_out);
+    psr_fourier_result_clear(result);
+    return st;
+}
+
+/* Reads files into the input of a search, and writes files of spectra. */
+
+/* Where ROOT.inf is the input's own, that describes the spectrum too, and stays as it is. */
+static psr_status write_named(const char *root, const struct accel_file *file, const float *x,
+                              psr_err *err)
+{
+    char *inf = NULL, *own = psr_path_beside(file->path, ".inf");
+    if (asprintf(&inf, "%s.inf", root) < 0)
+        inf = NULL;
+    psr_status st = inf && own ? PSR_OK : psr_fail_nomem(err, file->path, 0);
+    const bool same = st == PSR_OK && accel_has_inf(file->path) && psr_same_file(inf, own);
+    free(inf);
+    free(own);
+    if (st == PSR_OK && same && file->about.odd)
+        st =
+            psr_fail(err, PSR_EINVAL,
+                     "%s: its spectrum is of one sample less and needs an .inf of its own: -outdir "
+                     "or -o",
+                     file->path);
+    return st == PSR_OK
+               ? psr_spectrum_write(root, x, file->about.nbin, same ? NULL : &file->about.inf, err)
+               : st;
+}
+
+/* x was divided by 2^exponent. */
+static psr_status scale_back(const struct accel_file *file, float *x, int exponent, psr_err *err)
+{
+    const int64_t n = 2 * file->about.nbin;
+    double peak = 0;
+    for (int64_t i = 0; i < n; i++)
+        peak = fmax(peak, fabs((double)x[i]));
+    peak = ldexp(peak, exponent);
+    if (peak > (double)FLT_MAX)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: its spectrum reaches %.3g, and a .fft file holds at most %.3g",
+                        file->path, peak, (double)FLT_MAX);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = ldexpf(x[i], exponent);
+    return PSR_OK;
+}
+
+/* Reads a file into in->x as the plan wants it, and writes its spectrum where that is asked for.
+ * Different files may be loaded by different threads. */
+static psr_status accel_load(const struct accel_job *j, const struct accel_file *file,
+                             struct psr_fourier_input *in, psr_err *err)
+{
+    int exponent = 0;
+    psr_status st = psr_spectrum_read(&file->about, file->path, in->x, err);
+    if (!st)
+        st = psr_fourier_prepare(j->device->search, in, &exponent, err);
+    if (!st && j->opt.fourier.search.keep_spectra && file->about.series) {
+        float *x = in->x;
+        const bool red = j->opt.fourier.search.rednoise;
+        char *root = accel_output_root(j, file->path), *name = NULL;
+        if (!root || asprintf(&name, "%s%s", root, red ? "_red" : "") < 0)
+            st = psr_fail_nomem(err, file->path, (double)strlen(file->path));
+        if (st == PSR_OK && exponent && !red)
+            st = scale_back(file, x, exponent, err);
+        if (st == PSR_OK)
+            st = write_named(name, file, x, err);
+        if (exponent && !red)
+            psr_spectrum_rescale(x, 2 * file->about.nbin, false);
+        free(root);
+        free(name);
+    }
+    return st ? st : psr_fourier_whiten(j->device->search, in, err);
+}
+
+/* Adds the time since *since_s to a stage and moves *since_s to now. */
+static void charge(double *stage_s, double *since_s)
+{
+    double now_s = run_seconds();
+    *stage_s += now_s - *since_s;
+    *since_s = now_s;
 }
 
 /* --- a batch ---------------------------------------------------------------------------------- */
@@ -157,34 +322,6 @@ void accel_drain(struct accel_job *j)
     while (j->ring.next < j->ngathered && !run_stop_signal())
         finish_next(j);
     (void)!psr_async_task_wait(&j->loading, NULL);
-}
-
-/* --- files ------------------------------------------------------------------------------------ */
-
-static psr_status create_batches(struct accel_job *j)
-{
-    for (size_t k = 0; k < j->nslot; k++) {
-        struct accel_batch *b = &j->batch[k];
-        b->file = calloc(j->max, sizeof *b->file);
-        b->in = calloc(j->max, sizeof *b->in);
-        if (!b->file || !b->in)
-            return psr_fail_nomem(&j->err, "a batch", (double)j->max * sizeof *b->file);
-    }
-    return PSR_OK;
-}
-
-/* For files of a shape that no plan is for. */
-static psr_status plan(struct accel_job *j, const struct psr_fourier_shape *shape)
-{
-    accel_release_batches(j);
-    psr_status st = accel_plan_devices(j, shape);
-    if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
-        const psr_err why = j->err;
-        psr_fail(&j->err, st, "%.400s (-mem)", why.msg);
-    }
-    psr_read_ring_init(&j->ring, &j->monitor, j->nslot);
-    j->ngathered = 0;
-    return st ? st : create_batches(j);
 }
 
 psr_status accel_add(struct accel_job *j, const struct accel_file *file)

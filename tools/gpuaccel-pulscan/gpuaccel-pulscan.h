@@ -22,9 +22,6 @@ struct accel_options {
     bool quiet, verbose;
 };
 
-/* Fills *table with options that set fields of *o. */
-void accel_fill_table(struct cli_table *table, struct accel_options *o);
-
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, char **argv);
@@ -107,11 +104,6 @@ bool accel_has_table(const struct accel_options *o);
 PSR_MUST_CHECK psr_status accel_claim_files(struct accel_job *j, struct accel_file *file);
 void accel_release_names(struct accel_job *j);
 
-/* Reads a file into in->x as the plan wants it, and writes its spectrum where that is asked for.
- * Different files may be loaded by different threads. */
-PSR_MUST_CHECK psr_status accel_load(const struct accel_job *j, const struct accel_file *file,
-                                     struct psr_fourier_input *in, psr_err *err);
-
 /* Adds a file to a batch; if it is of another shape, those before are searched first. */
 PSR_MUST_CHECK psr_status accel_add(struct accel_job *j, const struct accel_file *file);
 
@@ -134,9 +126,6 @@ const struct accel_device *accel_device_of(const struct accel_job *j, size_t n, 
 
 /* Searches the files of a slot on all devices: status and result of each file are set. */
 void accel_search_batch(struct accel_job *j, size_t slot);
-
-/* Writes what was found in input i of a slot; on error j->err tells. */
-PSR_MUST_CHECK psr_status accel_write(struct accel_job *j, size_t slot, size_t i);
 
 /* One line on standard error; one bad file is no reason to leave the others. */
 void accel_report(struct accel_job *j, const char *path, const psr_err *err);

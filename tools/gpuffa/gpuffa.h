@@ -22,10 +22,6 @@ struct gpuffa_options {
     bool quiet, verbose;
 };
 
-/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
- * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
-int gpuffa_options_parse(struct gpuffa_options *o, struct cli *tool, int argc, char **argv);
-
 /* One input under way. */
 struct gpuffa_file {
     const char *path;

@@ -34,9 +34,6 @@ struct gpufold_options {
     bool quiet, verbose;
 };
 
-/* The options in the order of --help. */
-void gpufold_fill_table(struct cli_table *table, struct gpufold_options *o);
-
 /* Reads the command line; mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc, char **argv);

@@ -1,11 +1,42 @@
 /* gpurfifind: finds interference in telescope data and makes a mask of it. */
-#include "options.h"
 #include "picture.h"
 #include "report.h"
-
 #include "tools/common/canvas.h"
+#include "tools/common/cli.h"
 #include "tools/common/run.h"
+
+#include <psrkit/experimental/clean.h>
 #include <stdlib.h>
+#include <string.h>
+
+struct gpurfifind_options {
+    struct psr_rfi_run_desc run; /* most options are its fields */
+
+    struct psr_source_desc source;
+    struct psr_rfi_rules rules;
+
+    /* Options that are converted to its fields. */
+    bool filterbank, psrfits, noclip;
+    const char *state, *compat;
+    int64_t if_choice, ncpus, mem_bytes;
+
+    /* Options that are not part of it. */
+    bool wapp, window, xwin, rfixwin, rfips; /* with numwapps: without effect here */
+    int64_t numwapps;
+    const char *plot;
+    double iqrm, sk, skewness, kurtosis, bursts, burst_share, lines; /* below 0: not given */
+    bool quiet, verbose;
+};
+
+/* The options of gpurfifind, in the order of --help, and the run that they describe. */
+
+/* Tests that rfifind does not have, and their defaults. */
+struct test {
+    const char *option;
+    double *given, *field, value; /* given below 0: it was not */
+};
+
+enum { NTEST = 7 };
 
 struct run {
     struct gpurfifind_options opt;
@@ -16,6 +47,20 @@ struct run {
     int code; /* of a picture that was left out */
     psr_err err;
 };
+
+static psr_status run(struct run *r);
+
+static void note_ignored(const struct run *r)
+{
+    const struct gpurfifind_options *o = &r->opt;
+    struct cli tool = r->tool;
+    if (o->quiet)
+        return;
+    if (o->wapp || o->window || o->numwapps != 1)
+        cli_note(&tool, "-wapp, -window and -numwapps say nothing of this input: ignored");
+    if (o->xwin || o->rfixwin || o->rfips)
+        cli_note(&tool, "-xwin, -rfixwin and -rfips draw nothing here: ignored");
+}
 
 static bool is_stopped(void *ctx)
 {
@@ -31,18 +76,6 @@ static void show_progress(void *ctx, int64_t nread, int64_t total)
                            "spectra", 1);
     r->started = true;
     run_progress_update(&r->progress, nread);
-}
-
-static void note_ignored(const struct run *r)
-{
-    const struct gpurfifind_options *o = &r->opt;
-    struct cli tool = r->tool;
-    if (o->quiet)
-        return;
-    if (o->wapp || o->window || o->numwapps != 1)
-        cli_note(&tool, "-wapp, -window and -numwapps say nothing of this input: ignored");
-    if (o->xwin || o->rfixwin || o->rfips)
-        cli_note(&tool, "-xwin, -rfixwin and -rfips draw nothing here: ignored");
 }
 
 static psr_status begin_plot(struct run *r, psr_err *why)
@@ -108,6 +141,208 @@ static psr_status run(struct run *r)
     psr_outfile_abort(r->plot);
     psr_rfi_run_clear(&report);
     return st;
+}
+
+static void list_tests(struct gpurfifind_options *o, struct test test[NTEST])
+{
+    struct psr_rfi_rules *r = &o->rules;
+    const struct test all[NTEST] = {
+        {"iqrm", &o->iqrm, &r->iqrm_sigma, 5},
+        {"sk", &o->sk, &r->sk_sigma, 5},
+        {"skew", &o->skewness, &r->skewness_sigma, 5},
+        {"kurt", &o->kurtosis, &r->kurtosis_sigma, 5},
+        {"bursts", &o->bursts, &o->run.burst_sigma, 6},
+        {"burstfrac", &o->burst_share, &r->burst_share, 0.1},
+        {"lines", &o->lines, &o->run.line_sigma, 4},
+    };
+    memcpy(test, all, sizeof all);
+}
+
+static void add_input(struct cli_table *list, struct gpurfifind_options *o)
+{
+    struct psr_source_desc *s = &o->source;
+    const struct cli_option ignorechan[] = {
+        {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
+         "Treat channels as zeros: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file "
+         "of such text.",
+         0, 0},
+    };
+    cli_add_heading(list, "Input");
+    cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
+                                                       .psrfits = &o->psrfits,
+                                                       .if_choice = &o->if_choice,
+                                                       .state = &o->state,
+                                                       .no_weights = &s->no_weights,
+                                                       .no_scales = &s->no_scales,
+                                                       .no_offsets = &s->no_offsets,
+                                                       .invert = &s->invert});
+    cli_add_ignored(list, &o->wapp, &o->window, &o->numwapps);
+    cli_add_heading(list, "Cleaning");
+    cli_add_clipping(list, &o->run.clip_sigma, &o->noclip, &o->run.zerodm);
+    CLI_ADD(list, ignorechan);
+}
+
+static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
+{
+    struct psr_rfi_rules *rules = &o->rules;
+    const struct cli_option options[] = {
+        {"Statistics", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"time", CLI_DOUBLE, &o->run.interval_s, "SEC",
+         "Length of an interval (default 30), rounded to whole blocks: rows of PSRFITS, 2400 "
+         "spectra otherwise.",
+         0, 1e9},
+        {"blocks", CLI_INT, &o->run.nblock, "N", "Length of an interval in blocks.", 1, 1e9},
+        {"nocompute", CLI_FLAG, &o->run.nocompute, NULL,
+         "Make a new mask from the statistics of an earlier run with the same -o; the input is not "
+         "read.",
+         0, 0},
+        {"Mask", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"timesig", CLI_DOUBLE, &rules->time_sigma, "S",
+         "Mask cells whose mean or standard deviation deviates by S sigma (default 10).", 0, 1e6},
+        {"freqsig", CLI_DOUBLE, &rules->freq_sigma, "S",
+         "Mask cells with a periodic signal of S sigma (default 4).", 0, 1e6},
+        {"chanfrac", CLI_DOUBLE, &rules->chan_frac, "F",
+         "Mask intervals with more than this fraction of bad channels (default 0.7).", 0, 1},
+        {"intfrac", CLI_DOUBLE, &rules->int_frac, "F",
+         "Mask channels with more than this fraction of bad intervals (default 0.3).", 0, 1},
+        {"iqrm", CLI_DOUBLE, &o->iqrm, "S",
+         "Mask cells whose standard deviation is S sigma above those of neighbouring channels "
+         "(default 5; 0: off; not with -compat presto).",
+         0, 1e6},
+        {"sk", CLI_DOUBLE, &o->sk, "S",
+         "Mask cells whose generalised spectral kurtosis deviates from that of noise by S sigma "
+         "(default 5; 0: off; not with -compat presto).",
+         0, 30},
+        {"skew", CLI_DOUBLE, &o->skewness, "S",
+         "Mask cells whose skewness deviates from the channel's median by S sigma (default 5; as "
+         "-sk).",
+         0, 30},
+        {"kurt", CLI_DOUBLE, &o->kurtosis, "S",
+         "Mask cells whose kurtosis deviates from the channel's median by S sigma (default 5; as "
+         "-sk).",
+         0, 30},
+        {"bursts", CLI_DOUBLE, &o->bursts, "S",
+         "Spectra whose sum over channels deviates from the running median by S sigma are in a "
+         "burst (default 6; not with -compat presto).",
+         1, 1000},
+        {"burstfrac", CLI_DOUBLE, &o->burst_share, "F",
+         "Mask intervals with more than this fraction of spectra in bursts (default 0.1; 0: "
+         "off; not with -compat presto).",
+         0, 1},
+        {"lines", CLI_DOUBLE, &o->lines, "S",
+         "List lines above S sigma in the power spectrum of the series at DM 0 in "
+         "ROOT_rfifind.zaplist and .birds (default 4; 0: off; not with -compat presto).",
+         0, 30},
+        {"zapchan", CLI_TEXT, &rules->zap_chan, "LIST",
+         "Mask these channels: 3,5:9,20:30:5; channel 0 is the lowest in frequency.", 0, 0},
+        {"zapints", CLI_TEXT, &rules->zap_int, "LIST", "Mask these intervals, counted from 0.", 0,
+         0},
+        {"mask", CLI_TEXT, &o->run.old_mask, "FILE",
+         "Mark the cells of this mask in the .bytemask, and take the bandpass for -zerodm from "
+         "its .stats.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_output(struct cli_table *list, struct gpurfifind_options *o)
+{
+    const struct cli_option options[] = {
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &o->run.root, "ROOT",
+         "Write files whose names begin with ROOT: ROOT_rfifind.mask, .stats, .moments, .rfi, "
+         ".bytemask, .zaplist, .birds and .inf.",
+         0, 0},
+        {"compat", CLI_TEXT, &o->compat, "NAME",
+         "presto: make rfifind's mask, and read headers as it does.", 0, 0},
+        {"plot", CLI_TEXT, &o->plot, "FILE",
+         "Draw means, standard deviations, powers, the mask and the bandpass as PNG.", 0, 0},
+        {"xwin", CLI_FLAG, &o->xwin, NULL, "Ignored with a note.", 0, 0},
+        {"rfixwin", CLI_FLAG, &o->rfixwin, NULL, "Ignored with a note.", 0, 0},
+        {"rfips", CLI_FLAG, &o->rfips, NULL, "Ignored with a note.", 0, 0},
+    };
+    CLI_ADD(list, options);
+    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
+    cli_add_verbosity(list, &o->quiet, &o->verbose);
+}
+
+static void check_combinations(const struct gpurfifind_options *o, const struct cli *tool, int n)
+{
+    if (n < 1 && !o->run.nocompute)
+        cli_usage_error(tool, "no input given: name files, or - for standard input");
+    if (!o->run.root)
+        cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
+    if (!strcmp(o->run.root, "-"))
+        cli_usage_error(tool, "-o -: there are several files");
+    if (o->filterbank && o->psrfits)
+        cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (o->compat && strcmp(o->compat, "presto") != 0)
+        cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
+}
+
+/* Sets the tests, in compatibility mode to none. */
+static void fill_tests(struct gpurfifind_options *o, const struct cli *tool)
+{
+    struct test test[NTEST];
+    list_tests(o, test);
+    for (size_t k = 0; k < NTEST; k++) {
+        if (o->compat && *test[k].given > 0)
+            cli_usage_error(tool, "-compat presto: rfifind has no -%s", test[k].option);
+        *test[k].field = *test[k].given >= 0 ? *test[k].given : o->compat ? 0 : test[k].value;
+    }
+    o->run.moments = !o->compat;
+}
+
+static void fill_description(struct gpurfifind_options *o)
+{
+    struct psr_rfi_run_desc *d = &o->run;
+    o->source.input = o->filterbank ? PSR_INPUT_SIGPROC
+                      : o->psrfits  ? PSR_INPUT_PSRFITS
+                                    : PSR_INPUT_AUTO;
+    o->source.if_choice = (int)o->if_choice;
+    d->clip_sigma = o->noclip ? 0 : d->clip_sigma;
+    d->also = o->plot;
+    d->presto = o->rules.sd_of_bits = o->compat != NULL;
+    d->mem_bytes = o->mem_bytes;
+}
+
+/* Reads the command line into o, whose run lacks its callbacks; mistakes end the program with exit
+ * code 2.
+ * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
+static int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int argc,
+                                    char **argv)
+{
+    struct cli_table table = {.n = 0};
+    *o = (struct gpurfifind_options){.numwapps = 1, .if_choice = -1};
+    struct test test[NTEST];
+    psr_rfi_run_defaults(&o->run);
+    psr_rfi_rules_defaults(&o->rules);
+    o->source.size = sizeof o->source;
+    o->run.source = &o->source;
+    o->run.rules = &o->rules;
+    list_tests(o, test);
+    for (size_t k = 0; k < NTEST; k++)
+        *test[k].given = -1;
+    add_input(&table, o);
+    add_statistics(&table, o);
+    add_output(&table, o);
+    *tool = (struct cli){
+        .name = "gpurfifind",
+        .operands = "[OPTION]... -o ROOT FILE... | -",
+        .examples = "gpurfifind -time 1 -o obs obs.fil\n"
+                    "gpurfifind -nocompute -freqsig 6 -o obs\n"
+                    "gpurfifind -time 1 -zapchan 0:15 -plot obs.png -o obs obs.fil\n",
+        .summary = "Find interference in telescope data (SIGPROC filterbank, PSRFITS) and make a "
+                   "mask of it, as PRESTO's rfifind does.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    int n = cli_parse(tool, argc, argv);
+    check_combinations(o, tool, n);
+    fill_tests(o, tool);
+    o->source.pols = cli_parse_state(tool, o->state);
+    fill_description(o);
+    return n;
 }
 
 int main(int argc, char **argv)

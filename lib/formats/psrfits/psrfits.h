@@ -5,7 +5,7 @@
  * psrfits_sample.c   bytes and numbers of its rows
  * psrfits_header.c  header to psr_obs and to the layout of a row
  * psrfits_header.c    channel frequencies
- * psrfits_rows.c    which rows hold data, and when
+ * psrfits.c    which rows hold data, and when
  * psrfits_sample.c  bytes of DATA to spectra of a block
  * psrfits.c         the reader that source.c sees
  *
@@ -14,7 +14,6 @@
 #define PSR_FORMATS_PSRFITS_PSRFITS_H
 
 #include "formats/spectra/polarisation.h"
-
 #include <fitsio.h>
 #include <psrkit/experimental/source.h>
 
@@ -175,10 +174,6 @@ struct psr_fits_band {
 PSR_MUST_CHECK psr_status psr_fits_check_freq(const struct psr_fits *f,
                                               const struct psr_fits_rows *rows, double chan_mhz,
                                               psr_err *err);
-
-/* psrfits_rows.c: also decides f->scaled.  rows->row is to be freed, success or not. */
-PSR_MUST_CHECK psr_status psr_fits_read_rows(struct psr_fits *f, struct psr_fits_rows *rows,
-                                             psr_err *err);
 
 /* psrfits_sample.c */
 

@@ -163,13 +163,6 @@ PSR_MUST_CHECK psr_status psr_filterbank_cpu_make(psr_filterbank *p, psr_err *er
 /* Processes the whole input. */
 PSR_MUST_CHECK psr_status psr_filterbank_cpu_run(psr_filterbank *p, psr_err *err);
 
-/* --- devices (filterbank_device.c) --- */
-
-/* Makes p->spectra and blocks for it, where the description's device is one that there is.
- * Status: PSR_EDEVICE, PSR_EUNSUPPORTED (only where a device is asked for), PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_filterbank_device_make(psr_filterbank *p, psr_err *err);
-PSR_MUST_CHECK psr_status psr_filterbank_device_run(psr_filterbank *p, psr_err *err);
-
 /* --- checks --- */
 
 /* Status: PSR_EINVAL naming field, value and limit */

@@ -1,13 +1,89 @@
 /* Implements the public functions of a pipeline, which reads its input once, or once per line. */
-#include "pipeline_state.h"
-
 #include "base/clock.h"
 #include "base/copy_desc.h"
+#include "base/path.h"
+#include "pipeline_state.h"
 #include "rfi/rules/clean_internal.h"
 
 #include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* Runs the lines of a plan one after the other, as separate prepsubband runs would. */
+
+static psr_status check_again(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    for (size_t k = 0; k < d->npath; k++) {
+        struct stat st;
+        bool piped = psr_path_is_stream(d->path[k]);
+        if (piped || (stat(d->path[k], &st) == 0 && !S_ISREG(st.st_mode)))
+            return psr_fail_field(
+                err, PSR_EINVAL, "plan",
+                "%s: -compat presto -plan reads its input once for each line, and this is no file",
+                psr_path_called(d->path[k]));
+    }
+    return PSR_OK;
+}
+
+/* Of all lines, before the first is begun. */
+static psr_status check_names(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    psr_status st = psr_sinks_create(&p->sinks, d, err);
+    p->stream = (struct psr_sink_stream){.root = d->root,
+                                         .dm = p->trials.dm,
+                                         .ndm = p->trials.ndm,
+                                         .dm_decimals = (int)d->dm_decimals};
+    if (!st)
+        st = psr_pipeline_check_names(p, err);
+    psr_sinks_abort(p->sinks);
+    p->sinks = NULL;
+    return st;
+}
+
+/* Reads the plan and checks the properties common to all lines; the input is read again for each
+ * line. */
+static psr_status pipeline_prepare_by_lines(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    psr_status st = psr_pipeline_make_trials(p, err);
+    if (!st)
+        st = check_again(d, err);
+    if (!st)
+        st = check_names(p, err);
+    return st ? st : psr_pipeline_claim_outputs(p, err);
+}
+
+/* Creates a pipeline for each line; their files join the group. */
+static psr_status pipeline_run_by_lines(struct psr_pipeline *p, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t k = 0; !st && k < p->trials.plan.nline; k++) {
+        const struct psr_plan_line *line = &p->trials.plan.line[k];
+        const struct psr_trial_list *t = &p->trials;
+        struct psr_pipeline one = {
+            .d = p->d,
+            .group = p->group,
+            .trials = {.plan_name = t->plan_name,
+                       .plan = {.has_band = t->plan.has_band, .band = t->plan.band}},
+        };
+        one.d.plan = NULL;
+        one.d.lodm = line->lodm;
+        one.d.dmstep = line->dmstep;
+        one.d.ndm = line->ndm;
+        one.d.downsamp = line->downsamp;
+        one.d.nsub = line->nsub;
+        st = psr_pipeline_prepare(&one, err);
+        if (!st)
+            st = psr_pipeline_loop(&one, err);
+        if (!st)
+            st = psr_pipeline_complete(&one, err);
+        p->nread += one.nread;
+        psr_pipeline_release(&one);
+    }
+    return st;
+}
 
 void psr_pipeline_set_defaults(struct psr_pipeline_desc *desc, size_t size)
 {
@@ -31,6 +107,15 @@ static bool runs_by_lines(const struct psr_pipeline *p)
     return p->d.presto && p->d.plan;
 }
 
+void psr_pipeline_destroy(psr_pipeline *p)
+{
+    if (!p)
+        return;
+    psr_pipeline_release(p);
+    psr_output_group_abort(p->group);
+    free(p);
+}
+
 psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_desc *desc,
                                psr_err *err)
 {
@@ -40,8 +125,7 @@ psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_des
         return psr_fail_nomem(err, "a pipeline", sizeof *p);
     psr_status st = psr_pipeline_take_desc(&p->d, &p->searches, desc, err);
     if (!st)
-        st =
-            runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err) : psr_pipeline_prepare(p, err);
+        st = runs_by_lines(p) ? pipeline_prepare_by_lines(p, err) : psr_pipeline_prepare(p, err);
     if (st)
         psr_pipeline_destroy(p);
     else
@@ -64,7 +148,7 @@ static psr_status fail_run(const struct psr_pipeline *p, psr_status st, psr_err 
 psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err)
 {
     if (runs_by_lines(p))
-        return psr_pipeline_run_by_lines(p, err);
+        return pipeline_run_by_lines(p, err);
     return p->lines ? fail_run(p, psr_pipeline_loop(p, err), err) : PSR_OK;
 }
 
@@ -111,15 +195,6 @@ psr_status psr_pipeline_finish(psr_pipeline *p, psr_err *err)
     return st;
 }
 
-void psr_pipeline_destroy(psr_pipeline *p)
-{
-    if (!p)
-        return;
-    psr_pipeline_release(p);
-    psr_output_group_abort(p->group);
-    free(p);
-}
-
 /* --- creates and runs the pipelines of many beams, which share a plan where they can ---------- */
 
 /* --- creation --------------------------------------------------------------------------------- */
@@ -133,7 +208,7 @@ static psr_status open_beam(psr_pipeline **out, const struct psr_pipeline_desc *
         return psr_fail_nomem(err, "a pipeline", sizeof *p);
     psr_status st = psr_pipeline_take_desc(&p->d, &p->searches, desc, err);
     if (!st)
-        st = runs_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err)
+        st = runs_by_lines(p) ? pipeline_prepare_by_lines(p, err)
                               : psr_pipeline_prepare_input(p, err);
     return st;
 }
@@ -187,7 +262,6 @@ psr_status psr_pipeline_create_beams(psr_pipeline **out,
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
-
 psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err)
 {
     psr_status st = PSR_OK;
@@ -213,7 +287,6 @@ psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err
 }
 
 /* --- reports the properties and progress of a pipeline ---------------------------------------- */
-
 static void describe_line(const struct psr_pipeline *p, size_t line, struct psr_reported_line *to)
 {
     struct psr_pipeline_line *out = &to->line;

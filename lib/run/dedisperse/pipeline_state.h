@@ -17,13 +17,6 @@
 
 #include <psrkit/pipeline.h>
 
-/* Reads the plan and checks the properties common to all lines; the input is read again for each
- * line. */
-PSR_MUST_CHECK psr_status psr_pipeline_prepare_by_lines(struct psr_pipeline *p, psr_err *err);
-
-/* Creates a pipeline for each line; their files join the group. */
-PSR_MUST_CHECK psr_status psr_pipeline_run_by_lines(struct psr_pipeline *p, psr_err *err);
-
 /* Copies of descriptions that one of a pipeline points to. */
 struct psr_pipeline_searches {
     struct psr_sink_pulses_desc pulses, live_pulses;

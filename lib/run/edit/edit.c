@@ -1,14 +1,64 @@
 /* Makes an observation from observations: prepares and runs the parts. */
-#include "edit_state.h"
-
 #include "base/clock.h"
 #include "base/copy_desc.h"
 #include "base/path.h"
 #include "base/threads/threads.h"
+#include "edit_state.h"
+#include "fake/fake_internal.h"
 #include "formats/spectra/unpack.h"
 
+#include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Adds signals to spectra as they are read. */
+
+/* Spectra of a stream whose end is not known: more than any has. */
+static const int64_t endless = INT64_C(1) << 40;
+
+static psr_status check_kinds(const psr_edit *p, const struct psr_fake_signal *signal, size_t n,
+                              psr_err *err)
+{
+    for (size_t i = 0; i < n && p->count < 0; i++)
+        if (signal[i].kind == PSR_FAKE_PULSAR)
+            return psr_fail_field(err, PSR_EINVAL, "signals",
+                                  "edit: the S/N of a pulsar is over all spectra: a stream needs "
+                                  "an end");
+    return PSR_OK;
+}
+
+/* Makes signals of what the description gives, for cut.
+ * Status: those of the description's function and of psr_fake_create; PSR_EINVAL
+ * Signals alone, as floats: samples may have any type. */
+static psr_status edit_add_create(psr_edit *p, psr_err *err)
+{
+    const double observed_s = p->count < 0 ? -1 : (double)p->count * p->in.tsamp_s;
+    struct psr_obs obs = p->cut; /* its table is borrowed */
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
+                              .seed = p->d.seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .nthread = p->nthread};
+    if (!p->d.signals)
+        return PSR_OK;
+    psr_status st = p->d.signals(p->d.signals_ctx, observed_s, &d.signal, &d.nsignal, err);
+    if (!st)
+        st = check_kinds(p, d.signal, d.nsignal, err);
+    if (st || !d.nsignal)
+        return st;
+    obs.nif = 1;
+    obs.nbit = 32;
+    obs.kind = PSR_FLOAT;
+    obs.nsamp = p->count < 0 ? endless : p->count;
+    p->nsignal = d.nsignal;
+    return psr_fake_create(&p->signals, &d, err);
+}
+
+/* Adds them to the block that was read, of n spectra. */
+static psr_status edit_add_run(psr_edit *p, size_t n, psr_err *err)
+{
+    return psr_fake_inject(p->signals, p->in.nbit, p->in.kind, p->nread, n, p->read, err);
+}
 
 /* Of a block: it stays in a core's cache between reading and writing; values are worth threads. */
 enum { BLOCK_BYTES = 1 << 19, VALUES_BYTES = 1 << 22 };
@@ -23,7 +73,6 @@ void psr_edit_set_defaults(struct psr_edit_desc *desc, size_t size)
 }
 
 /* --- preparing -------------------------------------------------------------------------------- */
-
 static psr_status check_cutout(const struct psr_edit_desc *d, psr_err *err)
 {
     if (!d->burst)
@@ -78,6 +127,35 @@ static psr_status check_names(const psr_edit *p, psr_err *err)
     return st;
 }
 
+/* --- running ---------------------------------------------------------------------------------- */
+static psr_status read_block(psr_edit *p, int64_t left, size_t *n, psr_err *err)
+{
+    const double since_s = psr_seconds();
+    const size_t wanted = left >= 0 && left < (int64_t)p->block ? (size_t)left : p->block;
+    if (p->d.should_stop && p->d.should_stop(p->d.ctx))
+        return psr_fail(err, PSR_ESTOPPED, "stopped");
+    psr_status st = psr_source_read(p->source, wanted, p->read, n, err);
+    p->read_s += psr_seconds() - since_s;
+    return st;
+}
+
+/* Spectra before the range, of an input that cannot seek. */
+static psr_status discard(psr_edit *p, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    int64_t left = p->discard;
+    while (!st && left > 0) {
+        size_t n = 0;
+        st = read_block(p, left, &n, err);
+        if (!st && n == 0)
+            st = psr_fail_field(err, PSR_EINVAL, "start",
+                                "edit: start %s is spectrum %lld, the input has %lld", p->d.start,
+                                (long long)p->start, (long long)(p->start - left));
+        left -= (int64_t)n;
+    }
+    return st;
+}
+
 /* A range of a file is known in spectra only once it has been opened.  A stream's are read and forgotten. */
 static psr_status open_at_start(psr_edit *p, psr_err *err)
 {
@@ -108,7 +186,7 @@ static psr_status open_input(psr_edit *p, psr_err *err)
     if (!st)
         st = psr_edit_lay_out(p, err);
     if (!st)
-        st = psr_edit_add_create(p, err);
+        st = edit_add_create(p, err);
     return st ? st : open_at_start(p, err);
 }
 
@@ -186,6 +264,24 @@ static psr_status set_up(psr_edit *p, psr_err *err)
                                        err);
 }
 
+void psr_edit_destroy(psr_edit *p)
+{
+    if (!p)
+        return;
+    psr_source_close(p->source);
+    psr_fake_destroy(p->signals);
+    psr_stage_clean_destroy(p->clean);
+    psr_edit_shift_destroy(p->shift);
+    psr_edit_values_destroy(p->values);
+    psr_edit_output_abort(&p->output);
+    psr_obs_clear(&p->in);
+    psr_obs_clear(&p->cut);
+    psr_obs_clear(&p->out);
+    free(p->read);
+    free(p->selected);
+    free(p);
+}
+
 psr_status psr_edit_create(psr_edit **out, const struct psr_edit_desc *desc, psr_err *err)
 {
     *out = NULL;
@@ -207,36 +303,6 @@ psr_status psr_edit_create(psr_edit **out, const struct psr_edit_desc *desc, psr
     return st;
 }
 
-/* --- running ---------------------------------------------------------------------------------- */
-
-static psr_status read_block(psr_edit *p, int64_t left, size_t *n, psr_err *err)
-{
-    const double since_s = psr_seconds();
-    const size_t wanted = left >= 0 && left < (int64_t)p->block ? (size_t)left : p->block;
-    if (p->d.should_stop && p->d.should_stop(p->d.ctx))
-        return psr_fail(err, PSR_ESTOPPED, "stopped");
-    psr_status st = psr_source_read(p->source, wanted, p->read, n, err);
-    p->read_s += psr_seconds() - since_s;
-    return st;
-}
-
-/* Spectra before the range, of an input that cannot seek. */
-static psr_status discard(psr_edit *p, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    int64_t left = p->discard;
-    while (!st && left > 0) {
-        size_t n = 0;
-        st = read_block(p, left, &n, err);
-        if (!st && n == 0)
-            st = psr_fail_field(err, PSR_EINVAL, "start",
-                                "edit: start %s is spectrum %lld, the input has %lld", p->d.start,
-                                (long long)p->start, (long long)(p->start - left));
-        left -= (int64_t)n;
-    }
-    return st;
-}
-
 /* Edits the block that was read; n = 0 ends the input.
  * Returned: *rows [*nrow] */
 static psr_status edit_block(psr_edit *p, size_t n, const uint8_t **rows, size_t *nrow,
@@ -246,7 +312,7 @@ static psr_status edit_block(psr_edit *p, size_t n, const uint8_t **rows, size_t
     *rows = p->read;
     *nrow = n;
     if (p->signals && n)
-        st = psr_edit_add_run(p, n, err);
+        st = edit_add_run(p, n, err);
     if (p->clean && !st)
         st = psr_edit_clean_run(p, rows, nrow, err);
     if (p->selected && !st) {
@@ -337,24 +403,6 @@ psr_status psr_edit_run(psr_edit *p, psr_err *err)
 psr_status psr_edit_finish(psr_edit *p, psr_err *err)
 {
     return psr_edit_output_finish(&p->output, err);
-}
-
-void psr_edit_destroy(psr_edit *p)
-{
-    if (!p)
-        return;
-    psr_source_close(p->source);
-    psr_fake_destroy(p->signals);
-    psr_stage_clean_destroy(p->clean);
-    psr_edit_shift_destroy(p->shift);
-    psr_edit_values_destroy(p->values);
-    psr_edit_output_abort(&p->output);
-    psr_obs_clear(&p->in);
-    psr_obs_clear(&p->cut);
-    psr_obs_clear(&p->out);
-    free(p->read);
-    free(p->selected);
-    free(p);
 }
 
 void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size)

@@ -46,15 +46,6 @@ PSR_MUST_CHECK psr_status psr_edit_find_range(psr_edit *p, psr_err *err);
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED */
 PSR_MUST_CHECK psr_status psr_edit_correct(psr_edit *p, psr_err *err);
 
-/* --- signals (edit_add.c) --- */
-
-/* Makes signals of what the description gives, for cut.
- * Status: those of the description's function and of psr_fake_create; PSR_EINVAL */
-PSR_MUST_CHECK psr_status psr_edit_add_create(psr_edit *p, psr_err *err);
-
-/* Adds them to the block that was read, of n spectra. */
-PSR_MUST_CHECK psr_status psr_edit_add_run(psr_edit *p, size_t n, psr_err *err);
-
 /* --- cleaning (edit_layout.c) --- */
 
 /* Cleans the block that was read; *n = 0 ends the input.

@@ -2,11 +2,259 @@
 #include "sinks.h"
 
 #include "base/clock.h"
+#include "base/copy_desc.h"
+#include "formats/series/series_name.h"
+#include "run/ffa/ffasearch_internal.h"
+#include "series_search.h"
 #include "sink_series.h"
 #include "whole_series.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Sink that searches complete series for slow pulsars, and writes one list for all DMs. */
+
+/* What was found in a series: by which search, and which of what it has kept. */
+struct place {
+    psr_ffasearch *search;
+    size_t k;
+};
+
+struct ffa {
+    struct psr_sink_ffa_desc d;
+    const struct psr_sink_stream *stream;
+    struct psr_ffasearch_desc what;
+    struct psr_zaplist zaplist;
+    struct psr_series_search search;
+    struct place *place; /* [ndm]; without a search: nothing */
+    psr_ffasearch *all;  /* gets what all have found */
+    struct psr_ffa_series_found found;
+};
+
+/* On a device. */
+struct plan {
+    psr_ffasearch *ffa;
+    struct psr_ffasearch_input *in; /* [batch] */
+    size_t ntaken;
+};
+
+static void name_list(char name[PSR_TEXT_MAX], const char *root)
+{
+    snprintf(name, PSR_TEXT_MAX, "%.*s_ffa.csv", PSR_TEXT_MAX - 16, root);
+}
+
+/* --- plans ------------------------------------------------------------------------------------ */
+static psr_status create(void *sink, const char *device, int nthread, void **search, psr_err *err)
+{
+    const struct ffa *s = sink;
+    struct psr_ffasearch_desc d = s->what;
+    struct plan *p = *search = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "an FFA search", sizeof *p);
+    d.device = device;
+    d.nthread = nthread ? nthread : d.nthread;
+    return psr_ffasearch_create(&p->ffa, &d, err);
+}
+
+static void destroy(void *search)
+{
+    struct plan *p = search;
+    psr_ffasearch_destroy(p->ffa);
+    free(p->in);
+    free(p);
+}
+
+static bool fits(const void *search, const struct psr_searched *g)
+{
+    const struct psr_ffasearch_shape shape =
+        psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
+    return psr_ffasearch_fits(((const struct plan *)search)->ffa, &shape);
+}
+
+static psr_status make_plan(void *search, const struct psr_searched *g, size_t ninput,
+                            size_t *batch, size_t *nslot, psr_err *err)
+{
+    struct plan *p = search;
+    struct psr_ffasearch_info info;
+    const struct psr_ffasearch_shape shape =
+        psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
+    psr_status st = psr_ffasearch_plan(p->ffa, &shape, ninput, &info, err);
+    *batch = st ? 0 : info.batch;
+    *nslot = st ? 0 : 1;
+    if (st)
+        return st;
+    free(p->in);
+    p->in = calloc(info.batch, sizeof *p->in);
+    return p->in ? PSR_OK : psr_fail_nomem(err, "a batch", (double)info.batch * sizeof *p->in);
+}
+
+/* --- a batch ---------------------------------------------------------------------------------- */
+static psr_status load(void *search, struct psr_searched *g, psr_err *err)
+{
+    (void)search;
+    (void)err;
+    psr_spectrum_rescale(g->x, 2 * g->about.nbin, true);
+    return PSR_OK;
+}
+
+static psr_status execute(void *search, size_t slot, size_t n, struct psr_searched *const *g,
+                          psr_err *err)
+{
+    struct plan *p = search;
+    (void)slot;
+    for (size_t k = 0; k < n; k++)
+        p->in[k] = (struct psr_ffasearch_input){g[k]->stem, g[k]->x};
+    return psr_ffasearch_execute(p->ffa, n, p->in, err);
+}
+
+static psr_status list(void *search, size_t slot, size_t k, const struct psr_searched *g,
+                       psr_err *err)
+{
+    struct plan *p = search;
+    (void)slot;
+    psr_status st = psr_ffasearch_take(p->ffa, k, &g->about.inf, err);
+    p->ntaken += !st;
+    return st;
+}
+
+static psr_status keep(void *sink, void *search, const struct psr_searched *g, psr_err *err)
+{
+    struct ffa *s = sink;
+    const struct plan *p = search;
+    (void)err;
+    s->place[g->read.i] = (struct place){p->ffa, p->ntaken - 1};
+    return PSR_OK;
+}
+
+static const struct psr_series_method method = {
+    .name = "an FFA search",
+    .unfit = PSR_EINVAL, /* too short */
+    .create = create,
+    .destroy = destroy,
+    .fits = fits,
+    .plan = make_plan,
+    .load = load,
+    .execute = execute,
+    .list = list,
+    .keep = keep,
+};
+
+/* --- the sink --------------------------------------------------------------------------------- */
+static psr_status names(const void *desc, const struct psr_sink_stream *stream,
+                        psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
+                        psr_err *err)
+{
+    const struct psr_sink_ffa_desc *d = ((const struct psr_whole_series_use *)desc)->desc;
+    char name[PSR_TEXT_MAX];
+    name_list(name, stream->root);
+    psr_status st = check(ctx, name, err);
+    for (size_t i = 0; i < stream->ndm && !st && !d->noinf; i++) {
+        psr_series_stem(name, stream->root, stream->dm[i], stream->dm_decimals);
+        strncat(name, ".inf", sizeof name - strlen(name) - 1);
+        st = check(ctx, name, err);
+    }
+    return st;
+}
+
+static psr_status describe(struct ffa *s, psr_err *err)
+{
+    psr_status st = psr_copy_desc(&s->what, sizeof s->what, s->d.search, "FFA search", err);
+    s->what.should_stop = psr_series_search_is_stopped;
+    s->what.ctx = &s->search;
+    if (s->what.baryv == 0)
+        s->what.baryv = s->stream->voverc;
+    if (!st && s->d.zaplist) {
+        st = psr_zaplist_read(&s->zaplist, s->d.zaplist, err);
+        s->what.zaplist = &s->zaplist;
+    }
+    return st ? st : psr_ffasearch_create(&s->all, &s->what, err);
+}
+
+static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
+                        psr_err *err)
+{
+    const struct psr_whole_series_use *use = desc;
+    struct ffa *s = *state = calloc(1, sizeof *s);
+    if (s)
+        s->place = calloc(stream->ndm, sizeof *s->place);
+    if (!s || !s->place)
+        return psr_fail_nomem(err, method.name, (double)stream->ndm * sizeof *s->place);
+    s->d = *(const struct psr_sink_ffa_desc *)use->desc;
+    s->stream = stream;
+    psr_status st = describe(s, err);
+    if (st)
+        return st;
+    return psr_series_search_create(&s->search,
+                                    &(struct psr_series_search_desc){&method, s, stream,
+                                                                     use->series, s->what.device,
+                                                                     s->d.nopad, s->d.noinf, false},
+                                    err);
+}
+
+static psr_status write_list(struct ffa *s, psr_err *err)
+{
+    struct psr_ffa_list all;
+    psr_outfile *f = NULL;
+    char name[PSR_TEXT_MAX];
+    name_list(name, s->stream->root);
+    psr_status st = psr_ffasearch_merge(s->all, &all, err);
+    if (!st)
+        st = psr_output_group_add(s->stream->group, name, &f, err);
+    if (!st)
+        st = psr_ffa_list_write(f, &all, err);
+    if (!st)
+        st = psr_outfile_park(f, err);
+    s->found.ncand = all.n;
+    s->found.nharmonic = all.nharmonic;
+    s->found.nzapped = all.nzapped;
+    return st;
+}
+
+static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
+{
+    struct ffa *s = state;
+    const struct psr_fourier_found *f = &s->search.found;
+    psr_status st = psr_series_search_run(&s->search, end, err);
+    s->found = (struct psr_ffa_series_found){.nsearched = f->nsearched,
+                                             .nrefused = f->nrefused,
+                                             .device_bytes = f->device_bytes,
+                                             .memory_bytes = f->memory_bytes,
+                                             .scratch_bytes = f->scratch_bytes,
+                                             .load_s = f->load_s,
+                                             .search_s = f->search_s};
+    for (size_t i = 0; i < s->stream->ndm && !st; i++)
+        if (s->place[i].search)
+            st = psr_ffasearch_move(s->all, s->place[i].search, s->place[i].k, err);
+    return st ? st : write_list(s, err);
+}
+
+static const void *result(const void *state)
+{
+    const struct ffa *s = state;
+    return &s->found;
+}
+
+static void abort_sink(void *state)
+{
+    struct ffa *s = state;
+    if (!s)
+        return;
+    psr_series_search_destroy(&s->search);
+    psr_ffasearch_destroy(s->all);
+    psr_zaplist_clear(&s->zaplist);
+    free(s->place);
+    free(s);
+}
+
+const struct psr_sink_ops psr_sink_ffa = {
+    .name = "ffa",
+    .names = names,
+    .begin = begin,
+    .finish = finish,
+    .result = result,
+    .abort = abort_sink,
+};
 
 /* Built-in ones. */
 enum { NROW = 8 };

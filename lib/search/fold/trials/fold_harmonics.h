@@ -4,7 +4,6 @@
 #define PSR_SEARCH_FOLD_TRIALS_FOLD_HARMONICS_H
 
 #include "search/fold/kernels/fold_trials.h"
-
 #include <complex.h>
 
 enum { PSR_FOLD_HARMONICS = 32 };

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/tool.h"
+#include "search/fold/fold_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,4 +189,183 @@ void psr_fold_state_make_parts(const struct psr_fold_search *s, struct psr_fold_
     for (size_t dm = first; dm < end && t->fold->ndm; dm++)
         psr_fold_trials_dm_offsets(t, t->fold->trial_dm[dm], w->offset + (dm - first) * t->nsub);
     make_parts(s, w, first, end);
+}
+
+/* What a picture of a searched fold shows: profiles against time and frequency at the best values,
+ * and chi^2 around them. */
+
+/* --- memory ----------------------------------------------------------------------------------- */
+static psr_status allocate_view(struct psr_fold_view *v, const struct psr_pfd *p, psr_err *err)
+{
+    *v = (struct psr_fold_view){.npart = (size_t)p->npart,
+                                .nsub = (size_t)p->nsub,
+                                .nbin = (size_t)p->nbin,
+                                .ndm = (size_t)p->ndm,
+                                .nperiod = (size_t)p->nperiod,
+                                .npdot = (size_t)p->npdot};
+    const double numbers = (double)(v->npart + v->nsub + 1) * (double)v->nbin + (double)v->npart +
+                           (double)v->ndm + (double)v->nperiod * (double)v->npdot / 2;
+    v->part = calloc(v->npart * v->nbin, sizeof *v->part);
+    v->band = calloc(v->nsub * v->nbin, sizeof *v->band);
+    v->profile = calloc(v->nbin, sizeof *v->profile);
+    v->part_redchi = calloc(v->npart, sizeof *v->part_redchi);
+    v->dm_redchi = calloc(v->ndm + 1, sizeof *v->dm_redchi);
+    v->plane = calloc(v->nperiod * v->npdot, sizeof *v->plane);
+    if (v->part && v->band && v->profile && v->part_redchi && v->dm_redchi && v->plane)
+        return PSR_OK;
+    return psr_fail_nomem(err, "a picture", numbers * sizeof(double));
+}
+
+void psr_fold_view_clear(struct psr_fold_view *v)
+{
+    void *const owned[] = {v->part, v->band, v->profile, v->part_redchi, v->dm_redchi, v->plane};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    memset(v, 0, sizeof *v);
+}
+
+/* --- profiles --------------------------------------------------------------------------------- */
+static void add_rotated(double *to, const double *from, size_t n, size_t offset)
+{
+    for (size_t b = 0; b < n; b++)
+        to[b] += from[b + offset < n ? b + offset : b + offset - n];
+}
+
+static double find_redchi(const double *profile, size_t n, double avg, double var)
+{
+    double sum = 0;
+    for (size_t b = 0; b < n; b++)
+        sum += (profile[b] - avg) * (profile[b] - avg);
+    return var > 0 && n > 1 ? sum / var / ((double)n - 1) : 0;
+}
+
+/* Of the sum up to each part. */
+static void set_part_redchi(struct psr_fold_view *v, const struct psr_fold_stats *stats)
+{
+    double avg = 0, var = 0;
+    for (size_t i = 0; i < v->npart; i++) {
+        avg += stats[i].prof_avg;
+        var += stats[i].prof_var;
+        add_rotated(v->profile, v->part + i * v->nbin, v->nbin, 0);
+        v->part_redchi[i] = find_redchi(v->profile, v->nbin, avg, var) * v->correction;
+    }
+    v->prof_avg = avg;
+    v->prof_var = var;
+}
+
+/* Bands at the best DM, for the picture. */
+static void align_bands(struct psr_fold_view *v, const size_t *band_offset, double *row)
+{
+    for (size_t j = 0; j < v->nsub; j++) {
+        memset(row, 0, v->nbin * sizeof *row);
+        add_rotated(row, v->band + j * v->nbin, v->nbin, band_offset[j]);
+        memcpy(v->band + j * v->nbin, row, v->nbin * sizeof *row);
+    }
+}
+
+/* --- plane --------------------------------------------------------------------------------- */
+
+/* A range's part of the plane.
+ * Given: w   its table is filled; common   what all trials' sums of squares about prof_avg have in
+ *            common */
+static psr_status add_to_plane(const struct psr_fold_search *s, const struct psr_fold_worker *w,
+                               struct psr_fold_view *v, double common, psr_err *err)
+{
+    const struct psr_fold_sums *sums = &s->listed.sums;
+    const double unit = w->table.scale > 0 ? 1 / (w->table.scale * w->table.scale) : 0;
+    const double dof = (double)v->nbin - 1;
+    const double per = dof > 0 ? v->correction / s->prof_var / dof : 0;
+    int32_t *norm = calloc(sums->ntrial + 1, sizeof *norm);
+    if (!norm)
+        return psr_fail_nomem(err, "a picture", (double)sums->ntrial * sizeof *norm);
+    psr_fold_table_measure(&w->table, sums, norm);
+    float *to = v->plane + s->listed.range.first_pdot * v->nperiod;
+    for (size_t i = 0; i < sums->ntrial; i++)
+        to[sums->place[i]] = (float)((norm[i] * unit + common) * per);
+    free(norm);
+    return PSR_OK;
+}
+
+static psr_status set_plane(struct psr_fold_search *s, const struct psr_fold_times *times,
+                            const struct psr_fold_best *best, struct psr_fold_view *v, psr_err *err)
+{
+    const size_t rows = psr_fold_state_rows(s, v->nperiod);
+    struct psr_fold_range r = {.pddot = best->pddot, .end_period = v->nperiod};
+    double sum = 0;
+    for (size_t b = 0; b < v->nbin; b++)
+        sum += v->profile[b];
+    const double off = s->prof_avg - sum / (double)v->nbin;
+    psr_status st = PSR_OK;
+    for (r.first_pdot = 0; r.first_pdot < v->npdot && !st; r.first_pdot = r.end_pdot) {
+        r.end_pdot = r.first_pdot + rows < v->npdot ? r.first_pdot + rows : v->npdot;
+        if (psr_is_stopped(&s->trials.stop))
+            st = psr_fail(err, PSR_ESTOPPED, "stopped");
+        else if (!(st = psr_fold_state_list(s, times, &r, err)) &&
+                 !(st = psr_fold_state_make_workers(s, 1, err))) {
+            struct psr_fold_worker *w = s->worker;
+            psr_fold_state_make_parts(s, w, best->dm, best->dm + 1);
+            psr_fold_table_set(&w->table, &s->listed.sums, w->part);
+            psr_fold_table_fill(&w->table, &s->listed.sums);
+            st = add_to_plane(s, w, v, (double)v->nbin * off * off, err);
+        }
+        psr_fold_state_clear_workers(s);
+    }
+    return st;
+}
+
+psr_status psr_fold_search_view(psr_fold_search *s, const struct psr_pfd *fold,
+                                const struct psr_fold_times *times,
+                                const struct psr_fold_best *best, struct psr_fold_view *v,
+                                psr_err *err)
+{
+    memset(v, 0, sizeof *v);
+    psr_status st = psr_fold_state_check(fold, err);
+    if (!st)
+        st = allocate_view(v, fold, err);
+    if (st)
+        return st;
+    v->correction = psr_fold_correction(fold);
+    st = psr_fold_state_begin(s, fold, times, err);
+    if (!st) {
+        const struct psr_fold_trials *t = &s->trials;
+        double *delay = calloc(v->npart + v->nbin, sizeof *delay);
+        size_t *offset = calloc(v->npart + v->nsub, sizeof *offset);
+        if (delay && offset) {
+            double *row = delay + v->npart;
+            size_t *band_offset = offset + v->npart;
+            psr_fold_trials_delays(t, best->pddot, best->pdot, delay);
+            for (size_t i = 0; i < v->npart; i++)
+                offset[i] = psr_fold_trials_offset(t, delay[i], i, best->period);
+            if (v->ndm)
+                psr_fold_trials_dm_offsets(t, t->fold->trial_dm[best->dm], band_offset);
+            /* Rotations by part and by sub-band do not depend on each other: sub-bands are summed over
+             * parts once, and over themselves for each DM. */
+            for (size_t i = 0; i < v->npart; i++)
+                for (size_t j = 0; j < v->nsub; j++) {
+                    const double *from = t->fold->profile + (i * v->nsub + j) * v->nbin;
+                    const size_t both = (offset[i] + band_offset[j]) % v->nbin;
+                    add_rotated(v->band + j * v->nbin, from, v->nbin, offset[i]);
+                    add_rotated(v->part + i * v->nbin, from, v->nbin, both);
+                }
+            set_part_redchi(v, s->part_stats);
+            for (size_t i = 0; i < v->ndm; i++) {
+                psr_fold_trials_dm_offsets(t, t->fold->trial_dm[i], offset);
+                memset(row, 0, v->nbin * sizeof *row);
+                for (size_t j = 0; j < v->nsub; j++)
+                    add_rotated(row, v->band + j * v->nbin, v->nbin, offset[j]);
+                v->dm_redchi[i] =
+                    find_redchi(row, v->nbin, v->prof_avg, v->prof_var) * v->correction;
+            }
+            if (v->ndm)
+                psr_fold_trials_dm_offsets(t, t->fold->trial_dm[best->dm], band_offset);
+            align_bands(v, band_offset, row);
+        } else
+            st = psr_fail_nomem(err, "a picture", (double)(v->npart + v->nbin + v->nsub) * 24);
+        free(delay);
+        free(offset);
+    }
+    if (!st && s->prof_var > 0 && v->nbin > 1)
+        st = set_plane(s, times, best, v, err);
+    psr_fold_state_end(s);
+    return st;
 }

@@ -4,7 +4,7 @@
 #include "search/matched/response/template_plans.h"
 #include "stats/simplex.h"
 
-#include "candidate_refine_notes.h"
+#include "candidate_refine.h"
 #include "search/matched/response/accel_internal.h"
 
 #include <psrkit/experimental/accel.h>

@@ -1,16 +1,77 @@
 /* Refines boxes to candidates as accelsearch describes them. */
-#include "candidate_refine_notes.h"
+#include "candidate_refine.h"
 
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"
 #include "search/matched/response/accel_internal.h"
 
-#include <psrkit/experimental/accel.h>
-#include <psrkit/signif.h>
-
 #include <math.h>
+#include <psrkit/signif.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Finds candidates that are harmonics of better ones, and notes it. */
+
+enum { MOST_DEN = 4, MOST_NUM = 9999 };
+
+static const double NOTES_CHANCE = 0.02;
+static const double LEAST_EVEN = 20, MOST_ODD = 0.01, NOISE = 3; /* power */
+
+static int divisor(int a, int b)
+{
+    return b ? divisor(b, a % b) : a;
+}
+
+/* Whether c lies at num / den of better's frequency, and that says something: harmonics of a low
+ * frequency that is badly known are everywhere. */
+static bool is_harmonic(const struct psr_accel_cand *better, const struct psr_accel_cand *c,
+                        int den, int *num)
+{
+    double multiple = c->r.value * den / better->r.value;
+    if (!(multiple >= 0.5 && multiple < MOST_NUM))
+        return false;
+    *num = (int)lround(multiple);
+    double ratio = (double)*num / den;
+    double near = 0.5 + 3 * (c->r.error + ratio * better->r.error);
+    return divisor(*num, den) == 1 && 2 * near * den / better->r.value < NOTES_CHANCE &&
+           fabs(c->r.value - ratio * better->r.value) <= near;
+}
+
+static bool note_harmonic(const struct psr_accel_cand *cand, size_t k, struct psr_accel_cand *c)
+{
+    for (int den = 1, num; den <= MOST_DEN; den++) {
+        if (!is_harmonic(&cand[k], c, den, &num) || num == den)
+            continue;
+        char of[16] = "", text[64];
+        if (den > 1)
+            snprintf(of, sizeof of, "/%d", den);
+        snprintf(text, sizeof text, "H %d%s of Cand %zu", num, of, k + 1);
+        snprintf(c->note, sizeof c->note, "%.20s", text);
+        return true;
+    }
+    return false;
+}
+
+/* Whether the odd harmonics hold next to nothing of what the even ones do: the period is half. */
+static bool is_even_only(const struct psr_accel_cand *c)
+{
+    double over[2] = {0, 0}; /* even, odd */
+    for (int h = 1; h <= c->nharm; h++)
+        over[h % 2] += c->harm[h - 1].power.value - 1;
+    return over[0] > LEAST_EVEN && over[1] < NOISE + MOST_ODD * over[0];
+}
+
+void psr_refine_note(struct psr_accel_cand *cand, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i && !cand[i].note[0]; k++)
+            if (note_harmonic(cand, k, &cand[i]))
+                break;
+        if (!cand[i].note[0] && is_even_only(&cand[i]))
+            strcpy(cand[i].note, "even harmonics only");
+    }
+}
 
 /* --- the best place --------------------------------------------------------------------------- */
 
@@ -33,6 +94,7 @@ struct psr_refine_place {
 };
 
 enum { MOST_HALVINGS = 24, MARGIN = 16, MOST_BINS = 1 << 16, MOST_DRIFT = 1200 };
+
 static const double SIGN_POWER = 3;    /* by which one sign must be better */
 static const double CHANCE = 1e-3;     /* of noise giving as much, in all places looked at */
 static const double LEAST_SHARE = 0.5; /* of the box's excess that a response has to hold */
@@ -60,51 +122,33 @@ static bool is_zapped(const struct psr_refine_desc *desc, int64_t k)
     return false;
 }
 
-/* Reads one harmonic's bins and prepares responses to them. */
-static psr_status take_harmonic(struct psr_refine_box *b, int h, float taken, psr_pulscan *plan,
-                                size_t s, const struct psr_refine_desc *desc, psr_err *err)
-{
-    struct psr_span bins = bins_of(b->hit, h);
-    int64_t margin = margin_of(b->hit, h), first = bins.first - margin;
-    if (first < 0)
-        first = 0;
-    size_t n = (size_t)(bins.first + bins.count + margin - first);
-    float *x = malloc(2 * n * sizeof *x);
-    if (!x)
-        return psr_fail_nomem(err, "a candidate's bins", (double)(2 * n * sizeof *x));
-    psr_status st;
-#pragma omp critical(psr_candidate_refine)
-    st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
-    if (st == PSR_OK) {
-        /* What is zapped counts as noise in the box, and not at all in responses. */
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) {
-            int64_t k = first + (int64_t)i;
-            bool inside = k >= bins.first && k < bins.first + bins.count;
-            bool zapped = desc->nzap > 0 && is_zapped(desc, k);
-            if (zapped)
-                x[2 * i] = x[2 * i + 1] = 0;
-            double re = (double)x[2 * i], im = (double)x[2 * i + 1];
-            if (inside)
-                sum += zapped ? 2 : re * re + im * im;
-        }
-        /* Keeps only harmonics that are a candidate's own: responses to others' harmonics are
-         * set to 0. */
-        b->chi2[h - 1] = sum - (double)taken;
-        b->excess[h - 1] = sum - 2 * (double)bins.count - (double)taken;
-        if ((double)taken > fmax(b->excess[h - 1], 0))
-            memset(x, 0, 2 * n * sizeof *x);
-    }
-    if (st == PSR_OK && n <= MOST_BINS)
-        st = psr_accel_template_create(&b->matched[h - 1], x, first, n, err);
-    free(x);
-    return st;
-}
+/* --- all -------------------------------------------------------------------------------------- */
 
-static void refine_box_drop(struct psr_refine_box *b)
+/* What one candidate becomes. */
+struct outcome {
+    struct psr_accel_cand cand[2];
+    int n;
+    struct psr_accel_harm *harm; /* room for both */
+    psr_status status;
+    psr_err err;
+};
+
+static psr_status allocate(struct psr_measured *out, struct outcome *outcome,
+                           const struct psr_pulscan_cand *cand, size_t ncand, psr_err *err)
 {
-    for (int h = 0; h < PSR_PULSCAN_MAX_HARM; h++)
-        psr_accel_template_destroy(b->matched[h]);
+    size_t nharm = 0;
+    for (size_t i = 0; i < ncand; i++)
+        nharm += 2 * (size_t)cand[i].best.nharm;
+    out->cand = calloc(2 * ncand + 1, sizeof *out->cand);
+    out->harm = calloc(nharm + 1, sizeof *out->harm);
+    if (!outcome || !out->cand || !out->harm)
+        return psr_fail_nomem(err, "candidates", (double)(nharm * sizeof *out->harm));
+    struct psr_accel_harm *harm = out->harm;
+    for (size_t i = 0; i < ncand; i++) {
+        outcome[i].harm = harm;
+        harm += 2 * (size_t)cand[i].best.nharm;
+    }
+    return PSR_OK;
 }
 
 /* --- matched responses ------------------------------------------------------------------------ */
@@ -124,22 +168,6 @@ static int choose_harmonic(const struct psr_refine_box *b)
     return h;
 }
 
-/* The best drift of one sign, in bins of harmonic h. */
-static size_t search_side(const struct psr_refine_box *b, int h, int sign, int zmax,
-                          struct psr_accel_template_peak *peak)
-{
-    struct psr_span bins = bins_of(b->hit, h);
-    double width = (double)bins.count, most = (double)zmax * h;
-    double from = fmax(0, WIDTH_FROM * width - 4), to = fmin(WIDTH_TO * width + 4, most);
-    double step = width < 64 ? 2 : 4;
-    double rlo = (double)bins.first - 1, rhi = (double)(bins.first + bins.count);
-    if (to < from)
-        from = to;
-    if (sign > 0)
-        return psr_accel_template_search(b->matched[h - 1], rlo, rhi, from, to, step, peak);
-    return psr_accel_template_search(b->matched[h - 1], rlo, rhi, -to, -from, step, peak);
-}
-
 /* Summed power at (r, z) of the fundamental. */
 static double sum_power(const struct psr_refine_box *b, double r, double z)
 {
@@ -147,19 +175,6 @@ static double sum_power(const struct psr_refine_box *b, double r, double z)
     for (int h = 1; h <= b->hit->nharm; h++)
         sum += psr_accel_template_power(b->matched[h - 1], h * r, h * z, 0);
     return sum;
-}
-
-/* Ransom, Eikenberry and Middleditch 2002, for the fundamental of several harmonics: harmonic h
- * determines r and z h times as precisely. */
-static void find_errors(const struct psr_refine_box *b, struct psr_refine_place *p)
-{
-    double weight = 0;
-    for (int h = 1; h <= b->hit->nharm; h++)
-        weight +=
-            h * h * psr_accel_template_power(b->matched[h - 1], h * p->r.value, h * p->z.value, 0);
-    weight = fmax(weight, PSR_REFINE_LEAST_POWER);
-    p->r.error = 3 / (M_PI * sqrt(6 * weight));
-    p->z.error = 3 * sqrt(10 / weight) / M_PI;
 }
 
 /* Moves to a neighbour that is higher, if one is. */
@@ -178,6 +193,35 @@ static bool step(const struct psr_refine_box *b, struct psr_refine_place *p, dou
         return true;
     }
     return false;
+}
+
+/* The best drift of one sign, in bins of harmonic h. */
+static size_t search_side(const struct psr_refine_box *b, int h, int sign, int zmax,
+                          struct psr_accel_template_peak *peak)
+{
+    struct psr_span bins = bins_of(b->hit, h);
+    double width = (double)bins.count, most = (double)zmax * h;
+    double from = fmax(0, WIDTH_FROM * width - 4), to = fmin(WIDTH_TO * width + 4, most);
+    double step = width < 64 ? 2 : 4;
+    double rlo = (double)bins.first - 1, rhi = (double)(bins.first + bins.count);
+    if (to < from)
+        from = to;
+    if (sign > 0)
+        return psr_accel_template_search(b->matched[h - 1], rlo, rhi, from, to, step, peak);
+    return psr_accel_template_search(b->matched[h - 1], rlo, rhi, -to, -from, step, peak);
+}
+
+/* Ransom, Eikenberry and Middleditch 2002, for the fundamental of several harmonics: harmonic h
+ * determines r and z h times as precisely. */
+static void find_errors(const struct psr_refine_box *b, struct psr_refine_place *p)
+{
+    double weight = 0;
+    for (int h = 1; h <= b->hit->nharm; h++)
+        weight +=
+            h * h * psr_accel_template_power(b->matched[h - 1], h * p->r.value, h * p->z.value, 0);
+    weight = fmax(weight, PSR_REFINE_LEAST_POWER);
+    p->r.error = 3 / (M_PI * sqrt(6 * weight));
+    p->z.error = 3 * sqrt(10 / weight) / M_PI;
 }
 
 /* Errors are those of boxes around signals of constant drift, roughly. */
@@ -227,12 +271,13 @@ static int refine_places(const struct psr_refine_box *b, const struct psr_refine
     return *known || fabs(place[0].z.value) <= place[0].z.error ? 1 : 2;
 }
 
-/* --- candidates ------------------------------------------------------------------------------- */
-
-static const double SAME_R = 1, SAME_Z = 4; /* bins */
+/* The box's power as matched power: what as many harmonics need to be as improbable. */
+static double equal_power(double ln_p, int nharm)
+{
+    return psr_chi2_threshold(psr_logp_from_sf(ln_p), 2.0 * nharm) / 2;
+}
 
 /* --- as accelsearch has it -------------------------------------------------------------------- */
-
 static struct psr_accel_value with_error(double value, double error)
 {
     return (struct psr_accel_value){value, error};
@@ -247,12 +292,6 @@ static void fill_harmonic(struct psr_accel_harm *to, const struct psr_accel_temp
     to->phase_rad = with_error(peak->phase_rad, 1 / sqrt(2 * power));
     to->centroid = with_error(peak->centroid, 1 / sqrt(24 * power));
     to->purity = with_error(peak->purity, 1 / (purity * sqrt(10 * power)));
-}
-
-/* The box's power as matched power: what as many harmonics need to be as improbable. */
-static double equal_power(double ln_p, int nharm)
-{
-    return psr_chi2_threshold(psr_logp_from_sf(ln_p), 2.0 * nharm) / 2;
 }
 
 /* Fills the harmonics' places and gives the coherent power there. */
@@ -309,16 +348,52 @@ static struct psr_accel_cand describe(const struct psr_pulscan_cand *cand,
     };
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+static void refine_box_drop(struct psr_refine_box *b)
+{
+    for (int h = 0; h < PSR_PULSCAN_MAX_HARM; h++)
+        psr_accel_template_destroy(b->matched[h]);
+}
 
-/* What one candidate becomes. */
-struct outcome {
-    struct psr_accel_cand cand[2];
-    int n;
-    struct psr_accel_harm *harm; /* room for both */
-    psr_status status;
-    psr_err err;
-};
+/* Reads one harmonic's bins and prepares responses to them. */
+static psr_status take_harmonic(struct psr_refine_box *b, int h, float taken, psr_pulscan *plan,
+                                size_t s, const struct psr_refine_desc *desc, psr_err *err)
+{
+    struct psr_span bins = bins_of(b->hit, h);
+    int64_t margin = margin_of(b->hit, h), first = bins.first - margin;
+    if (first < 0)
+        first = 0;
+    size_t n = (size_t)(bins.first + bins.count + margin - first);
+    float *x = malloc(2 * n * sizeof *x);
+    if (!x)
+        return psr_fail_nomem(err, "a candidate's bins", (double)(2 * n * sizeof *x));
+    psr_status st;
+#pragma omp critical(psr_candidate_refine)
+    st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
+    if (st == PSR_OK) {
+        /* What is zapped counts as noise in the box, and not at all in responses. */
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            int64_t k = first + (int64_t)i;
+            bool inside = k >= bins.first && k < bins.first + bins.count;
+            bool zapped = desc->nzap > 0 && is_zapped(desc, k);
+            if (zapped)
+                x[2 * i] = x[2 * i + 1] = 0;
+            double re = (double)x[2 * i], im = (double)x[2 * i + 1];
+            if (inside)
+                sum += zapped ? 2 : re * re + im * im;
+        }
+        /* Keeps only harmonics that are a candidate's own: responses to others' harmonics are
+         * set to 0. */
+        b->chi2[h - 1] = sum - (double)taken;
+        b->excess[h - 1] = sum - 2 * (double)bins.count - (double)taken;
+        if ((double)taken > fmax(b->excess[h - 1], 0))
+            memset(x, 0, 2 * n * sizeof *x);
+    }
+    if (st == PSR_OK && n <= MOST_BINS)
+        st = psr_accel_template_create(&b->matched[h - 1], x, first, n, err);
+    free(x);
+    return st;
+}
 
 static void refine_one(struct outcome *o, psr_pulscan *plan, size_t s,
                        const struct psr_pulscan_cand *cand, const struct psr_refine_desc *desc)
@@ -349,23 +424,15 @@ static void refine_one(struct outcome *o, psr_pulscan *plan, size_t s,
     refine_box_drop(&b);
 }
 
-static psr_status allocate(struct psr_measured *out, struct outcome *outcome,
-                           const struct psr_pulscan_cand *cand, size_t ncand, psr_err *err)
+void psr_measured_clear(struct psr_measured *m)
 {
-    size_t nharm = 0;
-    for (size_t i = 0; i < ncand; i++)
-        nharm += 2 * (size_t)cand[i].best.nharm;
-    out->cand = calloc(2 * ncand + 1, sizeof *out->cand);
-    out->harm = calloc(nharm + 1, sizeof *out->harm);
-    if (!outcome || !out->cand || !out->harm)
-        return psr_fail_nomem(err, "candidates", (double)(nharm * sizeof *out->harm));
-    struct psr_accel_harm *harm = out->harm;
-    for (size_t i = 0; i < ncand; i++) {
-        outcome[i].harm = harm;
-        harm += 2 * (size_t)cand[i].best.nharm;
-    }
-    return PSR_OK;
+    free(m->cand);
+    free(m->harm);
+    *m = (struct psr_measured){0};
 }
+
+/* --- candidates ------------------------------------------------------------------------------- */
+static const double SAME_R = 1, SAME_Z = 4; /* bins */
 
 /* Whether two are one signal: a bright line whose side lobes fill a box stands out of it. */
 static bool is_same(const struct psr_accel_cand *better, const struct psr_accel_cand *c)
@@ -417,11 +484,4 @@ psr_status psr_candidate_refine(struct psr_measured *out, psr_pulscan *plan, siz
     drop_repeats(out);
     psr_refine_note(out->cand, out->n);
     return st;
-}
-
-void psr_measured_clear(struct psr_measured *m)
-{
-    free(m->cand);
-    free(m->harm);
-    *m = (struct psr_measured){0};
 }

@@ -2,22 +2,77 @@
 #include "base/copy_desc.h"
 #include "pulscan_blend.h"
 #include "pulscan_fundamental.h"
-#include "pulscan_grid.h"
 #include "pulscan_touch.h"
 #include "search/pulscan/pulscan_internal.h"
 
-#include <psrkit/signif.h>
-
 #include <math.h>
+#include <psrkit/signif.h>
+#include <psrkit/status.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- one frequency ---------------------------------------------------------------------------- */
+/* Cell k lists the candidates whose r is in [k, k + 1) cell widths. */
+struct psr_grid {
+    double width;
+    size_t ncell;
+    int64_t *head; /* [ncell] the last candidate inserted; -1: none */
+    int64_t *next; /* [ncand] the one inserted before it */
+};
 
+/* Indexes candidates by frequency. */
+
+/* Given: width   minimum width of a cell
+ *        reach   the highest r
+ *        n   maximum number of candidates */
+static psr_status grid_create(struct psr_grid *g, double width, double reach, size_t n,
+                              psr_err *err)
+{
+    /* No more cells than twice the candidates, however long the spectrum. */
+    g->width = fmax(width, reach / (2.0 * (double)n));
+    g->ncell = (size_t)(reach / g->width) + 1;
+    g->head = malloc(g->ncell * sizeof *g->head);
+    g->next = malloc(n * sizeof *g->next);
+    if (!g->head || !g->next)
+        return psr_fail_nomem(err, "candidates", 8.0 * (double)(g->ncell + n));
+    for (size_t k = 0; k < g->ncell; k++)
+        g->head[k] = -1;
+    return PSR_OK;
+}
+
+static void grid_free(struct psr_grid *g)
+{
+    free(g->head);
+    free(g->next);
+}
+
+static size_t grid_cell(const struct psr_grid *g, double r)
+{
+    double k = r / g->width;
+    return k <= 0 ? 0 : k >= (double)g->ncell ? g->ncell - 1 : (size_t)k;
+}
+
+static void grid_put(struct psr_grid *g, int64_t c, double r)
+{
+    size_t k = grid_cell(g, r);
+    g->next[c] = g->head[k];
+    g->head[k] = c;
+}
+
+/* --- one frequency ---------------------------------------------------------------------------- */
 static double excess(const struct psr_pulscan_hit *h)
 {
     return (double)h->power - psr_pulscan_dof(h->nharm, h->z);
 }
+
+static const struct ratio {
+    int num, den;
+} ratios[] = {
+    {3, 2}, {5, 2},  {2, 3},  {4, 3},  {5, 3},  {3, 4},  {5, 4},  {2, 5},
+    {3, 5}, {4, 5},  {5, 6},  {2, 7},  {3, 7},  {4, 7},  {3, 8},  {5, 8},
+    {2, 9}, {3, 10}, {2, 11}, {3, 11}, {2, 13}, {3, 13}, {2, 15},
+};
 
 /* Whether a narrow box has a larger share of a wide box's power than a drifting signal could have
  * there: at most, where the drift changes sign, the square root of its share of bins.  The wide box
@@ -68,8 +123,8 @@ static int64_t find_touched(const struct psr_grid *g, struct psr_pulscan_cand *c
                             const struct psr_pulscan_place *p)
 {
     int64_t found = -1;
-    size_t last = psr_grid_cell(g, centre(h) + reach);
-    for (size_t k = psr_grid_cell(g, centre(h) - reach); k <= last; k++)
+    size_t last = grid_cell(g, centre(h) + reach);
+    for (size_t k = grid_cell(g, centre(h) - reach); k <= last; k++)
         for (int64_t c = g->head[k]; c >= 0; c = g->next[c])
             if (psr_pulscan_touches(&cand[c].best, c, h, p))
                 found = choose(cand, c, found, h, 1);
@@ -95,7 +150,7 @@ static size_t join_touching(struct psr_grid *g, const struct psr_pulscan_hit *hi
         }
         cand[ncand] = (struct psr_pulscan_cand){
             .best = hit[i], .members = 1, .first = hit[i].first, .last = hit[i].first + hit[i].z};
-        psr_grid_put(g, (int64_t)ncand++, centre(&hit[i]));
+        grid_put(g, (int64_t)ncand++, centre(&hit[i]));
     }
     return ncand;
 }
@@ -104,13 +159,6 @@ static size_t join_touching(struct psr_grid *g, const struct psr_pulscan_hit *hi
 
 /* Ratios of frequencies that accelsearch regards as harmonic; n and 1/n, n <= 16, come first. */
 enum { NWHOLE = 16 };
-static const struct ratio {
-    int num, den;
-} ratios[] = {
-    {3, 2}, {5, 2},  {2, 3},  {4, 3},  {5, 3},  {3, 4},  {5, 4},  {2, 5},
-    {3, 5}, {4, 5},  {5, 6},  {2, 7},  {3, 7},  {4, 7},  {3, 8},  {5, 8},
-    {2, 9}, {3, 10}, {2, 11}, {3, 11}, {2, 13}, {3, 13}, {2, 15},
-};
 enum { NFRACTION = sizeof ratios / sizeof *ratios, NRATIO = 2 * NWHOLE + NFRACTION };
 
 static double ratio_at(size_t k)
@@ -139,8 +187,8 @@ static int64_t find_better(const struct psr_grid *g, struct psr_pulscan_cand *ca
     for (size_t k = 0; k < NRATIO; k++) {
         double ratio = ratio_at(k);
         double at = h->r / ratio, away = fmax(widest + 1, (h->z + 1) / ratio) / 2 + 1.5 / ratio;
-        size_t last = psr_grid_cell(g, at + away);
-        for (size_t cell = psr_grid_cell(g, at - away); cell <= last; cell++)
+        size_t last = grid_cell(g, at + away);
+        for (size_t cell = grid_cell(g, at - away); cell <= last; cell++)
             for (int64_t c = g->head[cell]; c >= 0; c = g->next[c])
                 if (related(&cand[c].best, h, ratio))
                     found = choose(cand, c, found, h, ratio);
@@ -159,15 +207,15 @@ static size_t join_harmonics(struct psr_grid *g, struct psr_pulscan_cand *cand, 
             continue;
         }
         cand[kept] = cand[i];
-        psr_grid_put(g, (int64_t)kept, cand[i].best.r);
+        grid_put(g, (int64_t)kept, cand[i].best.r);
         kept++;
     }
     return kept;
 }
 
 /* --- harmonics, by what holds power ------------------------------------------------------------ */
-
 enum { MOST_HARMONIC = 512, ALWAYS = 4, WIDE = 4 };
+
 static const double LEAST_EVIDENCE = 3, MOSTLY = 0.75;
 
 /* A hit in the queue, less the power that candidates have claimed. */
@@ -335,8 +383,8 @@ static void accept(struct joining *j)
             double other = same && p->lines ? power_of_others(j, &hit, h) : 0;
             j->cand[c].taken[h - 1] = (float)(held_of(j, &hit, h).excess + other);
         }
-        psr_grid_put(&j->near, c, centre(&hit));
-        psr_grid_put(&j->harmonic, c, hit.r);
+        grid_put(&j->near, c, centre(&hit));
+        grid_put(&j->harmonic, c, hit.r);
     }
     claim_harmonics(j, &lines, c);
 }
@@ -380,7 +428,6 @@ static psr_status join_by_power(struct joining *j, psr_err *err)
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-
 struct extent {
     double reach, widest; /* the highest bin any box has; the largest z */
 };
@@ -400,15 +447,15 @@ static psr_status join_all(const struct psr_pulscan_hit *hit, size_t n, bool kee
 {
     struct extent e = measure(hit, n);
     struct psr_grid near = {0}, harmonic = {0};
-    psr_status st = psr_grid_create(&near, e.widest + PSR_PULSCAN_NEAR + 1, e.reach, n, err);
+    psr_status st = grid_create(&near, e.widest + PSR_PULSCAN_NEAR + 1, e.reach, n, err);
     if (!st) {
         *ncand = join_touching(&near, hit, n, e.widest + PSR_PULSCAN_NEAR + 1, cand);
-        st = psr_grid_create(&harmonic, e.widest + 4, e.reach, n, err);
+        st = grid_create(&harmonic, e.widest + 4, e.reach, n, err);
     }
     if (!st && !keep_harmonics)
         *ncand = join_harmonics(&harmonic, cand, *ncand, e.widest);
-    psr_grid_free(&near);
-    psr_grid_free(&harmonic);
+    grid_free(&near);
+    grid_free(&harmonic);
     return st;
 }
 
@@ -427,9 +474,9 @@ static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n
         .plan = desc->plan, .spec = desc->spec, .widest = e.widest, .cand = cand, .nheap = n};
     j.reach = 2 * e.widest + PSR_PULSCAN_NEAR + 1;
     j.heap = malloc(n * sizeof *j.heap);
-    psr_status st = psr_grid_create(&j.near, j.reach, e.reach, n, err);
+    psr_status st = grid_create(&j.near, j.reach, e.reach, n, err);
     if (!st)
-        st = psr_grid_create(&j.harmonic, e.widest + 4, e.reach, n, err);
+        st = grid_create(&j.harmonic, e.widest + 4, e.reach, n, err);
     if (!st && !j.heap)
         st = psr_fail_nomem(err, "candidates", (double)n * sizeof *j.heap);
     if (!st)
@@ -443,8 +490,8 @@ static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n
     }
     psr_residual_destroy(j.residual);
     free(j.heap);
-    psr_grid_free(&j.near);
-    psr_grid_free(&j.harmonic);
+    grid_free(&j.near);
+    grid_free(&j.harmonic);
     return st;
 }
 

@@ -1,7 +1,7 @@
-/* format_uncertainty.h: formats a value with its error in parentheses, "20011.50(50)", as PRESTO
+/* accel.h: formats a value with its error in parentheses, "20011.50(50)", as PRESTO
  * does (private). */
-#ifndef PSR_FORMATS_LISTS_FORMAT_UNCERTAINTY_H
-#define PSR_FORMATS_LISTS_FORMAT_UNCERTAINTY_H
+#ifndef PSR_FORMATS_LISTS_ACCEL_H
+#define PSR_FORMATS_LISTS_ACCEL_H
 
 #include <stddef.h>
 

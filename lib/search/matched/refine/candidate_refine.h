@@ -1,6 +1,6 @@
-/* candidate_refine_notes.h: notes about harmonic relations of candidates (private). */
-#ifndef PSR_SEARCH_MATCHED_REFINE_CANDIDATE_REFINE_NOTES_H
-#define PSR_SEARCH_MATCHED_REFINE_CANDIDATE_REFINE_NOTES_H
+/* candidate_refine.h: notes about harmonic relations of candidates (private). */
+#ifndef PSR_SEARCH_MATCHED_REFINE_CANDIDATE_REFINE_H
+#define PSR_SEARCH_MATCHED_REFINE_CANDIDATE_REFINE_H
 
 #include <psrkit/experimental/accel.h>
 
