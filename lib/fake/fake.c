@@ -480,8 +480,12 @@ static psr_status measure_pulse(const struct psr_fake *p, const struct psr_fake_
 {
     const struct psr_obs *obs = &p->frame.obs;
     const double tsamp_s = obs->tsamp_s;
-    int64_t begin = (int64_t)floor((pulse->t_s + part->before_x / pulse->hz) / tsamp_s) - 2;
-    int64_t end = (int64_t)ceil((pulse->t_s + part->after_x / pulse->hz) / tsamp_s) + 2;
+    const double first = floor((pulse->t_s + part->before_x / pulse->hz) / tsamp_s) - 2;
+    const double after = ceil((pulse->t_s + part->after_x / pulse->hz) / tsamp_s) + 2;
+    *m = (struct measured){0, 0};
+    if (!(fabs(first) < 0x1p60 && after - first < 0x1p40))
+        return psr_fail_nomem(err, "pulse", 12 * (after - first));
+    const int64_t begin = (int64_t)first, end = (int64_t)after;
     size_t n = (size_t)(end - begin);
     double *sum = calloc(n, sizeof *sum);
     float *x = calloc(n, sizeof *x);
@@ -497,7 +501,6 @@ static psr_status measure_pulse(const struct psr_fake *p, const struct psr_fake_
         for (size_t t = 0; t < n; t++)
             sum[t] += respond(response, (double)x[t]);
     }
-    *m = (struct measured){0, 0};
     for (size_t t = 0; sum && x && t < n; t++)
         m->squares += sum[t] * sum[t];
     if (sum && x)

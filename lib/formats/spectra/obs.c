@@ -119,17 +119,17 @@ psr_status psr_obs_check(const struct psr_obs *obs, const char *name, psr_err *e
 {
     const size_t nchan_max = (size_t)1 << 20;
     const int nif_max = 16;
-    const double tsamp_max = 1e6;
+    const double tsamp_min = 1e-15, tsamp_max = 1e6;
     if (obs->nchan < 1 || obs->nchan > nchan_max)
         return psr_fail_field(err, PSR_EFORMAT, "nchans", "%s: nchans = %zu, must be 1 to %zu",
                               name, obs->nchan, nchan_max);
     if (obs->nif < 1 || obs->nif > nif_max)
         return psr_fail_field(err, PSR_EFORMAT, "nifs", "%s: nifs = %d, must be 1 to %d", name,
                               obs->nif, nif_max);
-    if (!(obs->tsamp_s > 0 && obs->tsamp_s < tsamp_max))
+    if (!(obs->tsamp_s >= tsamp_min && obs->tsamp_s < tsamp_max))
         return psr_fail_field(err, PSR_EFORMAT, "tsamp",
-                              "%s: tsamp = %.15g s, must be above 0 and below %g s", name,
-                              obs->tsamp_s, tsamp_max);
+                              "%s: tsamp = %.15g s, must be at least %g and below %g s", name,
+                              obs->tsamp_s, tsamp_min, tsamp_max);
     psr_status st = check_samples(obs, name, err);
     if (st)
         return st;

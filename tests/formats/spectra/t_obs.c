@@ -94,10 +94,12 @@ static void test_check(void)
     refuse(&bad, "kind of samples = 7");
     bad = good, bad.tsamp_s = 0;
     refuse(&bad, "tsamp = 0 s");
+    bad.tsamp_s = 1e-300;
+    refuse(&bad, "tsamp = 1e-300 s, must be at least 1e-15");
     bad.tsamp_s = NAN;
     refuse(&bad, "tsamp = nan s");
     bad.tsamp_s = 1e6;
-    refuse(&bad, "tsamp = 1000000 s, must be above 0 and below 1e+06");
+    refuse(&bad, "tsamp = 1000000 s, must be at least 1e-15 and below 1e+06");
     bad = good, bad.fch1_mhz = -5;
     refuse(&bad, "fch1 = -5 MHz, must be above 0");
     bad.fch1_mhz = INFINITY;
