@@ -29,8 +29,9 @@ static bool take(void *ctx, size_t id)
     struct psr_sift *s = t->s;
     const struct psr_sift_entry *a = &s->all.entry[t->best], *b = &s->all.entry[id];
     const double ta = psr_sift_tobs(s, a), tb = psr_sift_tobs(s, b);
+    const double bins = a->folded || b->folded ? psr_sift_fold_error(s, a, 1, b, 1) : s->d.r_err;
     if (t->rank[id] < t->rank[t->best] || !psr_sift_same_segment(s, a, b) ||
-        !(fabs(a->f - b->f) < s->d.r_err / (ta < tb ? ta : tb)))
+        !(fabs(a->f - b->f) < bins / (ta < tb ? ta : tb)))
         return false;
     take_hits(s, t->best, id);
     return true;

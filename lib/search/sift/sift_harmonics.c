@@ -99,22 +99,12 @@ static int find_divisor(int a, int b)
 /* A fold at p/q of a pulsar's frequency has 1 / sqrt(p q) of its S/N, and by chance not much more. */
 static const double FOLD_SHARE = 1.5;
 
-/* A frequency of a fold is known to this over its harmonics, in bins. */
-static const double FOLD_ERROR = 0.6;
-
-/* By how many bins p f_a and q f_b, of which b is a fold, may differ. */
-static double find_fold_error(const struct removing *m, const struct psr_sift_entry *a, double p,
-                              const struct psr_sift_entry *b, double q)
-{
-    return fmin(FOLD_ERROR * (p / a->nharm + q / b->nharm), m->s->d.r_err);
-}
-
 /* What a fold at a wrong period leaves of a fold: where it is, and no stronger. */
 static bool is_wrong_fold(const struct removing *m, const struct psr_sift_entry *a,
                           const struct psr_sift_entry *b)
 {
     const double ta = psr_sift_tobs(m->s, a), tb = psr_sift_tobs(m->s, b);
-    const double bins = find_fold_error(m, a, m->numer, b, m->denom);
+    const double bins = psr_sift_fold_error(m->s, a, m->numer, b, m->denom);
     return fabs(m->numer * a->f - m->denom * b->f) < bins / fmin(ta, tb) &&
            b->sigma < FOLD_SHARE * a->sigma / sqrt((double)m->numer * m->denom);
 }
@@ -127,7 +117,7 @@ static double find_line_error(const struct removing *m, const struct psr_sift_en
     return fmin(LINE_ERROR + LINE_SIGMAS * noise, m->s->d.r_err);
 }
 
-/* Share of the DMs between the hits of b: by chance, the DM of a is one of them so often.  1 if it is not. */
+/* Share of the DMs between the hits of b: by chance, the DM of a is one of them so often.  0 if it is not. */
 static double find_share_of_dms(const struct psr_sift *s, const struct psr_sift_entry *a,
                                 const struct psr_sift_entry *b)
 {
@@ -142,7 +132,7 @@ static double find_share_of_dms(const struct psr_sift *s, const struct psr_sift_
     }
     for (size_t i = 0; i < s->ndm; i++)
         n += s->dm_key[i] >= low && s->dm_key[i] <= high;
-    return at >= low && at <= high ? (double)n / (double)s->ndm : 1;
+    return at >= low && at <= high ? (double)n / (double)s->ndm : 0;
 }
 
 /* Whether b has no power between lines of a, and these take up a small share of all frequencies and DMs. */
@@ -153,7 +143,8 @@ static bool is_on_lines(const struct removing *m, const struct psr_sift_entry *a
                  bins = find_line_error(m, a, b), r = a->f * ta;
     if (!(fabs(m->numer * a->f - m->denom * b->f) < bins / fmin(ta, tb)))
         return false;
-    return m->denom == 1 ? 2 * bins * find_share_of_dms(m->s, a, b) <= CHANCE_OF_ALL * r
+    const double share = find_share_of_dms(m->s, a, b);
+    return m->denom == 1 ? 2 * bins * (share > 0 ? share : 1) <= CHANCE_OF_ALL * r
                          : (b->on_lines >> m->denom & 1) && 2 * bins * m->places <= CHANCE * r;
 }
 
@@ -204,14 +195,18 @@ static void remove_lines(struct removing *m, struct psr_sift_near *near)
  * was not folded is at most FOLD_SHARE times the sigma of its harmonics. */
 static const double FOLD_NOISE = 3;
 
-static bool is_found_at(const struct psr_sift *s, const struct psr_sift_entry *e, int64_t dm_key)
+/* Whether a Fourier search found b, too, by harmonics that are no multiples of q. */
+static bool is_found_by_others(const struct psr_sift *s, const struct psr_sift_entry *b, int q)
 {
-    while (s->list[e->list].dm_key != dm_key && e->next != PSR_SIFT_NONE)
-        e = &s->all.entry[e->next];
-    return s->list[e->list].dm_key == dm_key;
+    while (b->folded || !psr_sift_has_others(s, b, q)) {
+        if (b->next == PSR_SIFT_NONE)
+            return false;
+        b = &s->all.entry[b->next];
+    }
+    return true;
 }
 
-/* Whether a fold of q / p turns of a signal, also of one that is rejected for its DM, is candidate b, which is seen at
+/* Whether a fold of q / p turns of a signal, also of one that is rejected for its DM, is candidate b, which is seen around
  * that DM: a turn of it has 1 / sqrt(p q) of the S/N.
  * Returned: q, 0 if not */
 static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
@@ -219,13 +214,15 @@ static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
 {
     const double tobs_s = fmin(psr_sift_tobs(m->s, a), psr_sift_tobs(m->s, b));
     const double q = rint(p * a->f / b->f);
-    const double bins = find_fold_error(m, a, p, b, q);
+    const double bins = psr_sift_fold_error(m->s, a, p, b, q);
     const double snr = a->folded ? a->sigma : FOLD_SHARE * a->sigma;
-    return q > p && q < INT_MAX && find_divisor((int)q, p) == 1 &&
-                   fabs(p * a->f - q * b->f) * tobs_s < bins && 2 * bins < CHANCE * b->f * tobs_s &&
-                   b->sigma < snr / sqrt(p * q) + FOLD_NOISE &&
-                   psr_sift_may_explain(m->s, a, b, 1, 1) &&
-                   is_found_at(m->s, b, m->s->list[a->list].dm_key)
+    if (!(q > p && q < INT_MAX) || find_divisor((int)q, p) != 1 ||
+        !(fabs(p * a->f - q * b->f) * tobs_s < bins) ||
+        !(b->sigma < snr / sqrt(p * q) + FOLD_NOISE) || !psr_sift_may_explain(m->s, a, b, 1, 1))
+        return 0;
+    const double share = find_share_of_dms(m->s, a, b);
+    return share > 0 && 2 * bins * p * share < CHANCE * b->f * tobs_s &&
+                   !is_found_by_others(m->s, b, (int)q)
                ? (int)q
                : 0;
 }
@@ -236,29 +233,21 @@ static bool is_periodic(const struct psr_sift_entry *e)
            (e->reason == PSR_SIFT_GOOD || e->reason == PSR_SIFT_LOW_DM);
 }
 
-/* Rejects a fold if entry a explains it. */
-static void take_fold(const struct removing *m, size_t a, struct psr_sift_entry *b)
+/* A fast folding search finds hum, and pulsars faster than its shortest period, at multiples of their periods.
+ * Returned: whether b is rejected as such */
+static bool remove_fold(const struct removing *m, struct psr_sift_entry *b)
 {
-    enum { MOST_TURNS = 3 };
-    for (int p = 1; p <= MOST_TURNS; p++) {
-        const int q = find_turns(m, &m->s->all.entry[a], b, p);
-        if (q) {
-            psr_sift_reject_harmonic(b, a, p, q);
-            return;
+    const struct psr_sift_entry *all = m->s->all.entry;
+    for (size_t i = 0; i < m->s->all.n && b->folded; i++)
+        for (int p = 1; p <= MOST_HARMONIC && is_periodic(&all[i]) && all[i].sigma > b->sigma;
+             p++) {
+            const int q = find_turns(m, &all[i], b, p);
+            if (q) {
+                psr_sift_reject_harmonic(b, i, p, q);
+                return true;
+            }
         }
-    }
-}
-
-/* A fast folding search finds hum, and pulsars faster than its shortest period, at multiples of their periods. */
-static void remove_folds(const struct removing *m)
-{
-    struct psr_sift_entry *all = m->s->all.entry;
-    for (size_t k = 0; k < m->s->norder; k++) {
-        struct psr_sift_entry *b = &all[m->s->order[k]];
-        for (size_t i = 0; i < m->s->all.n && b->folded && b->reason == PSR_SIFT_GOOD; i++)
-            if (is_periodic(&all[i]) && all[i].sigma > b->sigma)
-                take_fold(m, i, b);
-    }
+    return false;
 }
 
 /* --- all --------------------------------------------------------------------------------------- */
@@ -270,7 +259,8 @@ static void remove_all(struct removing *m, struct psr_sift_near *near)
     list_ratios(ratio);
     for (size_t k = 0; k < s->norder; k++) {
         m->fund = s->order[k];
-        if (s->all.entry[m->fund].reason != PSR_SIFT_GOOD)
+        if (s->all.entry[m->fund].reason != PSR_SIFT_GOOD ||
+            (!s->d.presto && remove_fold(m, &s->all.entry[m->fund])))
             continue;
         const double f = s->all.entry[m->fund].f;
         for (size_t q = 0; q < NRATIO; q++) {
@@ -296,8 +286,6 @@ psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err)
         m.fixed_hz = s->d.r_err / psr_sift_tobs(s, &s->all.entry[s->order[0]]);
     if (!st) {
         remove_all(&m, near);
-        if (!s->d.presto)
-            remove_folds(&m);
         psr_sift_drop(s);
         psr_sift_near_destroy(near);
     }

@@ -107,6 +107,13 @@ static inline bool psr_sift_same_segment(const struct psr_sift *s, const struct 
     return x.number == y.number && x.of == y.of;
 }
 
+/* By how many bins p f_a and q f_b, of which one is a fold, may differ: its frequency is known to this over its harmonics. */
+static inline double psr_sift_fold_error(const struct psr_sift *s, const struct psr_sift_entry *a,
+                                         double p, const struct psr_sift_entry *b, double q)
+{
+    return fmin(0.6 * (p / a->nharm + q / b->nharm), s->d.r_err);
+}
+
 /* Rejects an entry at numer / denom of the frequency of a better one. */
 static inline void psr_sift_reject_harmonic(struct psr_sift_entry *e, size_t of, int numer,
                                             int denom)

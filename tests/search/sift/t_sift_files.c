@@ -469,11 +469,52 @@ static void test_folds_of_turns(void)
     test_fold_before(30, 100);
     ok(judge_fold_of(8495.0 / 17, 7.5, 10) == PSR_SIFT_HARMONIC, "17 turns of a fast pulsar");
     ok(judge_fold_of(8495.0 * 2 / 37, 5.1, 10) == PSR_SIFT_HARMONIC, "37/2 turns");
+    ok(judge_fold_of(8495.0 * 7 / 20, 5.1, 10) == PSR_SIFT_HARMONIC, "20/7 turns");
     ok(judge_fold_of(8495.0 / 17, 7.5, 0) == PSR_SIFT_HARMONIC, "17 turns of hum");
     ok(judge_fold_of(8495.0 / 17, 12, 10) == PSR_SIFT_GOOD, "stronger than one of 17 turns");
     ok(judge_fold_of(8495.0 / 17 + 0.1, 7.5, 10) == PSR_SIFT_GOOD, "between the multiples");
     ok(judge_fold_of(8495.0 / 300, 7.5, 10) == PSR_SIFT_GOOD,
        "where multiples are as near to each other as its error");
+}
+
+/* A fold of 23 turns of a line that is brightest at DM 11, where the fold is not seen, and another row.
+ * Returned: how many candidates are left, 0 if that row is not among them */
+static size_t count_beside_fold(double r, double power)
+{
+    struct psr_sift_result result;
+    size_t listed = 0;
+    static struct made m[4];
+    static double line[3], other[16];
+    static const double share[4] = {0.9, 1, 0.9, 0.9}, bright[] = {110, 60, 40};
+    struct psr_sift_desc d;
+    psr_sift_defaults(&d);
+    for (int h = 0; h < 16; h++)
+        other[h] = power;
+    for (int i = 0; i < 4; i++) {
+        begin_list(&m[i], 10 + i, 100);
+        for (int h = 0; h < 3; h++)
+            line[h] = bright[h] * share[i];
+        add_row(&m[i], 8495.03, 0, 3, line);
+        if (i != 1)
+            add_fold(&m[i], 8495.0 / 23, 9 - 0.1 * i);
+        if (power > 0)
+            add_row(&m[i], r, 0, 16, other);
+    }
+    psr_sift *s = sift(m, NULL, 4, &d, &result);
+    for (size_t i = 0; i < result.ncand; i++)
+        listed += fabs(result.cand[i].r - r) < 1;
+    const size_t n = listed ? result.ncand : 0;
+    psr_sift_destroy(s);
+    return n;
+}
+
+static void test_beside_folds(void)
+{
+    ok(count_beside_fold(8495, 0) == 1, "turns of a line, seen around its DM");
+    ok(count_beside_fold(8495.0 / 23, 4.5) == 2,
+       "not what has power in harmonics that the line has not");
+    ok(count_beside_fold(8495.0 * 4 / 23, 4.5) == 2,
+       "a fold that is explained itself explains nothing");
 }
 
 /* One candidate of both searches: the row has the best detection, and says both. */
@@ -494,6 +535,10 @@ static void test_both_searches(void)
     ok(result.ncand == 1 && result.cand[0].number == 7 && result.cand[0].nhit == 4 &&
            result.cand[0].found == (PSR_SIFT_BY_FOURIER | PSR_SIFT_BY_FFA),
        "one row for a pulsar that both searches found");
+    psr_sift_destroy(s);
+    m[0].row[0].r = m[1].row[0].r = 50.4;
+    s = sift(m, NULL, 2, &d, &result);
+    ok(result.ncand == 1 && result.cand[0].nhit == 2, "what its harmonics tell apart is no hit");
     psr_sift_destroy(s);
 }
 
@@ -594,6 +639,7 @@ int main(void)
     test_folds();
     test_fold_harmonics();
     test_folds_of_turns();
+    test_beside_folds();
     test_both_searches();
     test_fold_lists();
     test_fold_errors();
