@@ -233,6 +233,7 @@ dist_noinst_DATA += \
 	tests/support/sift_made.h \
 	tests/support/source_made.h \
 	tests/support/sum_sink.h \
+	tests/support/voltages_read.h \
 	tests/support/write_spectrum.h \
 	tests/support/tap.h
 EXTRA_DIST += \

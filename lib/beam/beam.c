@@ -32,29 +32,6 @@ struct psr_beam {
     size_t under_way; /* starts not waited for, 2 at most */
 };
 
-/* --- the main theorem's kernel ---------------------------------------------------------------- */
-
-/* Eq. 8 in the distance x = 2 theta - q from each half-integer, brought to (-n, n] where the
- * cotangent's only pole is that of x = 0.  Its sine is that of the fraction of 2 theta, with a sign
- * that alternates. */
-void psr_beam_kernel(size_t n, double theta, double *u)
-{
-    const double period = 2 * (double)n;
-    double twice = 2 * theta - period * floor(2 * theta / period);
-    double nearest = rint(twice), off = twice - nearest; /* [-1/2, 1/2] */
-    double sine = sin(M_PI * off) / period;
-    for (size_t q = 0; q < 2 * n; q++) {
-        double step = nearest - (double)q;
-        double angle = M_PI * (step + off) / period;
-        double sign = fmod(step, 2) != 0 ? -1 : 1;
-        bool on_it = fabs(step) < 0.5 || fabs(step) > period - 0.5;
-        if (on_it)
-            u[q] = off == 0 ? 1 : sine / tan(M_PI * off / period);
-        else
-            u[q] = sign * sine / tan(angle);
-    }
-}
-
 /* --- validation ------------------------------------------------------------------------------- */
 
 static psr_status check_sums(const struct psr_beam_desc *d, psr_err *err)

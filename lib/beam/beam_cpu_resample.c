@@ -57,9 +57,9 @@ void psr_resample_scratch_drop(struct psr_resample_scratch *s)
     free(s->cotangent);
 }
 
-/* psr_beam_kernel with one division for each element and no trigonometry: half-integers lie j steps
- * before the nearest one, and the cotangent's angle is the sum of the rest's and that of j steps.
- */
+/* The kernel of the main theorem (eq. 8) with one division for each element and no trigonometry:
+ * half-integers lie j steps before the nearest one, and the cotangent's angle is the sum of the
+ * rest's and that of j steps. */
 static void make_kernel(const struct psr_resampler *r, const struct psr_beam_phasors *t,
                         struct psr_resample_scratch *s, double theta, float *u)
 {

@@ -105,9 +105,4 @@ void psr_beam_free_device(const char *backend, void *memory);
 /* Frees the plan; NULL is allowed. */
 void psr_beam_destroy(psr_beam *p);
 
-/* The kernel of the main theorem (eqs 7 and 8): the intensity in a direction is the sum over p and
- * q of U_p^M(theta) U_q^N(theta') I_pq.
- * Returned: u[2n]: U_q^n(theta) for q < 2n, accurate to 1e-15 at any finite theta */
-void psr_beam_kernel(size_t n, double theta, double *u);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "formats/dada/dada_internal.h"
 #include "fuzz_file.h"
+#include "tests/support/voltages_read.h"
 
 enum { MOST_BYTES = 1 << 20 };
 
@@ -21,7 +22,7 @@ static psr_status read_all(psr_voltages *v, psr_err *err)
     psr_status st = PSR_OK;
     uint8_t *block = each < MOST_BYTES ? malloc(3 * each) : NULL;
     while (block && !st && nread > 0) {
-        st = psr_voltages_read(v, 3, block, &nread, err);
+        st = read_voltages(v, 3, block, &nread, err);
         left -= st ? 0 : (int64_t)nread;
     }
     if (block && !st && left)

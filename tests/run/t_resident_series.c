@@ -91,16 +91,6 @@ psr_status psr_device_series_fetch(const struct psr_device_series *s, size_t nde
     return check_device(s, err);
 }
 
-psr_status psr_device_series_store(const struct psr_device_series *s, size_t ndevice_series,
-                                   size_t n, const float *x, size_t stride, psr_err *err)
-{
-    (void)ndevice_series;
-    (void)n;
-    (void)x;
-    (void)stride;
-    return psr_fail(err, PSR_EDEVICE, "device %d is not written to", s->device);
-}
-
 /* --- a line ----------------------------------------------------------------------------------- */
 
 struct line {

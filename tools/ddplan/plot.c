@@ -2,6 +2,7 @@
 #include "ddplan.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* Each term of the smearing is one curve, in DDplan.py's colours.  Curves break between the lines
@@ -10,43 +11,15 @@ struct curve {
     const char *title;
     double width;
     uint32_t colour;
-    double (*value)(const struct psr_smearing *s);
+    size_t at; /* of the term in struct psr_smearing */
 };
 
-static double total(const struct psr_smearing *s)
-{
-    return s->total;
-}
-
-static double optimal(const struct psr_smearing *s)
-{
-    return s->optimal;
-}
-
-static double chan(const struct psr_smearing *s)
-{
-    return s->chan;
-}
-
-static double sample(const struct psr_smearing *s)
-{
-    return s->sample;
-}
-
-static double bw(const struct psr_smearing *s)
-{
-    return s->bw;
-}
-
-static double sub(const struct psr_smearing *s)
-{
-    return s->sub;
-}
+#define AT(member) offsetof(struct psr_smearing, member)
 
 static const struct curve curves[] = {
-    {"total", 3.5, 0x202020, total},     {"optimal", 2, 0xf39c12, optimal},
-    {"in a channel", 2, 0x2471a3, chan}, {"sample time", 2, 0x1e8449, sample},
-    {"DM step", 2, 0xc0392b, bw},        {"sub-band step", 2, 0x7d3c98, sub},
+    {"total", 3.5, 0x202020, AT(total)},     {"optimal", 2, 0xf39c12, AT(optimal)},
+    {"in a channel", 2, 0x2471a3, AT(chan)}, {"sample time", 2, 0x1e8449, AT(sample)},
+    {"DM step", 2, 0xc0392b, AT(bw)},        {"sub-band step", 2, 0x7d3c98, AT(sub)},
 };
 
 enum { WIDTH = 1000, HEIGHT = 650, NPOINT = 200, NCURVE = sizeof curves / sizeof *curves };
@@ -105,7 +78,7 @@ static void draw_curve(struct canvas *c, const struct canvas_panel *panel,
         for (int k = 0; k <= NPOINT; k++) {
             dm[k] = l->lodm + (l->hidm - l->lodm) * k / NPOINT;
             const struct psr_smearing s = psr_ddplan_smearing(p, i, dm[k]);
-            ms[k] = curve->value(&s);
+            ms[k] = *(const double *)((const char *)&s + curve->at);
         }
         canvas_curve(c, panel, dm, ms, NPOINT + 1, curve->width, curve->colour);
     }

@@ -11,9 +11,9 @@ struct psr_device_ops {
     int (*count)(psr_err *err);
     /* Fills *out except backend; device is in range. */
     psr_status (*describe)(int device, struct psr_device *out, psr_err *err);
-    /* Copy n samples of every series to x, or from it. */
+    /* Copies n samples of every series to x. */
     psr_status (*copy)(const struct psr_device_series *device_series, size_t n, float *x,
-                       size_t stride, bool from_device, psr_err *err);
+                       size_t stride, psr_err *err);
     /* As those of device_memory.h. */
     psr_status (*take)(int device, size_t bytes, int64_t leave, void **d_out, psr_err *err);
     void (*release)(int device, void *d);

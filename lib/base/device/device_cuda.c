@@ -53,17 +53,14 @@ static psr_status describe_device(int device, struct psr_device *out, psr_err *e
 }
 
 static psr_status copy_device_series(const struct psr_device_series *device_series, size_t n,
-                                     float *x, size_t stride, bool from_device, psr_err *err)
+                                     float *x, size_t stride, psr_err *err)
 {
     size_t size = sizeof *x;
     cudaStream_t stream = device_series->stream;
     cudaError_t e = cudaSetDevice(device_series->device);
-    if (!e && from_device)
+    if (!e)
         e = cudaMemcpy2DAsync(x, stride * size, device_series->d_x, device_series->stride * size,
                               n * size, device_series->nseries, cudaMemcpyDeviceToHost, stream);
-    else if (!e)
-        e = cudaMemcpy2DAsync(device_series->d_x, device_series->stride * size, x, stride * size,
-                              n * size, device_series->nseries, cudaMemcpyHostToDevice, stream);
     if (!e)
         e = cudaStreamSynchronize(stream);
     return e ? psr_cuda_fail(device_series->device, e, "copying series", err) : PSR_OK;

@@ -20,14 +20,10 @@ struct psr_device_choice {
 PSR_MUST_CHECK psr_status psr_devices_choose(struct psr_device_choice *c, const char *text,
                                              psr_err *err);
 
-/* Copy n samples of every series between device_series and host memory x [series][stride], after
- * waiting for them.
+/* Copies n samples of every series to host memory x [series][stride], after waiting for them.
  * Status: PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_device_series_fetch(const struct psr_device_series *device_series,
                                                   size_t ndevice_series, size_t n, float *x,
-                                                  size_t stride, psr_err *err);
-PSR_MUST_CHECK psr_status psr_device_series_store(const struct psr_device_series *device_series,
-                                                  size_t ndevice_series, size_t n, const float *x,
                                                   size_t stride, psr_err *err);
 
 /* Allocates host memory that devices copy from and to at bus speed: page-locked if there is a

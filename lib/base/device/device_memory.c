@@ -58,30 +58,16 @@ psr_status psr_device_fetched(const struct psr_device_series *where, psr_err *er
     return st ? st : kind->fetched(where->device, err);
 }
 
-static psr_status copy(const struct psr_device_series *device_series, size_t ndevice_series,
-                       size_t n, float *x, size_t stride, bool from_device, psr_err *err)
+psr_status psr_device_series_fetch(const struct psr_device_series *device_series,
+                                   size_t ndevice_series, size_t n, float *x, size_t stride,
+                                   psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t k = 0; k < ndevice_series && st == PSR_OK; k++) {
         const struct psr_device_ops *kind;
         st = find(&device_series[k], &kind, err);
         if (!st)
-            st = kind->copy(device_series + k, n, x + device_series[k].first * stride, stride,
-                            from_device, err);
+            st = kind->copy(device_series + k, n, x + device_series[k].first * stride, stride, err);
     }
     return st;
-}
-
-psr_status psr_device_series_fetch(const struct psr_device_series *device_series,
-                                   size_t ndevice_series, size_t n, float *x, size_t stride,
-                                   psr_err *err)
-{
-    return copy(device_series, ndevice_series, n, x, stride, true, err);
-}
-
-psr_status psr_device_series_store(const struct psr_device_series *device_series,
-                                   size_t ndevice_series, size_t n, const float *x, size_t stride,
-                                   psr_err *err)
-{
-    return copy(device_series, ndevice_series, n, (float *)x, stride, false, err);
 }

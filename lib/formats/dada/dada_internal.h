@@ -59,16 +59,10 @@ const struct psr_dada *psr_voltages_header(const psr_voltages *v);
 /* Total number of samples, gaps included, or -1 if unknown until the input ends. */
 int64_t psr_voltages_nsamp(const psr_voltages *v);
 
-/* Reads the next samples.
- * Returned: block   [*nread][nchan][2][nant], *nread < nt only at the end; voltages in gaps are 0
- * Notes:    an incomplete sample at the end of a file or stream is dropped with a note
- * Status:   PSR_EIO, and those of psr_voltages_open for a file that has changed since */
-PSR_MUST_CHECK psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread,
-                                            psr_err *err);
-
 /* Reads the rest of the input in blocks of nt samples (the last may be shorter).  Threads share the
  * pieces of a file.
- * Status: as psr_voltages_read */
+ * Notes:  voltages in gaps are 0; an incomplete sample at the end of a file or stream is dropped with a note
+ * Status: PSR_EIO, and those of psr_voltages_open for a file that has changed since */
 PSR_MUST_CHECK psr_status psr_voltages_pump(psr_voltages *v, size_t nt,
                                             const struct psr_voltages_sink *sink, psr_err *err);
 

@@ -10,6 +10,7 @@
 #include <psrkit/experimental/accel.h>
 #include <psrkit/obs.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,8 +166,9 @@ enum { CELL_MAX = 80 };
 /* A row of either table. */
 struct row {
     const struct psr_accel_list *list;
-    size_t i; /* candidate */
-    int h;    /* harmonic, from 0 */
+    size_t i;  /* candidate */
+    int h;     /* harmonic, from 0 */
+    size_t at; /* the number to print, in the struct of its candidate or harmonic */
 };
 
 struct column {
@@ -174,6 +176,7 @@ struct column {
     const char *title[2];
     bool jerk; /* stands in lists with w only */
     void (*print)(char *cell, const struct row *row);
+    size_t at; /* for row */
 };
 
 static const struct psr_accel_cand *cand_of(const struct row *row)
@@ -203,19 +206,10 @@ static void print_number(char *cell, const struct row *row)
     psr_c_locale_snprintf(cell, CELL_MAX, "%-4zu", row->i + 1);
 }
 
-static void print_sigma(char *cell, const struct row *row)
+static void print_cand_number(char *cell, const struct row *row)
 {
-    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->sigma);
-}
-
-static void print_power(char *cell, const struct row *row)
-{
-    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->power);
-}
-
-static void print_coherent(char *cell, const struct row *row)
-{
-    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->coherent);
+    const void *number = (const char *)cand_of(row) + row->at;
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", *(const double *)number);
 }
 
 static void print_nharm(char *cell, const struct row *row)
@@ -251,19 +245,19 @@ static void print_bins(char *cell, struct psr_accel_value v)
                               v.error * pow(10, 1 - exponent));
 }
 
-static void print_r(char *cell, const struct row *row)
+static const struct psr_accel_value *cand_value(const struct row *row)
 {
-    print_bins(cell, cand_of(row)->r);
+    return (const void *)((const char *)cand_of(row) + row->at);
+}
+
+static void print_cand_bins(char *cell, const struct row *row)
+{
+    print_bins(cell, *cand_value(row));
 }
 
 static void print_fdot(char *cell, const struct row *row)
 {
     print_value(cell, divide(cand_of(row)->z, row->list->tobs_s * row->list->tobs_s), 1);
-}
-
-static void print_z(char *cell, const struct row *row)
-{
-    print_bins(cell, cand_of(row)->z);
 }
 
 static void print_w(char *cell, const struct row *row)
@@ -279,21 +273,35 @@ static void print_accel(char *cell, const struct row *row)
                            z->error * PSR_LIGHT_M_S / divisor, 2);
 }
 
+#define CAND(member) offsetof(struct psr_accel_cand, member)
+#define HARM(member) offsetof(struct psr_accel_harm, member)
+
 static const struct column candidates[] = {
-    {4, {"", "Cand"}, false, print_number},
-    {5, {"", "Sigma"}, false, print_sigma},
-    {6, {"Summed", "Power"}, false, print_power},
-    {8, {"Coherent", "Power"}, false, print_coherent},
-    {4, {"Num", "Harm"}, false, print_nharm},
-    {16, {"Period", "(ms)"}, false, print_period},
-    {15, {"Frequency", "(Hz)"}, false, print_frequency},
-    {15, {"FFT 'r'", "(bin)"}, false, print_r},
-    {15, {"Freq Deriv", "(Hz/s)"}, false, print_fdot},
-    {11, {"FFT 'z'", "(bins)"}, false, print_z},
-    {11, {"FFT 'w'", "(bins)"}, true, print_w},
-    {15, {"Accel", "(m/s^2)"}, false, print_accel},
-    {20, {"", "Notes"}, false, NULL},
+    {4, {"", "Cand"}, false, print_number, 0},
+    {5, {"", "Sigma"}, false, print_cand_number, CAND(sigma)},
+    {6, {"Summed", "Power"}, false, print_cand_number, CAND(power)},
+    {8, {"Coherent", "Power"}, false, print_cand_number, CAND(coherent)},
+    {4, {"Num", "Harm"}, false, print_nharm, 0},
+    {16, {"Period", "(ms)"}, false, print_period, 0},
+    {15, {"Frequency", "(Hz)"}, false, print_frequency, 0},
+    {15, {"FFT 'r'", "(bin)"}, false, print_cand_bins, CAND(r)},
+    {15, {"Freq Deriv", "(Hz/s)"}, false, print_fdot, 0},
+    {11, {"FFT 'z'", "(bins)"}, false, print_cand_bins, CAND(z)},
+    {11, {"FFT 'w'", "(bins)"}, true, print_w, 0},
+    {15, {"Accel", "(m/s^2)"}, false, print_accel, 0},
+    {20, {"", "Notes"}, false, NULL, 0},
 };
+
+static void print_predicted(char *cell, const struct row *row)
+{
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_value(row)->value * (row->h + 1));
+}
+
+static void print_harm_value(char *cell, const struct row *row)
+{
+    const void *value = (const char *)harm_of(row) + row->at;
+    print_value(cell, *(const struct psr_accel_value *)value, 2);
+}
 
 static void print_harm_cand(char *cell, const struct row *row)
 {
@@ -313,77 +321,27 @@ static void print_harm_sigma(char *cell, const struct row *row)
     psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", harm_of(row)->sigma);
 }
 
-static void print_harm_power(char *cell, const struct row *row)
-{
-    print_value(cell, harm_of(row)->power, 2);
-}
-
 static void print_raw(char *cell, const struct row *row)
 {
     psr_c_locale_snprintf(cell, CELL_MAX, "%.3g", harm_of(row)->raw);
 }
 
-static void print_harm_r(char *cell, const struct row *row)
-{
-    print_value(cell, harm_of(row)->r, 2);
-}
-
-static void print_harm_z(char *cell, const struct row *row)
-{
-    print_value(cell, harm_of(row)->z, 2);
-}
-
-static void print_harm_w(char *cell, const struct row *row)
-{
-    print_value(cell, harm_of(row)->w, 2);
-}
-
-static void print_pred_r(char *cell, const struct row *row)
-{
-    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->r.value * (row->h + 1));
-}
-
-static void print_pred_z(char *cell, const struct row *row)
-{
-    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->z.value * (row->h + 1));
-}
-
-static void print_pred_w(char *cell, const struct row *row)
-{
-    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->w.value * (row->h + 1));
-}
-
-static void print_phase(char *cell, const struct row *row)
-{
-    print_value(cell, harm_of(row)->phase_rad, 2);
-}
-
-static void print_centroid(char *cell, const struct row *row)
-{
-    print_value(cell, harm_of(row)->centroid, 2);
-}
-
-static void print_purity(char *cell, const struct row *row)
-{
-    print_value(cell, harm_of(row)->purity, 2);
-}
-
 static const struct column harmonics[] = {
-    {5, {"", "Cand"}, false, print_harm_cand},
-    {4, {"", "Harm"}, false, print_harm_number},
-    {5, {"", "Sigma"}, false, print_harm_sigma},
-    {15, {"Power /", "Loc Pow"}, false, print_harm_power},
-    {11, {"Raw", "Power"}, false, print_raw},
-    {18, {"FFT 'r'", "(bin)"}, false, print_harm_r},
-    {13, {"Pred 'r'", "(bin)"}, false, print_pred_r},
-    {12, {"FFT 'z'", "(bins)"}, false, print_harm_z},
-    {9, {"Pred 'z'", "(bins)"}, false, print_pred_z},
-    {12, {"FFT 'w'", "(bins)"}, true, print_harm_w},
-    {9, {"Pred 'w'", "(bins)"}, true, print_pred_w},
-    {12, {"Phase", "(rad)"}, false, print_phase},
-    {10, {"Centroid", "(0-1)"}, false, print_centroid},
-    {10, {"Purity", "<p> = 1"}, false, print_purity},
-    {20, {"", "Notes"}, false, NULL},
+    {5, {"", "Cand"}, false, print_harm_cand, 0},
+    {4, {"", "Harm"}, false, print_harm_number, 0},
+    {5, {"", "Sigma"}, false, print_harm_sigma, 0},
+    {15, {"Power /", "Loc Pow"}, false, print_harm_value, HARM(power)},
+    {11, {"Raw", "Power"}, false, print_raw, 0},
+    {18, {"FFT 'r'", "(bin)"}, false, print_harm_value, HARM(r)},
+    {13, {"Pred 'r'", "(bin)"}, false, print_predicted, CAND(r)},
+    {12, {"FFT 'z'", "(bins)"}, false, print_harm_value, HARM(z)},
+    {9, {"Pred 'z'", "(bins)"}, false, print_predicted, CAND(z)},
+    {12, {"FFT 'w'", "(bins)"}, true, print_harm_value, HARM(w)},
+    {9, {"Pred 'w'", "(bins)"}, true, print_predicted, CAND(w)},
+    {12, {"Phase", "(rad)"}, false, print_harm_value, HARM(phase_rad)},
+    {10, {"Centroid", "(0-1)"}, false, print_harm_value, HARM(centroid)},
+    {10, {"Purity", "<p> = 1"}, false, print_harm_value, HARM(purity)},
+    {20, {"", "Notes"}, false, NULL, 0},
 };
 
 struct table {
@@ -438,7 +396,9 @@ static psr_status write_row(psr_outfile *f, const struct table *t, const struct 
         char cell[CELL_MAX];
         if (t->column[c].jerk && !row->list->jerk)
             continue;
-        t->column[c].print(cell, row);
+        struct row r = *row;
+        r.at = t->column[c].at;
+        t->column[c].print(cell, &r);
         st = write_centred(f, cell, t->column[c].width, "  ", err);
     }
     return st == PSR_OK ? psr_outfile_printf(f, err, "  %.20s\n", note) : st;

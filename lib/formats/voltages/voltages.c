@@ -382,34 +382,3 @@ psr_status psr_voltages_pump(psr_voltages *v, size_t nt, const struct psr_voltag
     }
     return PSR_OK;
 }
-
-/* --- one block -------------------------------------------------------------------------------- */
-
-struct one_block {
-    void *to;
-    size_t *nread;
-};
-
-static void *emit_once(void *ctx, size_t i)
-{
-    const struct one_block *b = ctx;
-    return i == 0 ? b->to : NULL;
-}
-
-static void take_count(void *ctx, size_t i, size_t nt)
-{
-    const struct one_block *b = ctx;
-    (void)i;
-    *b->nread = nt;
-}
-
-psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread, psr_err *err)
-{
-    struct one_block one = {.to = block, .nread = nread};
-    const struct psr_voltages_sink sink = {&one, emit_once, take_count, NULL};
-    *nread = 0;
-    psr_status st = psr_voltages_pump(v, nt, &sink, err);
-    if (st)
-        *nread = 0;
-    return st;
-}

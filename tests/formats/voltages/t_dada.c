@@ -5,6 +5,7 @@
 #include "formats/dada/dada_internal.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
+#include "tests/support/voltages_read.h"
 #include <fcntl.h>
 
 static const char good[] = "HDR_SIZE 4096 # bytes\nNCHAN 3\nNPOL 2\nNANT 5\nNBIT 4\nNDIM 2\n"
@@ -186,7 +187,7 @@ static int read_all(psr_voltages *v, int from, int to, unsigned char none, psr_e
     size_t n;
     int t = 0;
     do {
-        if (psr_voltages_read(v, (size_t)(t % 7 + 1), x, &n, err))
+        if (read_voltages(v, (size_t)(t % 7 + 1), x, &n, err))
             return -1;
         for (size_t i = 0; i < n * SAMPLE; i++) {
             int at = t + (int)(i / SAMPLE);
@@ -296,7 +297,7 @@ static void test_long_file(void)
     psr_err err = {0};
     size_t n = 0, bad = 0;
     struct psr_voltages_desc d = {.size = sizeof d, .path = &path, .npath = 1, .nthread = 3};
-    ok(fine && !psr_voltages_open(&v, &d, &err) && !psr_voltages_read(v, NSAMP, x, &n, &err) &&
+    ok(fine && !psr_voltages_open(&v, &d, &err) && !read_voltages(v, NSAMP, x, &n, &err) &&
            n == NSAMP,
        "a file of %zu bytes %s", bytes, err.msg);
     for (size_t at = SAMPLE; at < bytes; at++)
@@ -304,7 +305,7 @@ static void test_long_file(void)
     ok(bad == 0, "in slices by three threads");
     psr_voltages_close(v);
     ok(!psr_voltages_open(&v, &d, &err) && truncate(path, 4096 + 10 * SAMPLE) == 0 &&
-           psr_voltages_read(v, NSAMP, x, &n, &err) == PSR_EIO && n == 0,
+           read_voltages(v, NSAMP, x, &n, &err) == PSR_EIO && n == 0,
        "cut meanwhile: %s", err.msg);
     psr_voltages_close(v);
     free(x);
