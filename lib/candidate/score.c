@@ -278,11 +278,12 @@ static int compare(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-static void leave_beta_out(struct psr_cand_score *score)
+/* Of an open DM, S/N at DM 0, how far the fold moved it and its error are those of any pulse as long as its sweep. */
+static void leave_dm_out(struct psr_cand_score *score)
 {
     double number[PSR_CAND_NNUMBER];
     memcpy(number, score->number, sizeof number);
-    number[PSR_CAND_BETA] = NAN;
+    number[PSR_CAND_ALPHA] = number[PSR_CAND_BETA] = number[PSR_CAND_GAMMA] = NAN;
     score->probability = psr_cand_probability(number);
 }
 
@@ -306,7 +307,7 @@ psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
     for (size_t i = 0; i < n && !st; i++) {
         struct psr_cand_score *s = cand[i].score;
         if (s && cand[i].marks & PSR_SIFT_DM_UNKNOWN && !isnan(s->probability))
-            leave_beta_out(s);
+            leave_dm_out(s);
         item[i] = (struct item){psr_sift_comes_later(&cand[i]),
                                 s && !isnan(s->probability) ? fmin(s->probability, SURE) : -1, i};
     }

@@ -384,7 +384,7 @@ PSR_MUST_CHECK psr_status psr_cand_measure(struct psr_cand_score *score, const s
 
 /* Orders results of a sift by probability: those with marks against them last, folded ones before others,
  * which keep their order, fundamentals before their harmonics.  Where the DM of the search is open
- * (PSR_SIFT_DM_UNKNOWN), a fold that moves it tells nothing: beta leaves the probability of the score.
+ * (PSR_SIFT_DM_UNKNOWN), what the fold says of it tells nothing: alpha, beta and gamma leave the probability of the score.
  * Given:  cand [n]   a copy of the result's
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err);
