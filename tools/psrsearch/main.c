@@ -182,7 +182,7 @@ static psr_status end_step(struct run *r, int k, struct running *s)
     if (!s->on)
         return PSR_OK;
     s->on = false;
-    psr_status st = psrsearch_wait(&s->child, &r->plan, kind_of(k), &r->err);
+    psr_status st = psrsearch_wait(&s->child, &r->beside.child, &r->plan, kind_of(k), &r->err);
     if (psrsearch_made(&made, &s->before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
         st = r->err.code;
     if (st == PSR_EIO && !run_stop_signal() && psrsearch_lacks_picture_only(&made, kind_of(k))) {
@@ -192,7 +192,7 @@ static psr_status end_step(struct run *r, int k, struct running *s)
     }
     if (r->opt.verbose)
         psrsearch_copy_log(&r->plan, kind_of(k), stderr);
-    const double seconds = run_seconds() - s->began_s;
+    const double seconds = s->child.ended_s - s->began_s;
     if (!st && !r->opt.quiet)
         fprintf(stderr, "psrsearch: %s: %.2f s\n", r->plan.step[k].name, seconds);
     if (!st)
@@ -226,7 +226,8 @@ static void stop_beside(struct run *r)
     const psr_err why = r->err;
     if (!r->beside.on)
         return;
-    kill(r->beside.child.pid, SIGTERM);
+    if (!r->beside.child.ended)
+        kill(r->beside.child.pid, SIGTERM);
     (void)!end_step(r, PSRSEARCH_MASK, &r->beside);
     r->err = why;
 }

@@ -225,9 +225,12 @@ double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind 
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* The tool of a step that runs. */
+/* The tool of a step that runs; initialise with zeros. */
 struct psrsearch_child {
     pid_t pid;
+    bool ended;
+    int status;        /* of waitpid */
+    double ended_s;    /* as run_seconds has it */
     int log, output;   /* descriptors; -1: none */
     char *output_part; /* the name of output, as long as it is not complete */
 };
@@ -240,8 +243,10 @@ PSR_MUST_CHECK psr_status psrsearch_start(struct psrsearch_child *child,
                                           bool bars, psr_err *err);
 
 /* Waits for its end; signals are passed on.
+ * Given:  beside   another one whose end is noticed meanwhile; NULL: none
  * Status: PSR_EIO naming step, exit code, log and command; PSR_ESTOPPED */
 PSR_MUST_CHECK psr_status psrsearch_wait(struct psrsearch_child *child,
+                                         struct psrsearch_child *beside,
                                          const struct psrsearch_plan *p, enum psrsearch_kind step,
                                          psr_err *err);
 

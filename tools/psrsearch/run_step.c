@@ -89,24 +89,32 @@ static void block_signals(sigset_t *mask)
     sigprocmask(SIG_BLOCK, &block, mask);
 }
 
-/* Returned: the status of waitpid */
-static int wait_for(pid_t child)
+static bool has_ended(struct psrsearch_child *child)
+{
+    if (child->pid > 0 && !child->ended && waitpid(child->pid, &child->status, WNOHANG) != 0) {
+        child->ended = true;
+        child->ended_s = run_seconds();
+    }
+    return child->ended;
+}
+
+static void wait_for(struct psrsearch_child *child, struct psrsearch_child *beside)
 {
     struct sigaction on_child = {.sa_handler = wake}, before;
-    int status = 0, sent = 0;
+    int sent = 0;
     sigset_t mask;
     block_signals(&mask);
     sigaction(SIGCHLD, &on_child, &before);
-    while (waitpid(child, &status, WNOHANG) == 0) {
+    while (!has_ended(child)) {
         const int stop = run_stop_signal();
         if (stop && stop != sent)
-            kill(child, stop);
+            kill(child->pid, stop);
         sent = stop;
+        (void)(beside && has_ended(beside));
         sigsuspend(&mask);
     }
     sigaction(SIGCHLD, &before, NULL);
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    return status;
 }
 
 static psr_status start(struct psrsearch_child *child, const struct psrsearch_step *step,
@@ -180,7 +188,8 @@ static psr_status close_outputs(struct psrsearch_child *child, psr_status st, ps
         (void)unlink(child->output_part);
     free(name);
     free(child->output_part);
-    *child = (struct psrsearch_child){.log = -1, .output = -1};
+    child->output_part = NULL;
+    child->log = child->output = -1;
     return st;
 }
 
@@ -211,12 +220,12 @@ psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch
     return st;
 }
 
-psr_status psrsearch_wait(struct psrsearch_child *child, const struct psrsearch_plan *p,
-                          enum psrsearch_kind kind, psr_err *err)
+psr_status psrsearch_wait(struct psrsearch_child *child, struct psrsearch_child *beside,
+                          const struct psrsearch_plan *p, enum psrsearch_kind kind, psr_err *err)
 {
-    const int status = wait_for(child->pid);
+    wait_for(child, beside);
     char *log_name = name_log(p, kind);
-    psr_status st = log_name ? judge(&p->step[kind], log_name, status, err)
+    psr_status st = log_name ? judge(&p->step[kind], log_name, child->status, err)
                              : psr_fail_nomem(err, p->step[kind].name, 256);
     free(log_name);
     return close_outputs(child, st, err);
