@@ -278,13 +278,25 @@ static int compare(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Of an open DM, S/N at DM 0, how far the fold moved it and its error are those of any pulse as long as its sweep. */
-static void leave_dm_out(struct psr_cand_score *score)
+/* Below this sigma a fold does not reject DM 0 either. */
+static const double REJECT_SIGMA = 4;
+
+/* Of an open DM, S/N at DM 0, how far the fold moved it and its error are those of any pulse as long as its sweep.  What
+ * speaks for a pulsar is by how much it rejects DM 0, and that the DMs that fit are many: interference is at DM 0. */
+static void score_open_dm(const struct psr_sift_cand *cand)
 {
+    const struct psr_cand_weight *w = &psr_cand_weights[PSR_CAND_DM0_SIGMA];
+    struct psr_cand_score *score = cand->score;
     double number[PSR_CAND_NNUMBER];
     memcpy(number, score->number, sizeof number);
-    number[PSR_CAND_ALPHA] = number[PSR_CAND_BETA] = number[PSR_CAND_GAMMA] = NAN;
+    number[PSR_CAND_BETA] = NAN;
     score->probability = psr_cand_probability(number);
+    if (number[PSR_CAND_DM0_SIGMA] >= REJECT_SIGMA)
+        return;
+    number[PSR_CAND_ALPHA] = number[PSR_CAND_GAMMA] = NAN;
+    number[PSR_CAND_DM0_SIGMA] = fmax(number[PSR_CAND_DM0_SIGMA], w->least) + w->centre;
+    const double p = psr_cand_probability(number);
+    score->probability = p * cand->dm_share / (p * cand->dm_share + 1 - p);
 }
 
 /* What folds to less than this share of its harmonic's probability is its fundamental by chance. */
@@ -307,7 +319,7 @@ psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
     for (size_t i = 0; i < n && !st; i++) {
         struct psr_cand_score *s = cand[i].score;
         if (s && cand[i].marks & PSR_SIFT_DM_UNKNOWN && !isnan(s->probability))
-            leave_dm_out(s);
+            score_open_dm(&cand[i]);
         item[i] = (struct item){psr_sift_comes_later(&cand[i]),
                                 s && !isnan(s->probability) ? fmin(s->probability, SURE) : -1, i};
     }

@@ -206,6 +206,8 @@ struct psr_sift_cand {
     unsigned found;  /* by what, of enum psr_sift_search */
     int segment
         [2]; /* number, of how many: the part of the observation where it is best; 1, 1: the whole */
+    double
+        dm_share; /* of the DMs searched: those between hits that fit it as well as dm; 1 with presto */
 };
 
 /* Owned by the psr_sift, and valid until the next call with it. */
@@ -246,13 +248,19 @@ typedef struct psr_sift psr_sift;
  * power than noise has at 2 sigma, less than 5 % of all, or less than 25 % and 4 sigma.  e is 0.1 bins and 5 standard
  * deviations of p r_i - q r_j, those of r being 3 / (pi sqrt(6 sum h^2 P_h)), at most r_err.  The places of all p/q up to
  * this q take at most 5 % of all frequencies, which is the share of other candidates that would be taken if all had such
- * powers.  A pulsar with power in its fundamental is not taken.  Where 2 e / r is at most 1 %, candidates at up to 64 times
- * the frequency are taken too, whatever their powers; so is that share of all others.
+ * powers.  A pulsar with power in its fundamental is not taken.  Where 2 e / r is at most 1 %, times the share of the DMs
+ * between its hits if the better one's DM is among them, candidates at up to 64 times the frequency are taken too, whatever
+ * their powers; so is that share of all others.
  *
- * A fast folding search finds hum, and pulsars faster than its shortest period, at q / p of their periods, p up to 3: what
- * it found is taken there if either search found a stronger signal (also one rejected for its DM) at a DM of its hits,
+ * No candidate is removed at p/q if harmonics of it that are no multiples of q have 7 sigma together, nor one that DM 0 does
+ * not fit, in any part of the band, by one that DM 0 fits and whose DM it does not share.
+ *
+ * A fast folding search finds hum, and pulsars faster than its shortest period, at q / p of their periods, p up to 16: what
+ * it found is taken there if either search found a stronger signal (also one rejected for its DM) at a DM between its hits,
  * |p f - q f_fold| is below 0.6 (p / n + q / n_fold) / T, n their numbers of harmonics (1.1 / T at most), and its S/N is
- * below 1.5 sigma / sqrt(p q) + 3, without 1.5 where the signal was folded; not where such places take above 5 % of all frequencies.
+ * below 1.5 sigma / sqrt(p q) + 3, without 1.5 where the signal was folded; not where such places, times p and the share of the DMs between its hits, take
+ * above 5 % of all frequencies, nor if a Fourier search found it by harmonics that are no multiples of q.  A fold is near to
+ * another candidate within 0.6 (1 / n + 1 / n_fold) / T.
  *
  * DMs.  The summed power of a candidate at some DM is the logarithm of the likelihood of that DM.  DM 0,
  * or the lowest DM that was searched, is rejected by a chi-squared, twice the difference of power, above
@@ -384,7 +392,9 @@ PSR_MUST_CHECK psr_status psr_cand_measure(struct psr_cand_score *score, const s
 
 /* Orders results of a sift by probability: those with marks against them last, folded ones before others,
  * which keep their order, fundamentals before their harmonics.  Where the DM of the search is open
- * (PSR_SIFT_DM_UNKNOWN), what the fold says of it tells nothing: alpha, beta and gamma leave the probability of the score.
+ * (PSR_SIFT_DM_UNKNOWN), beta leaves the probability of the score; and where the fold does not reject DM 0 by 4 sigma either,
+ * so do alpha and gamma, dm0_sigma counts from 0, and the odds are multiplied by dm_share: interference is at DM 0, a pulsar
+ * at any DM.
  * Given:  cand [n]   a copy of the result's
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err);

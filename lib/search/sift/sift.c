@@ -205,6 +205,7 @@ static struct psr_sift_cand describe(const psr_sift *s, const struct psr_sift_en
         .reason = e->reason,
         .ratio = {e->ratio[0], e->ratio[1]},
         .dm0_chi2 = e->dm0_chi2,
+        .dm_share = s->d.presto ? 1 : e->dm_share,
         .found = e->folded ? PSR_SIFT_BY_FFA : PSR_SIFT_BY_FOURIER,
         .segment = {list->segment.number, list->segment.of},
     };

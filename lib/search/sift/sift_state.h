@@ -59,6 +59,7 @@ struct psr_sift_entry {
     bool folded; /* by a fast folding search */
     enum psr_sift_verdict verdict;
     double dm0_chi2; /* by which DM 0 fits worse than its own DM */
+    double dm_share; /* of the DMs searched, between hits that fit as well as its own */
     bool flat_fits;  /* at DM 0 in a part of the band: the difference is then noise */
     enum psr_sift_reason reason;
     int ratio[2];

@@ -48,6 +48,24 @@ static double limit_of(double power)
     return REJECT_CHI2 + 2 * LEVEL_SHARE * power;
 }
 
+/* Share of the DMs that were searched: from the lowest to the highest hit that fits as well as its own. */
+static double find_share_that_fits(const struct psr_sift *s, const struct psr_sift_entry *e)
+{
+    if (s->ndm < 2)
+        return 1;
+    const double all = (double)(s->dm_key[s->ndm - 1] - s->dm_key[0]);
+    int64_t low = s->list[e->list].dm_key, high = low;
+    for (const struct psr_sift_entry *h = e; h->next != PSR_SIFT_NONE;) {
+        h = &s->all.entry[h->next];
+        const int64_t key = s->list[h->list].dm_key;
+        if (2 * (e->power - psr_sift_power_as(h, e->nharm)) <= limit_of(e->power)) {
+            low = key < low ? key : low;
+            high = key > high ? key : high;
+        }
+    }
+    return fmax((double)(high - low) / all, 1 / (double)s->ndm);
+}
+
 /* Whether the first DM has more power than a dispersed signal in a part of the band would have left there. */
 static bool is_too_strong(const struct psr_sift *s, const struct psr_sift_entry *e, double first)
 {
@@ -74,6 +92,7 @@ void psr_sift_compare_dms(struct psr_sift *s, size_t id)
                  high = psr_sift_power_of(sigma.high, e->nharm), limit = limit_of(e->power);
     const bool tested = searched_both(s);
     e->dm0_chi2 = 2 * (e->power - first);
+    e->dm_share = find_share_that_fits(s, e);
     e->flat_fits = e->power - first < REJECT_SIGMA * sqrt(e->power + first);
     e->verdict = e->dm0_chi2 > limit ? PSR_SIFT_DISPERSED : PSR_SIFT_UNDETERMINED;
     if (tested && ((e->dm0_chi2 <= limit && 2 * (low - high) > limit) ||

@@ -180,17 +180,19 @@ static void test_rank(void)
                                               [PSR_CAND_SNR] = 99,
                                               [PSR_CAND_DM0_SIGMA] = 0.34,
                                               [PSR_CAND_BANDS_RATIO] = 1}};
-    double unmoved[PSR_CAND_NNUMBER];
-    memcpy(unmoved, moved.number, sizeof unmoved);
-    unmoved[PSR_CAND_ALPHA] = unmoved[PSR_CAND_BETA] = unmoved[PSR_CAND_GAMMA] = NAN;
-    struct psr_sift_cand cand[] = {{.number = 1, .score = &low},
-                                   {.number = 2},
-                                   {.number = 3, .score = &high, .marks = PSR_SIFT_DM0},
-                                   {.number = 4, .score = &high, .fundamental = 6},
-                                   {.number = 5, .score = &moved, .marks = PSR_SIFT_DM_UNKNOWN},
-                                   {.number = 6, .score = &low},
-                                   {.number = 7, .score = &none},
-                                   {.number = 8, .score = &high, .fundamental = 7}};
+    struct psr_cand_score low_dms = moved, rejected = moved;
+    rejected.number[PSR_CAND_ALPHA] = 0.95;
+    rejected.number[PSR_CAND_GAMMA] = 0.03;
+    rejected.number[PSR_CAND_DM0_SIGMA] = 31;
+    struct psr_sift_cand cand[] = {
+        {.number = 1, .score = &low},
+        {.number = 2},
+        {.number = 3, .score = &high, .marks = PSR_SIFT_DM0},
+        {.number = 4, .score = &high, .fundamental = 6},
+        {.number = 5, .score = &moved, .marks = PSR_SIFT_DM_UNKNOWN, .dm_share = 0.9},
+        {.number = 6, .score = &low},
+        {.number = 7, .score = &none},
+        {.number = 8, .score = &high, .fundamental = 7}};
     const int64_t expected[] = {6, 4, 8, 5, 1, 7, 2, 3};
     bool same = psr_cand_rank(cand, 8, &err) == PSR_OK;
     for (int i = 0; i < 8; i++)
@@ -199,8 +201,14 @@ static void test_rank(void)
     ok(same,
        "by probability, fundamentals first but those that fold to nothing, those not folded, and "
        "marked ones last");
-    ok(moved.probability == psr_cand_probability(unmoved) && moved.probability > PSR_CAND_LINE,
-       "what a fold says of an open DM tells nothing: %.3f", moved.probability);
+    struct psr_sift_cand open[] = {
+        {.score = &low_dms, .marks = PSR_SIFT_DM_UNKNOWN, .dm_share = 0.05},
+        {.score = &rejected, .marks = PSR_SIFT_DM_UNKNOWN, .dm_share = 0.05}};
+    ok(moved.probability > PSR_CAND_LINE, "what a fold says of an open DM tells nothing: %.3f",
+       moved.probability);
+    ok(psr_cand_rank(open, 2, &err) == PSR_OK && low_dms.probability < PSR_CAND_LINE,
+       "but that only DMs near 0 fit does: %.3f", low_dms.probability);
+    ok(rejected.probability > 0.95, "not where the fold rejects DM 0: %.3f", rejected.probability);
 }
 
 int main(void)

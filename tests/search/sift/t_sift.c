@@ -187,12 +187,13 @@ static void test_rank(void)
     s = sift_shares(flat, 30, &d, &result);
     ok(result.ncand == 2 && result.cand[0].nharm == 8 &&
            result.cand[0].marks == PSR_SIFT_DM_UNKNOWN && result.cand[0].dm0_chi2 > 1 &&
-           result.cand[0].dm0_chi2 < 16,
+           result.cand[0].dm0_chi2 < 16 && result.cand[0].dm_share == 1,
        "3.3 s, as strong at DM 0, as it must be: its DM is open, and it keeps its place");
     psr_sift_destroy(s);
     s = sift_shares(steep, 3000, &d, &result);
     ok(result.ncand == 2 && result.cand[0].nharm == 8 && !result.cand[0].marks &&
-           result.cand[0].nhit == 3 && result.cand[0].dm0_chi2 > 16,
+           result.cand[0].nhit == 3 && result.cand[0].dm0_chi2 > 16 &&
+           result.cand[0].dm_share == 1.0 / 3,
        "weaker at DM 0: no mark");
     psr_sift_destroy(s);
     char text[PSR_SIFT_MARKS];
