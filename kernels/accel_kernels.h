@@ -44,7 +44,7 @@ struct accel_k_cut {
 
 /* --- normalisation ---------------------------------------------------------------------------- */
 
-/* Of one spectrum by the medians of its blocks, to the bits of accel_normalise.h. */
+/* Of one spectrum by the medians of its blocks, to the bits of response.h. */
 struct accel_k_level {
     float *d_x; /* [nbin][2] */
     int64_t nbin;

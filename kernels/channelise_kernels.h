@@ -1,6 +1,6 @@
 /* channelise_kernels.h: coded voltages to detected spectra on a device; cuFFT transforms between the steps.
  *
- * signal/channelise.h defines the transforms, signal/detect.h the products.  A batch has the segments of
+ * dsp/channels/spectra.h defines the transforms, dsp/detect.h the products.  A batch has the segments of
  * all planes, an input channel and polarisation each: job = plane nsegment + segment. */
 #ifndef PSR_KERNELS_CHANNELISE_KERNELS_H
 #define PSR_KERNELS_CHANNELISE_KERNELS_H

@@ -1,5 +1,5 @@
 /* singlepulse_kernels.h: the single-pulse search of series on the device, with the same bits as on the
- * host (lib/search/singlepulse/pulse.h describes the steps).
+ * host (lib/search/singlepulse/singlepulse_internal.h describes the steps).
  *
  * Each series is a ring of pieces, and so are the figures of its pieces: sample t of series i lies
  * at d_x[i * npiece * length + t % (npiece * length)], the figures of piece k at

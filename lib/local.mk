@@ -79,7 +79,6 @@ lib_cuda_sources = \
 	lib/rfi/auto/clean_auto_cuda_memory.c \
 	lib/search/dedisp/beams/dedisp_beams_cuda.c \
 	lib/search/dedisp/beams/dedisp_beams_rows.c \
-	lib/search/dedisp/beams/dedisp_beams_rows.h \
 	lib/search/dedisp/cuda/dedisp_cuda.c \
 	lib/search/dedisp/cuda/dedisp_cuda.h \
 	lib/search/dedisp/cuda/dedisp_cuda_block.c \
@@ -88,13 +87,10 @@ lib_cuda_sources = \
 	lib/search/dedisp/cuda/dedisp_cuda_push.c \
 	lib/search/dedisp/cuda/dedisp_cuda_state.c \
 	lib/search/dedisp/cuda/dedisp_cuda_tree.c \
-	lib/search/dedisp/cuda/dedisp_cuda_tree.h \
 	lib/search/dedisp/cuda/dedisp_cuda_tree_place.c \
 	lib/search/dedisp/cuda/dedisp_cuda_tree_plan.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words.c \
-	lib/search/dedisp/cuda/dedisp_cuda_words.h \
 	lib/search/dedisp/cuda/dedisp_cuda_words_plan.c \
-	lib/search/dedisp/cuda/dedisp_cuda_words_plan.h \
 	lib/search/dedisp/cuda/dedisp_cuda_words_rows.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words_trials.c \
 	lib/search/dedisp/mask/mask_cuda.c \
@@ -103,9 +99,6 @@ lib_cuda_sources = \
 	lib/search/ffa/cuda/ffa_cuda_plan.c \
 	lib/search/fold/fold_cuda.c \
 	lib/search/fold/fold_lists.c \
-	lib/search/fold/fold_lists.h \
-	lib/search/fold/trials/fold_search.h \
-	lib/search/fold/trials/fold_search.h \
 	lib/search/fold/trials/fold_search_cuda.c \
 	lib/search/matched/cuda/accel_cuda.c \
 	lib/search/matched/cuda/accel_cuda.h \
@@ -149,10 +142,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/version.c \
 	lib/base/device/device.c \
 	lib/base/device/device_choice.c \
-	lib/base/device/device_backend.h \
 	lib/base/device/device_internal.h \
 	lib/base/device/device_memory.c \
-	lib/base/device/device_memory.h \
 	lib/base/device/device_words.c \
 	lib/base/input/dada_ring.c \
 	lib/base/input/dada_ring.h \
@@ -164,12 +155,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/input/tar_read.c \
 	lib/base/input/tar_read.h \
 	lib/base/output/digest.c \
-	lib/base/output/digest.h \
 	lib/base/output/outfile.c \
 	lib/base/output/outfile_internal.h \
 	lib/base/output/output_group.c \
 	lib/base/output/output_lists.c \
-	lib/base/output/output_lists.h \
 	lib/base/output/overwrite_check.c \
 	lib/base/output/part_name.c \
 	lib/base/output/rough_root.h \
@@ -187,9 +176,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/threads/worker_pool.c \
 	lib/base/threads/worker_pool.h \
 	lib/beam/array.c \
-	lib/beam/array_internal.h \
 	lib/beam/beam.c \
-	lib/beam/beam_backend.h \
 	lib/beam/beam_cpu.c \
 	lib/beam/beam_cpu_kernel.c \
 	lib/beam/beam_cpu_kernel.h \
@@ -202,6 +189,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/candidate/score.c \
 	lib/candidate/score_table.c \
 	lib/candidate/score_table.h \
+	lib/compat/presto/presto_internal.h \
 	lib/compat/presto/dedisp_presto.c \
 	lib/compat/presto/dedisp_presto.h \
 	lib/run/dedisperse/lines/dedispersion_presto.c \
@@ -209,15 +197,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/compat/presto/presto_kernel.h \
 	lib/compat/presto/presto_lanes.h \
 	lib/compat/presto/presto_list.c \
-	lib/compat/presto/presto_list.h \
 	lib/compat/presto/presto_plane.c \
-	lib/compat/presto/presto_plane.h \
 	lib/compat/presto/presto_refine.c \
-	lib/compat/presto/presto_refine.h \
 	lib/compat/presto/presto_search.c \
-	lib/compat/presto/presto_search.h \
+	lib/stats/stats.h \
 	lib/stats/presto_sigma.c \
-	lib/stats/presto_sigma.h \
 	lib/compat/presto/presto_zap.c \
 	lib/dsp/block_sums.c \
 	lib/dsp/block_sums.h \
@@ -234,7 +218,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/dsp/timesum.c \
 	lib/dsp/timesum.h \
 	lib/dsp/channels/channelise.c \
-	lib/dsp/channels/channelise.h \
 	lib/dsp/channels/channelise_cpu.c \
 	lib/dsp/channels/cornerturn.c \
 	lib/dsp/channels/cornerturn.h \
@@ -245,8 +228,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/fake/fake_inject.c \
 	lib/fake/fake_internal.h \
 	lib/fake/fake_part.c \
-	lib/fake/fake_parts.h \
-	lib/fake/fake_plan.h \
 	lib/fake/fake_quantise.c \
 	lib/fake/fake_rfi.c \
 	lib/fake/fake_spin.c \
@@ -269,12 +250,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/hdf5/hdf5_library.c \
 	lib/formats/hdf5/hdf5_library.h \
 	lib/formats/lists/accel.c \
-	lib/formats/lists/accel.h \
 	lib/formats/lists/accel_cand.c \
 	lib/formats/lists/accel_read.c \
 	lib/formats/lists/bestprof.c \
 	lib/formats/lists/candlist.c \
-	lib/formats/lists/candlist_lines.h \
 	lib/formats/lists/candlist_read.c \
 	lib/formats/lists/candlist_table.c \
 	lib/formats/lists/catalogue.c \
@@ -293,22 +272,17 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/psrfits/psrfits_write.c \
 	lib/formats/series/fft.c \
 	lib/formats/series/inf.c \
-	lib/formats/series/inf_fields.h \
 	lib/formats/series/inf_read.c \
 	lib/formats/series/series.c \
 	lib/formats/series/series_internal.h \
 	lib/formats/series/series_name.c \
-	lib/formats/series/series_name.h \
 	lib/formats/series/subbands.c \
-	lib/formats/series/subbands.h \
 	lib/formats/series/tim.c \
-	lib/formats/series/tim.h \
 	lib/formats/sigproc/sigproc_header.h \
 	lib/formats/sigproc/sigproc.c \
 	lib/formats/sigproc/sigproc_reader.c \
 	lib/formats/sigproc/sigproc_write.c \
 	lib/formats/spectra/channel_list.c \
-	lib/formats/spectra/channel_list.h \
 	lib/formats/spectra/header_keys.c \
 	lib/formats/spectra/header_keys.h \
 	lib/formats/spectra/obs.c \
@@ -317,36 +291,26 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/spectra/spectra_reader.c \
 	lib/formats/spectra/spectra_reader.h \
 	lib/formats/spectra/text_table.c \
-	lib/formats/spectra/text_table.h \
 	lib/formats/spectra/unpack.c \
 	lib/formats/spectra/unpack.h \
+	lib/formats/stream/udp.h \
 	lib/formats/stream/frame_order.c \
-	lib/formats/stream/frame_order.h \
 	lib/formats/stream/udp_frames.c \
-	lib/formats/stream/udp_frames.h \
 	lib/formats/stream/udp_quorum.c \
-	lib/formats/stream/udp_quorum.h \
 	lib/formats/stream/udp_reader.c \
 	lib/formats/stream/udp_receive.c \
-	lib/formats/stream/udp_receive.h \
 	lib/formats/stream/udp_send.c \
 	lib/formats/stream/udp_socket.c \
-	lib/formats/stream/udp_socket.h \
 	lib/formats/stream/udp_spectra.c \
-	lib/formats/stream/udp_spectra.h \
 	lib/formats/stream/udp_wire.c \
-	lib/formats/stream/udp_wire.h \
 	lib/formats/voltages/baseband.c \
 	lib/formats/voltages/baseband.h \
 	lib/formats/voltages/baseband_dada.c \
 	lib/formats/voltages/baseband_guppi.c \
 	lib/formats/voltages/baseband_input.c \
-	lib/formats/voltages/baseband_input.h \
-	lib/formats/voltages/baseband_reader.h \
 	lib/formats/voltages/baseband_unpack.c \
 	lib/formats/voltages/baseband_vdif.c \
 	lib/formats/voltages/byte_cursor.c \
-	lib/formats/voltages/byte_cursor.h \
 	lib/formats/voltages/vdif_write.c \
 	lib/formats/voltages/voltages.c \
 	lib/plan/ddplan.c \
@@ -366,43 +330,32 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/auto/clean_auto_plan.h \
 	lib/rfi/auto/clean_auto_rows.c \
 	lib/rfi/auto/clean_auto_window.c \
+	lib/rfi/detectors/rfi_detectors.h \
 	lib/rfi/detectors/rfi_cells.c \
-	lib/rfi/detectors/rfi_cells.h \
 	lib/rfi/detectors/rfi_clip.c \
-	lib/rfi/detectors/rfi_clip.h \
 	lib/rfi/detectors/rfi_iqrm.c \
-	lib/rfi/detectors/rfi_iqrm.h \
 	lib/rfi/detectors/rfi_lines.c \
-	lib/rfi/detectors/rfi_lines.h \
 	lib/rfi/detectors/rfi_shapes.c \
-	lib/rfi/detectors/rfi_shapes.h \
 	lib/rfi/mask/mask.c \
 	lib/rfi/mask/rfi_files.c \
 	lib/rfi/mask/rfi_mask.c \
 	lib/rfi/rules/clean.c \
 	lib/rfi/rules/clean_emit.c \
 	lib/rfi/rules/clean_internal.h \
+	lib/rfi/statistics/rfi_statistics.h \
 	lib/rfi/statistics/rfi_bytes_kernel.c \
 	lib/rfi/statistics/rfi_bytes_lanes.h \
 	lib/rfi/statistics/rfi_fft.c \
-	lib/rfi/statistics/rfi_fft.h \
 	lib/rfi/statistics/rfi_fft_kernel.c \
 	lib/rfi/statistics/rfi_fft_lanes.h \
 	lib/rfi/statistics/rfi_moments.c \
-	lib/rfi/statistics/rfi_moments.h \
 	lib/rfi/statistics/rfi_periodic.c \
-	lib/rfi/statistics/rfi_periodic.h \
 	lib/rfi/statistics/rfi_powers.c \
-	lib/rfi/statistics/rfi_powers.h \
 	lib/rfi/statistics/rfi_powers_lanes.h \
 	lib/run/beamform/beam_input.c \
-	lib/run/beamform/beam_input.h \
 	lib/run/beamform/beam_outputs.c \
-	lib/run/beamform/beam_outputs.h \
 	lib/run/beamform/beam_rows.c \
-	lib/run/beamform/beam_rows.h \
 	lib/run/beamform/beam_scales.c \
-	lib/run/beamform/beam_scales.h \
 	lib/run/beamform/beamformer.c \
 	lib/run/beamform/beamformer_setup.c \
 	lib/run/beamform/beamformer_state.h \
@@ -427,70 +380,49 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/stage_barycentre.c \
 	lib/run/dedisperse/stage_barycentre.h \
 	lib/run/dedisperse/consumers/resident_series.c \
-	lib/run/dedisperse/consumers/resident_series.h \
 	lib/run/dedisperse/consumers/series_search.c \
-	lib/run/dedisperse/consumers/series_search.h \
 	lib/run/dedisperse/consumers/series_store.c \
-	lib/run/dedisperse/consumers/series_store.h \
 	lib/run/dedisperse/consumers/sink_fourier.c \
 	lib/run/dedisperse/consumers/sink_series.c \
-	lib/run/dedisperse/consumers/sink_series.h \
 	lib/run/dedisperse/consumers/sinks.c \
 	lib/run/dedisperse/consumers/sinks.h \
 	lib/run/dedisperse/consumers/whole_series.c \
-	lib/run/dedisperse/consumers/whole_series.h \
-	lib/run/dedisperse/lines/dedispersion.h \
 	lib/run/dedisperse/lines/dedispersion_beams.c \
 	lib/run/dedisperse/lines/dedispersion_direct.c \
 	lib/run/dedisperse/lines/dedispersion_subbands.c \
 	lib/run/dedisperse/lines/lines.c \
 	lib/run/dedisperse/lines/lines.h \
 	lib/run/dedisperse/lines/trials.c \
-	lib/run/dedisperse/lines/trials.h \
 	lib/run/dedisperse/pulses/burst.c \
-	lib/run/dedisperse/pulses/burst.h \
 	lib/run/dedisperse/pulses/dump.c \
 	lib/run/dedisperse/pulses/dump.h \
 	lib/run/dedisperse/pulses/pulse_parts.c \
 	lib/run/dedisperse/pulses/pulse_parts.h \
 	lib/run/dedisperse/pulses/pulse_spectra.c \
-	lib/run/dedisperse/pulses/pulse_spectra.h \
 	lib/run/dedisperse/pulses/pulse_views.c \
-	lib/run/dedisperse/pulses/pulse_views.h \
 	lib/run/dedisperse/pulses/sink_live.c \
 	lib/run/dedisperse/pulses/sink_pulses.c \
 	lib/run/edit/edit.c \
 	lib/run/edit/edit_channels.c \
-	lib/run/edit/edit_channels.h \
 	lib/run/edit/edit_cutout.c \
-	lib/run/edit/edit_cutout.h \
 	lib/run/edit/edit_layout.c \
 	lib/run/edit/edit_output.c \
-	lib/run/edit/edit_output.h \
 	lib/run/edit/edit_state.h \
 	lib/run/edit/edit_sums.c \
-	lib/run/edit/edit_sums.h \
 	lib/run/edit/edit_values.c \
-	lib/run/edit/edit_values.h \
 	lib/run/ffa/ffasearch.c \
 	lib/run/ffa/ffasearch_merge.c \
 	lib/run/ffa/ffasearch_internal.h \
 	lib/run/ffa/ffasearch_state.h \
 	lib/run/fold/fold_clock.c \
-	lib/run/fold/fold_clock.h \
 	lib/run/fold/fold_digest.c \
-	lib/run/fold/fold_digest.h \
 	lib/run/fold/fold_header.c \
-	lib/run/fold/fold_header.h \
 	lib/run/fold/fold_input.c \
-	lib/run/fold/fold_input.h \
 	lib/run/fold/fold_parts.c \
 	lib/run/fold/fold_shares.c \
-	lib/run/fold/fold_shares.h \
 	lib/run/fold/folder.c \
 	lib/run/fold/folder.h \
 	lib/run/fold/folder_emit.c \
-	lib/run/fold/folder_emit.h \
 	lib/run/fold/folder_run.c \
 	lib/run/fourier/accelsearch.c \
 	lib/run/fourier/accelsearch_internal.h \
@@ -502,24 +434,18 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/rfifind/rfifind_results.h \
 	lib/run/rfifind/rfifind_run.c \
 	lib/search/dedisp/dedisp.c \
-	lib/search/dedisp/dedisp_backend.h \
 	lib/search/dedisp/dedisp_check.c \
 	lib/search/dedisp/dedisp_delay.h \
 	lib/search/dedisp/dedisp_internal.h \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_merge.c \
-	lib/search/dedisp/dedisp_merge.h \
 	lib/search/dedisp/dedisp_merge_reach.c \
 	lib/search/dedisp/dedisp_multi.c \
-	lib/search/dedisp/dedisp_multi.h \
 	lib/search/dedisp/dedisp_smearing.c \
 	lib/search/dedisp/dedisp_subband.c \
-	lib/search/dedisp/dedisp_subband.h \
 	lib/search/dedisp/beams/dedisp_beams.c \
 	lib/search/dedisp/beams/dedisp_beams_device.c \
-	lib/search/dedisp/beams/dedisp_beams_device.h \
 	lib/search/dedisp/beams/dedisp_beams_rank.c \
-	lib/search/dedisp/beams/dedisp_beams_rank.h \
 	lib/search/dedisp/beams/dedisp_line.c \
 	lib/search/dedisp/beams/dedisp_line.h \
 	lib/search/dedisp/cpu/dedisp_cpu.c \
@@ -562,16 +488,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold.c \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \
-	lib/search/fold/fold_check.h \
 	lib/search/fold/fold_device.c \
-	lib/search/fold/fold_device.h \
 	lib/search/fold/fold_internal.h \
-	lib/search/fold/fold_make.c \
 	lib/search/fold/fold_plan.h \
+	lib/search/fold/fold_make.c \
 	lib/search/fold/fold_replaced.c \
-	lib/search/fold/fold_replaced.h \
 	lib/search/fold/fold_runs.c \
-	lib/search/fold/fold_runs.h \
 	lib/search/fold/kernels/fold_rows_kernel.c \
 	lib/search/fold/kernels/fold_rows_kernel.h \
 	lib/search/fold/kernels/fold_rows_lanes.h \
@@ -584,15 +506,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/kernels/fold_trials.h \
 	lib/search/fold/trials/fold_bestprof.c \
 	lib/search/fold/trials/fold_harmonics.c \
-	lib/search/fold/trials/fold_harmonics.h \
 	lib/search/fold/trials/fold_ratio.c \
 	lib/search/fold/trials/fold_refine.c \
 	lib/search/fold/trials/fold_search.c \
 	lib/search/fold/trials/fold_state.c \
 	lib/search/fold/trials/fold_state.h \
-	lib/search/matched/accel_backend.h \
 	lib/search/matched/accel_lines.c \
-	lib/search/matched/accel_lines.h \
 	lib/search/matched/accel_plan.c \
 	lib/search/matched/accel_plan.h \
 	lib/search/matched/peaks.c \
@@ -611,43 +530,33 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/refine/candidate_refine.c \
 	lib/search/matched/response/accel_internal.h \
 	lib/search/matched/response/accel_normalise.c \
-	lib/search/matched/response/accel_normalise.h \
 	lib/search/matched/response/accel_search.h \
 	lib/search/matched/response/accel_template.c \
 	lib/search/matched/response/correlate.c \
-	lib/search/matched/response/correlate.h \
 	lib/search/matched/response/correlate_kernel.c \
 	lib/search/matched/response/correlate_kernel.h \
 	lib/search/matched/response/correlate_lanes.h \
 	lib/search/matched/response/response.c \
 	lib/search/matched/response/response.h \
 	lib/search/matched/response/template_bank.c \
-	lib/search/matched/response/template_bank.h \
 	lib/search/matched/response/template_plans.c \
 	lib/search/matched/response/template_plans.h \
 	lib/search/pulscan/pulscan.c \
-	lib/search/pulscan/pulscan_backend.h \
 	lib/search/pulscan/pulscan_check.c \
 	lib/search/pulscan/pulscan_cpu.c \
-	lib/search/pulscan/pulscan_cpu.h \
+	lib/search/pulscan/pulscan_backend.h \
 	lib/search/pulscan/pulscan_internal.h \
 	lib/search/pulscan/pulscan_lines.c \
-	lib/search/pulscan/pulscan_lines.h \
 	lib/search/pulscan/pulscan_search.c \
-	lib/search/pulscan/pulscan_search.h \
 	lib/search/pulscan/pulscan_series.c \
-	lib/search/pulscan/pulscan_series.h \
+	lib/search/pulscan/boxes/pulscan_boxes.h \
 	lib/search/pulscan/boxes/pulscan_blend.c \
-	lib/search/pulscan/boxes/pulscan_blend.h \
 	lib/search/pulscan/boxes/pulscan_found.c \
 	lib/search/pulscan/boxes/pulscan_fundamental.c \
-	lib/search/pulscan/boxes/pulscan_fundamental.h \
 	lib/search/pulscan/boxes/pulscan_lobes.c \
 	lib/search/pulscan/boxes/pulscan_merge.c \
 	lib/search/pulscan/boxes/pulscan_residual.c \
-	lib/search/pulscan/boxes/pulscan_residual.h \
 	lib/search/pulscan/boxes/pulscan_touch.c \
-	lib/search/pulscan/boxes/pulscan_touch.h \
 	lib/search/sift/sift.c \
 	lib/search/sift/sift_curve.c \
 	lib/search/sift/sift_curve.h \
@@ -667,12 +576,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_segments.c \
 	lib/search/sift/sift_state.h \
 	lib/search/sift/sift_verdict.c \
-	lib/search/singlepulse/pulse.h \
 	lib/search/singlepulse/pulse_adapt.h \
-	lib/search/singlepulse/pulse_device.h \
 	lib/search/singlepulse/pulse_math.h \
 	lib/search/singlepulse/pulse_levels.c \
-	lib/search/singlepulse/pulse_levels.h \
 	lib/search/singlepulse/pulse_view.c \
 	lib/search/singlepulse/singlepulse_adapt.c \
 	lib/search/singlepulse/singlepulse.c \
@@ -682,7 +588,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/singlepulse_masks.c \
 	lib/search/singlepulse/singlepulse_normalise.c \
 	lib/search/singlepulse/singlepulse_peaks.c \
-	lib/search/singlepulse/singlepulse_plan.h \
 	lib/search/singlepulse/singlepulse_region.c \
 	lib/search/singlepulse/singlepulse_trail.c \
 	lib/search/singlepulse/pulses/cluster.c \
@@ -693,18 +598,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulses/coincide.c \
 	lib/search/singlepulse/pulses/marks.c \
 	lib/stats/eigen.c \
-	lib/stats/eigen.h \
 	lib/stats/moments.c \
-	lib/stats/moments.h \
 	lib/stats/quantile.c \
-	lib/stats/quantile.h \
 	lib/stats/signif.c \
 	lib/stats/signif_coef.h \
 	lib/stats/signif_core.h \
 	lib/stats/simplex.c \
-	lib/stats/simplex.h \
-	lib/stats/spans.c \
-	lib/stats/spans.h
+	lib/stats/spans.c
 EXTRA_DIST += lib/stats/make_signif_coef.py
 
 # What each room is for.

@@ -461,7 +461,7 @@ TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
 # A tool's own readers, for the harness of that name.
-fuzz_more_chi2sig = tools/chi2sig/candidates.c tools/chi2sig/rows.c tools/chi2sig/fast_number_io.c
+fuzz_more_chi2sig = tools/chi2sig/rows.c tools/chi2sig/fast_number_io.c
 fuzz_more_json = tools/common/json_read.c
 
 tests_fuzz_fuzz_accel_SOURCES = tests/fuzz/fuzz_accel.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h

@@ -1,5 +1,5 @@
 /* Reads .par files: what their lines say. */
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 #include "par_keys.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "par_keys.h"
 
 #include "barycentre.h"
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Reads array files, and converts between directions and grid coordinates. */
 #include "astro/barycentre.h"
 #include "base/path.h"
-#include "beam/array_internal.h"
-#include "formats/spectra/text_table.h"
+#include "beam_internal.h"
+#include "formats/spectra/header_keys.h"
 #include <psrkit/obs.h>
 
 #include <psrkit/experimental/array.h>

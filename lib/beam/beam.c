@@ -1,12 +1,10 @@
 /* Checks the description of a beamforming plan, and drives its backend. */
-#include "beam_backend.h"
+#include "beam_internal.h"
 
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
-#include "beam/array_internal.h"
-#include "beam/beam_internal.h"
 
 #include <config.h>
 #include <math.h>

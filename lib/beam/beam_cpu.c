@@ -1,8 +1,8 @@
 /* The transforms are FFTW's.  Four samples of both polarisations are transformed side by side, in
  * lanes, and summed lane by lane: which lane a sample is in depends on its place in its sum only,
  * so that the result does not depend on blocks or threads. */
-#include "beam_backend.h"
 #include "beam_cpu_resample.h"
+#include "beam_internal.h"
 
 #include "base/threads/threads.h"
 

@@ -3,8 +3,8 @@
 #ifndef PSR_BEAM_BEAM_CPU_RESAMPLE_H
 #define PSR_BEAM_BEAM_CPU_RESAMPLE_H
 
-#include "beam_backend.h"
 #include "beam_cpu_kernel.h"
+#include "beam_internal.h"
 
 enum { PSR_BEAM_GROUP = 16 }; /* sums resampled together with one kernel */
 

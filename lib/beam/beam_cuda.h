@@ -6,7 +6,7 @@
 #define PSR_BEAM_BEAM_CUDA_H
 
 #include "base/device/cuda_call.h"
-#include "beam_backend.h"
+#include "beam_internal.h"
 
 #include <beam_kernels.h>
 

@@ -2,7 +2,7 @@
 #ifndef PSR_BEAM_BEAM_CUDA_SLOTS_H
 #define PSR_BEAM_BEAM_CUDA_SLOTS_H
 
-#include "beam_backend.h"
+#include "beam_internal.h"
 
 #include <beam_kernels.h>
 

@@ -1,7 +1,7 @@
 /* Reads complex gains of dishes from text or .npy files. */
-#include "array_internal.h"
 #include "base/path.h"
-#include "formats/spectra/text_table.h"
+#include "beam_internal.h"
+#include "formats/spectra/header_keys.h"
 
 #include <psrkit/experimental/beam.h>
 

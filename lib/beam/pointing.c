@@ -1,10 +1,10 @@
 /* Reads lists of beam directions, and converts them to grid coordinates. */
 #include "astro/barycentre.h"
 #include "base/path.h"
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 
 #include "base/tool.h"
-#include "beam/array_internal.h"
+#include "beam_internal.h"
 #include <psrkit/experimental/array.h>
 
 #include <erfa.h>

@@ -1,7 +1,7 @@
 /* A probability from the numbers of a candidate, and the reasons in words. */
-#include "formats/series/series_name.h"
+#include "formats/series/series_internal.h"
 #include "score_table.h"
-#include "search/fold/trials/fold_harmonics.h"
+#include "search/fold/trials/fold_state.h"
 #include "search/sift/sift_internal.h"
 #include "search/sift/sift_state.h"
 

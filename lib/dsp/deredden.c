@@ -2,7 +2,7 @@
 #include "base/output/rough_root.h"
 #include "formats/series/series_internal.h"
 #include "redden.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

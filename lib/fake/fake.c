@@ -3,8 +3,6 @@
 #include "base/obs_internal.h"
 #include "base/threads/threads.h"
 #include "fake_internal.h"
-#include "fake_parts.h"
-#include "fake_plan.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

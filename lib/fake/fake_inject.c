@@ -1,6 +1,5 @@
 /* Adds signals to samples that exist. */
 #include "fake_internal.h"
-#include "fake_plan.h"
 
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"

@@ -1,6 +1,6 @@
 /* Prepares the signals of a synthetic observation, and adds their pulses. */
 #include "astro/orbit_internal.h"
-#include "fake_parts.h"
+#include "fake_internal.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

@@ -1,5 +1,5 @@
 /* Quantises floats to samples of 1 to 16 bits. */
-#include "fake_parts.h"
+#include "fake_internal.h"
 
 #include "base/threads/isa.h"
 

@@ -1,6 +1,5 @@
 /* Checks and prepares the interference of a synthetic observation, and lists what happens when. */
 #include "fake_internal.h"
-#include "fake_plan.h"
 
 #include <math.h>
 #include <stdlib.h>

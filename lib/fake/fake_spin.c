@@ -1,6 +1,6 @@
 /* Computes the spin phase of a pulsar in a binary. */
 #include "astro/orbit_internal.h"
-#include "fake_parts.h"
+#include "fake_internal.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "base/copy_desc.h"
 #include "base/own.h"
 #include "base/threads/threads.h"
-#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
 #include "fake_internal.h"
 #include "formats/dada/dada_internal.h"
 

@@ -5,8 +5,8 @@
 #include "base/obs_internal.h"
 #include "formats/dada/dada_internal.h"
 #include "formats/hdf5/fbh5.h"
-#include "formats/series/subbands.h"
-#include "formats/stream/udp_socket.h"
+#include "formats/series/series_internal.h"
+#include "formats/stream/udp.h"
 #include <psrkit/obs.h>
 
 #include <math.h>

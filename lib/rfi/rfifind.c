@@ -4,9 +4,7 @@
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"
-#include "rfi/detectors/rfi_cells.h"
-#include "rfi/detectors/rfi_clip.h"
-#include "rfi/detectors/rfi_lines.h"
+#include "rfi/detectors/rfi_detectors.h"
 #include "rfi/rules/clean_internal.h"
 
 #include <math.h>

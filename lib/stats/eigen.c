@@ -1,5 +1,5 @@
 /* Eigenvalues of small symmetric matrices. */
-#include "eigen.h"
+#include "stats.h"
 
 #include <float.h>
 #include <math.h>

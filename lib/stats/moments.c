@@ -1,5 +1,5 @@
 /* Computes means and variances of floats. */
-#include "moments.h"
+#include "stats.h"
 
 void psr_moments_running(const float *x, size_t n, double *mean, double *var)
 {

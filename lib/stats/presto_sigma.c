@@ -1,5 +1,5 @@
 /* accelsearch's significance of summed powers. */
-#include "presto_sigma.h"
+#include "stats.h"
 
 #include <psrkit/signif.h>
 

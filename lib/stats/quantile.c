@@ -1,5 +1,5 @@
 /* Finds order statistics of floats without sorting them all. */
-#include "quantile.h"
+#include "stats.h"
 
 #include "base/threads/clones.h"
 

@@ -1,5 +1,5 @@
 /* Minimises a function by the simplex method of Nelder and Mead. */
-#include "simplex.h"
+#include "stats.h"
 
 #include <math.h>
 #include <stdbool.h>

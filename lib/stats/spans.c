@@ -1,5 +1,5 @@
 /* Sorts and merges spans of bins. */
-#include "spans.h"
+#include "stats.h"
 
 #include <math.h>
 #include <stdlib.h>

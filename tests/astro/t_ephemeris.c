@@ -3,7 +3,7 @@
 #include <psrkit/ephemeris.h>
 
 #include "base/obs_internal.h"
-#include "run/fold/fold_clock.h"
+#include "run/fold/folder.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 

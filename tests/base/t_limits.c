@@ -2,9 +2,9 @@
  * is not; and of a pipeline every pair of fields that exclude each other. */
 #include "run/beamform/beamformer_state.h"
 #include "run/dedisperse/pipeline_state.h"
-#include "search/dedisp/dedisp_backend.h"
+#include "search/dedisp/dedisp_internal.h"
 #include "search/matched/accel_plan.h"
-#include "search/pulscan/pulscan_search.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include "tests/support/tap.h"
 #include <psrkit/ddplan.h>

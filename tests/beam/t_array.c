@@ -1,7 +1,7 @@
 /* array: files of arrays, and which way a direction lies. */
 #include <psrkit/experimental/array.h>
 
-#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 

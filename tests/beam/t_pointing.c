@@ -2,7 +2,6 @@
 #include <psrkit/experimental/array.h>
 
 #include "base/obs_internal.h"
-#include "beam/array_internal.h"
 #include "beam/beam_internal.h"
 #include "tests/support/beam_ref.h"
 #include "tests/support/scratch.h"

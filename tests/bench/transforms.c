@@ -4,7 +4,7 @@
  *   transforms FILE HEADER_BYTES NCHAN PTSPERINT THREADS */
 #include "base/threads/threads.h"
 #include "bench.h"
-#include "rfi/statistics/rfi_fft.h"
+#include "rfi/statistics/rfi_statistics.h"
 
 #include <fcntl.h>
 #include <fftw3.h>

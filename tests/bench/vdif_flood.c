@@ -6,8 +6,7 @@
  *   vdif_flood receive PORT                takes packets until none come for half a second, and says how fast
  * Prints a line. */
 #include "bench.h"
-#include "formats/stream/udp_frames.h"
-#include "formats/stream/udp_socket.h"
+#include "formats/stream/udp.h"
 
 #include "base/clock.h"
 #include "fake/fake_internal.h"

@@ -6,7 +6,7 @@
 #include <psrkit/experimental/accelsearch.h>
 #include <psrkit/fake.h>
 
-#include "compat/presto/presto_plane.h"
+#include "compat/presto/presto_internal.h"
 #include "fake/fake_internal.h"
 #include "search/matched/response/accel_internal.h"
 #include "tests/support/accel_truth.h"

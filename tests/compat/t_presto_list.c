@@ -1,6 +1,6 @@
 /* presto_list: the list of the compatible search against one that looks at every place in turn, as
  * accelsearch's does, of candidates in and out of order. */
-#include "compat/presto/presto_list.h"
+#include "compat/presto/presto_internal.h"
 
 #include "tests/support/tap.h"
 #include <string.h>

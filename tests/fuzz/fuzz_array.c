@@ -2,7 +2,7 @@
  * clear error. */
 #include <psrkit/experimental/array.h>
 
-#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
 #include "fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* fuzz_beams: any bytes given as a list of beams give directions of an array, or a clear error. */
 #include <psrkit/experimental/array.h>
 
-#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
 #include "fuzz_file.h"
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* fuzz_lists: any bytes given as a list of channels, as the name or the content of its file, and as
  * trial DMs. */
 
-#include "formats/spectra/channel_list.h"
+#include "formats/spectra/header_keys.h"
 #include "fuzz_file.h"
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #include <psrkit/experimental/array.h>
 #include <psrkit/experimental/beam.h>
 
-#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
 #include "fuzz_file.h"
 #include <math.h>
 

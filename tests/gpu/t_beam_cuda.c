@@ -1,6 +1,5 @@
 /* Beams on a CUDA device against the CPU and direct sums, for the grids of the tensor kernels and
  * for others: arrays in any order, weights, nibbles, patterns, sums of any lengths, any blocks. */
-#include "beam/beam_backend.h"
 #include "beam/beam_internal.h"
 #include "beam_shape.h"
 #include <psrkit/device.h>

@@ -7,7 +7,6 @@
 #include "lost.h"
 #include "pair.h"
 #include "search/dedisp/dedisp_internal.h"
-#include "search/dedisp/dedisp_multi.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include "tests/support/tap.h"
 

@@ -2,9 +2,7 @@
  * against the boxes of these bins as the CPU sums them, to the bit. */
 #include "formats/series/series_internal.h"
 #include "pulscan_run.h"
-#include "search/pulscan/pulscan_cpu.h"
 #include "search/pulscan/pulscan_internal.h"
-#include "search/pulscan/pulscan_lines.h"
 
 #include <complex.h>
 #include <psrkit/device.h>

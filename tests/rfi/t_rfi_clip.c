@@ -1,6 +1,6 @@
 /* rfi_clip: sums of spectra, and the spectra that are clipped, against sums in the order of channels. */
 #include "formats/spectra/unpack.h"
-#include "rfi/detectors/rfi_clip.h"
+#include "rfi/detectors/rfi_detectors.h"
 
 #include "tests/support/tap.h"
 

@@ -1,7 +1,6 @@
 /* rfi_dm0: bursts in the sums of all channels, counted exactly, and lines that bursts do not hide. */
-#include "rfi/detectors/rfi_clip.h"
+#include "rfi/detectors/rfi_detectors.h"
 
-#include "rfi/detectors/rfi_lines.h"
 #include "rfi/rules/clean_internal.h"
 #include "tests/support/tap.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* rfi_fft: transforms of any length against the plain sum. */
-#include "rfi/statistics/rfi_fft.h"
+#include "rfi/statistics/rfi_statistics.h"
 
 #include "tests/support/tap.h"
 #include <fftw3.h>

@@ -1,5 +1,5 @@
 /* rfi_iqrm: channels out of line with their neighbours, against the plain statement, and in noise. */
-#include "rfi/detectors/rfi_iqrm.h"
+#include "rfi/detectors/rfi_detectors.h"
 
 #include "rfi/rules/clean_internal.h"
 #include "tests/support/tap.h"

@@ -1,8 +1,6 @@
 /* rfi_fft_kernel, rfi_bytes_kernel, rfi_powers: the inner loops of each instruction set against plain
  * sums, and their bits against each other. */
-#include "rfi/statistics/rfi_fft.h"
-#include "rfi/statistics/rfi_moments.h"
-#include "rfi/statistics/rfi_powers.h"
+#include "rfi/statistics/rfi_statistics.h"
 
 #include "tests/support/tap.h"
 #include <psrkit/experimental/clean.h>

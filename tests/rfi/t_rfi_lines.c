@@ -1,6 +1,6 @@
 /* rfi_lines: lines in the spectrum of a series: false ones in white and red noise, real ones and
  * their harmonics, long series in parts. */
-#include "rfi/detectors/rfi_lines.h"
+#include "rfi/detectors/rfi_detectors.h"
 
 #include "rfi/rules/clean_internal.h"
 #include "tests/support/tap.h"

@@ -1,7 +1,7 @@
 /* rfi_moments, rfi_kurtosis, rfi_outliers: against plain sums, the estimator's definition, and in
  * noise. */
-#include "rfi/detectors/rfi_clip.h"
-#include "rfi/statistics/rfi_moments.h"
+#include "rfi/detectors/rfi_detectors.h"
+#include "rfi/statistics/rfi_statistics.h"
 
 #include "formats/spectra/unpack.h"
 #include "tests/support/rfi_block_moments.h"

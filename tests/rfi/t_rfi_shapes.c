@@ -1,7 +1,7 @@
 /* rfi_shapes: cells unlike others of their channel: false alarms in noise of several depths, and
  * interference found. */
-#include "rfi/detectors/rfi_shapes.h"
-#include "rfi/statistics/rfi_moments.h"
+#include "rfi/detectors/rfi_detectors.h"
+#include "rfi/statistics/rfi_statistics.h"
 
 #include "tests/support/rfi_block_moments.h"
 #include "tests/support/tap.h"

@@ -4,7 +4,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 
-#include "run/dedisperse/lines/trials.h"
+#include "run/dedisperse/lines/lines.h"
 #include "search/singlepulse/pulses/cluster_parts.h"
 
 #include <psrkit/device.h>

@@ -1,7 +1,6 @@
 /* beam_scales: scales measured on intensities with gaps, levels, files, against their definitions. */
-#include "beam/beam_backend.h"
-#include "run/beamform/beam_input.h"
-#include "run/beamform/beam_scales.h"
+#include "beam/beam_internal.h"
+#include "run/beamform/beamformer_state.h"
 
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"

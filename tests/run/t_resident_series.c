@@ -1,8 +1,7 @@
 /* resident_series: series that devices computed come back as they were appended, with the bins that
  * barycentring adds and removes, wherever they had room.  The devices are made of host memory. */
 #include "base/device/device_internal.h"
-#include "base/device/device_memory.h"
-#include "run/dedisperse/consumers/resident_series.h"
+#include "run/dedisperse/consumers/sinks.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 

@@ -2,8 +2,7 @@
  * not depend on the number of devices; one that fails ends the search.  The devices are made of host memory, and
  * their search sums samples. */
 #include "base/device/device_internal.h"
-#include "base/device/device_memory.h"
-#include "run/dedisperse/consumers/series_search.h"
+#include "run/dedisperse/consumers/sinks.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 #include <string.h>

@@ -1,6 +1,6 @@
 /* series_store: series come back as they were appended, whatever the blocks, however many threads
  * append, and whether they fit in memory; the scratch file has no name. */
-#include "run/dedisperse/consumers/series_store.h"
+#include "run/dedisperse/consumers/sinks.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 

@@ -1,7 +1,7 @@
 /* Eigenvalues of symmetric matrices: what they must satisfy, on random ones, repeated and huge values. */
 #include "tests/support/tap.h"
 
-#include "stats/eigen.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <string.h>
 

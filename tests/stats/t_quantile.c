@@ -1,5 +1,5 @@
 /* order: the k-th smallest of numbers of many shapes, against a sorted copy. */
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include "tests/support/tap.h"
 #include <string.h>

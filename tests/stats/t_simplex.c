@@ -1,5 +1,5 @@
 /* simplex: every point that the search for a minimum looks at, against the method written plainly. */
-#include "stats/simplex.h"
+#include "stats/stats.h"
 
 #include "tests/support/tap.h"
 

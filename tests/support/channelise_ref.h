@@ -1,8 +1,8 @@
-/* channelise_ref.h: the definition of signal/channelise.h in double precision, term by term, for tests. */
+/* channelise_ref.h: the definition of dsp/channels/spectra.h in double precision, term by term, for tests. */
 #ifndef PSR_TESTS_CHANNELISE_REF_H
 #define PSR_TESTS_CHANNELISE_REF_H
 
-#include "dsp/channels/channelise.h"
+#include "dsp/channels/spectra.h"
 #include "tap.h"
 
 #include <complex.h>

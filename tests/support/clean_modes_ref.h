@@ -3,7 +3,7 @@
 #ifndef PSR_TESTS_CLEAN_MODES_REF_H
 #define PSR_TESTS_CLEAN_MODES_REF_H
 
-#include "stats/eigen.h"
+#include "stats/stats.h"
 
 struct ref_modes {
     size_t n, w[16], slowest[16];

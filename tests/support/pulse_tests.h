@@ -2,7 +2,7 @@
 #ifndef PSR_PULSE_TESTS_H
 #define PSR_PULSE_TESTS_H
 
-#include "search/singlepulse/pulse.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include "tap.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef PSR_TEST_RFI_BLOCK_MOMENTS_H
 #define PSR_TEST_RFI_BLOCK_MOMENTS_H
 
-#include "rfi/statistics/rfi_moments.h"
+#include "rfi/statistics/rfi_statistics.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* Which kinds of accelerator there are, and what they have in common. */
 #include "base/copy_desc.h"
-#include "device_backend.h"
 #include "device_internal.h"
 
 #include <config.h>

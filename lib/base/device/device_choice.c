@@ -1,6 +1,5 @@
 /* Reads which devices a command line asks for, and chooses backends by name. */
 #include "base/tool.h"
-#include "device_backend.h"
 #include "device_internal.h"
 
 #include <ctype.h>

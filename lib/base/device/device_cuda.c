@@ -1,6 +1,6 @@
 /* Lists CUDA devices, takes their memory, copies from them and pins host memory for them. */
 #include "cuda_call.h"
-#include "device_backend.h"
+#include "device_internal.h"
 
 #include <cuda_runtime_api.h>
 #include <probe_kernels.h>

@@ -1,7 +1,4 @@
 /* Memory of devices: takes it, and copies series to it, from it and within it. */
-#include "device_memory.h"
-
-#include "device_backend.h"
 #include "device_internal.h"
 
 /* *kind is that of a device with series. */

@@ -1,5 +1,5 @@
 /* Digests data, and samples of files. */
-#include "digest.h"
+#include "outfile_internal.h"
 
 #include "base/input/readfd.h"
 #include "base/portable.h"

@@ -3,6 +3,10 @@
 #define PSR_BASE_OUTPUT_OUTFILE_INTERNAL_H
 
 #include <psrkit/experimental/outfile.h>
+#include <psrkit/status.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 #define PSR_PART ".part"
 enum { PSR_PART_LETTERS = 6 };
@@ -73,7 +77,7 @@ PSR_MUST_CHECK psr_status psr_output_group_add_list(psr_output_group *g, const c
                                                     psr_outfile **file, psr_err *err);
 
 /* From now on lists stay in memory until the group is committed, and parts of the run that are complete are recorded
- * in a file (output_lists.h), which the next run with this group goes on from.  commit removes it, abort does not.
+ * in a file, which the next run with this group goes on from.  commit removes it, abort does not.
  * Given:  salt   is added to all keys
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_output_group_record(psr_output_group *g, const char *path,
@@ -107,5 +111,100 @@ PSR_MUST_CHECK psr_status psr_output_group_take(psr_output_group *g, psr_outfile
 /* Marks a file of an earlier run, which this run does not replace, for removal with the others. */
 PSR_MUST_CHECK psr_status psr_output_group_drop(psr_output_group *g, const char *name,
                                                 psr_err *err);
+
+/* --- tar files: of the lists of a group, and of what a run has completed --- */
+
+/* Initialise with zeros. */
+struct psr_output_lists {
+    char *name;         /* of the tar file; NULL: lists are files of their own */
+    psr_outfile **list; /* [n] of room for [room], in memory */
+    size_t n, room;
+};
+
+/* Creates a list.
+ * Returned: *file, owned by l */
+PSR_MUST_CHECK psr_status psr_output_lists_add(struct psr_output_lists *l, const char *name,
+                                               psr_outfile **file, psr_err *err);
+
+/* Adds a list that is held; l owns it even if the status is PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_output_lists_take(struct psr_output_lists *l, psr_outfile *file,
+                                                psr_err *err);
+
+/* Writes a tar file, in the order of names: first their places (psrkit-formats(5)), then all lists that are not empty. */
+PSR_MUST_CHECK psr_status psr_output_lists_write(struct psr_output_lists *l, psr_outfile *to,
+                                                 psr_err *err);
+
+void psr_output_lists_clear(struct psr_output_lists *l);
+
+/* --- what a run has completed, for the next one after it was killed --- */
+
+/* A tar file, ROOT.searched, to which each completed part adds its lists and then a member STEM.searched, by one
+ * write: "KEY TEXT", where KEY is a digest of all that the lists depend on.  What a killed run has written in part
+ * is cut off.  A run that ends well removes it.  A run without a record, as where another has it or the disk is
+ * full, only cannot be gone on with. */
+
+enum { PSR_RECORD_TEXT = 160 };
+#define PSR_RECORD ".searched"
+
+/* A part that was completed. */
+struct psr_record_entry {
+    uint64_t key;
+    int64_t first, end; /* bytes of its lists in the file */
+    char text[PSR_RECORD_TEXT];
+};
+
+/* Initialise with zeros. */
+struct psr_output_record {
+    char *path; /* NULL: there is no record */
+    int fd;
+    struct psr_record_entry *entry; /* [n] of room for [room] */
+    size_t n, room;
+};
+
+/* Opens what an earlier run has left, or an empty record.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_output_record_open(struct psr_output_record *r, const char *path,
+                                                 psr_err *err);
+
+/* Returned: NULL if there is none */
+const struct psr_record_entry *psr_output_record_find(const struct psr_output_record *r,
+                                                      uint64_t key);
+
+/* Reads the list of this name, without its folder, into to.
+ * Returned: *exists
+ * Status:   PSR_EIO, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_output_record_read(const struct psr_output_record *r,
+                                                 const struct psr_record_entry *e, const char *name,
+                                                 bool *exists, psr_outfile **to, psr_err *err);
+
+/* Adds a part.
+ * Given:  list [n]   that were held
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_output_record_add(struct psr_output_record *r, uint64_t key,
+                                                const char *stem, const char *text,
+                                                psr_outfile *const *list, size_t n, psr_err *err);
+
+/* Closes it.
+ * Given: keep   false: it is removed, as is one without any part */
+void psr_output_record_close(struct psr_output_record *r, bool keep);
+
+/* 64-bit digests (xxHash) to detect changed data; not secure against an adversary
+ *. */
+
+#define PSR_DIGEST_START UINT64_C(0)
+
+/* Returns digest updated with n more bytes. */
+uint64_t psr_digest_bytes(uint64_t digest, const void *bytes, size_t n);
+
+/* Returns digest updated with a text and its terminator; NULL counts as empty. */
+uint64_t psr_digest_text(uint64_t digest, const char *text);
+
+/* Digest of regular files, independent of their order and names: their sizes, beginnings and
+ * samples of the rest.  Changes elsewhere are detected by the modification time.  Pipes are
+ * ignored.
+ * Returned: *digest; *changed, the latest modification time
+ * Status:   PSR_EIO */
+PSR_MUST_CHECK psr_status psr_digest_files(uint64_t *digest, struct timespec *changed,
+                                           const char *const *path, size_t npath, psr_err *err);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "base/tool.h"
 #include "outfile_internal.h"
-#include "output_lists.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

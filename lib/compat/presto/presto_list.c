@@ -1,5 +1,5 @@
 /* Keeps the list of candidates as accelsearch does: neighbours and order. */
-#include "presto_list.h"
+#include "presto_internal.h"
 
 #include "base/tool.h"
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Computes powers in the blocks that accelsearch uses, with its lengths and normalisation. */
-#include "presto_plane.h"
+#include "presto_internal.h"
 
 #include "base/output/rough_root.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

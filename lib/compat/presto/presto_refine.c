@@ -1,9 +1,8 @@
 /* Measures candidates as accelsearch does. */
-#include "presto_refine.h"
+#include "presto_internal.h"
 
-#include "search/matched/response/template_bank.h"
-#include "stats/presto_sigma.h"
-#include "stats/simplex.h"
+#include "search/matched/response/response.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <psrkit/signif.h>

@@ -1,10 +1,10 @@
 /* Searches block by block as accelsearch does, with a plane per harmonic or one plane in memory. */
-#include "presto_search.h"
+#include "presto_internal.h"
 #include "presto_kernel.h"
 #include "search/matched/cpu/sieve_kernel.h"
 
 #include "base/threads/threads.h"
-#include "stats/presto_sigma.h"
+#include "stats/stats.h"
 
 #include "base/tool.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Replaces known interference in a spectrum by noise, as PRESTO's zapbirds does. */
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <psrkit/experimental/fourier.h>
 

@@ -1,5 +1,5 @@
 /* Channelises a stream of voltages: checks, and what is kept from block to block. */
-#include "channelise.h"
+#include "spectra.h"
 
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"

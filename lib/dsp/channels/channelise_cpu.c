@@ -1,7 +1,7 @@
 /* Transforms segments of voltages with FFTW. */
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"
-#include "channelise.h"
+#include "spectra.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,9 +10,155 @@
 #ifndef PSR_DSP_CHANNELS_SPECTRA_H
 #define PSR_DSP_CHANNELS_SPECTRA_H
 
-#include "channelise.h"
 #include "dsp/detect.h"
-#include "formats/voltages/baseband_reader.h"
+#include "formats/voltages/baseband.h"
+#include <fftw3.h>
+#include <psrkit/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Divides a stream of voltages into frequency channels, and removes the dispersion
+ * within them.
+ *
+ * Input channel j holds voltages sampled at the rate of its bandwidth (complex) or twice that
+ * (real).  The plan divides each into n = nchan / nchan_in channels.  With N = n nfft complex or 2 n nfft real
+ * samples in a segment, segment s is
+ *
+ *   y[u]    = sum over k < ntap of w[k N + u] x[s step + k N + u],        0 <= u < N,
+ *   Y[b]    = (1/B) sum over u of y[u] exp(-2 pi i b u / N),             B = n nfft bins,
+ *
+ * with the bins in order of frequency: b from -floor(B/2) to B - 1 - floor(B/2) for complex
+ * voltages, whose frequency 0 is the centre of the input channel, and 0 to B - 1 for real ones,
+ * whose frequency 0 is its edge.  Output channel i takes the nfft bins from i nfft on, times the
+ * response H of dedispersion, and transforms them back:
+ *
+ *   v[s keep + m] = sum over q < nfft of H[q] Y[i nfft + q] exp(2 pi i (q - floor(nfft/2)) (m + early) / nfft)
+ *
+ * for 0 <= m < keep = nfft - early - late, and step = keep n samples (twice that for real ones).
+ * With bw_mhz below 0, H and v are the conjugates of these.  A complex tone of amplitude A in the
+ * middle of a channel, at the frequency of a bin, has amplitude A there; so has a real one: the
+ * output is that of the analytic signal.
+ *
+ *   ntap 1, nfft 1    one transform for each spectrum
+ *   ntap > 1, nfft 1  a polyphase filterbank: w is a sinc of one channel's width under a Hann
+ *                     window, with a sum of N
+ *   nfft > 1          a convolving filterbank: channels with sharp edges, and with dm > 0 coherent
+ *                     dedispersion.  (Hankins & Rickett 1975; van Straten & Bailes 2011 section 3.2.)
+ *
+ * H[q] = exp(-2 pi i 10^6 dmconst dm d^2 / (f c^2)) at sky frequency f = c + d for a channel with
+ * centre c, in MHz.  Delays between channels remain: they are those of psr_delay_s between the
+ * centres.  early and late are what this delay can shift within a channel: of a channel with centre
+ * c and width b it is delay(c) - delay(c + b/2) and delay(c - b/2) - delay(c), for the lowest
+ * channel, in output samples, times 1.1 and rounded up; both are 0 for dm 0.
+ *
+ * A plan processes a stream: each execute takes the next voltages, returns the spectra that are
+ * complete, and keeps what later ones need.  Results have the same bits with any number of threads
+ * and any block lengths.  Not thread-safe: use each plan from one thread. */
+
+typedef struct psr_channelise psr_channelise;
+
+enum {
+    PSR_CHANNELISE_CHAN_MAX = 1 << 20,
+    PSR_CHANNELISE_TAPS_MAX = 64,
+    PSR_CHANNELISE_FFT_MAX = 1 << 28, /* samples of a segment, all taps */
+};
+
+struct psr_channelise_desc {
+    size_t size;             /* sizeof the struct */
+    size_t nchan_in;         /* input channels */
+    size_t npol;             /* polarisations, 1 or 2; each is treated alike */
+    bool real;               /* samples are real; otherwise complex */
+    double freq_mhz, bw_mhz; /* centre and width of the whole band; bw_mhz is negative if the
+                                first channel is the highest, and frequencies run down within each:
+                                lower sideband */
+    size_t nchan;            /* output channels, a multiple of nchan_in */
+    size_t ntap;             /* of the polyphase filterbank; 0 or 1: none */
+    size_t nfft;             /* transform back; 0: 1, or chosen for dm */
+    double dm, dmconst; /* coherent dedispersion within channels, pc cm^-3; MHz^2 s, see ddplan.h */
+    int nthread;        /* 0: all cores */
+    const char *backend; /* "auto" "cpu"; NULL is "auto" */
+};
+
+/* Status: PSR_EINVAL naming field, value and limit (nfft too short for dm, with what is needed);
+ *         PSR_EUNSUPPORTED (a polyphase filterbank with nfft above 1 or dm); PSR_EDEVICE (another
+ *         backend); PSR_ENOMEM.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_channelise_create(psr_channelise **out,
+                                                const struct psr_channelise_desc *desc,
+                                                psr_err *err);
+
+/* Spectra that the next execute returns for nsamp more samples. */
+size_t psr_channelise_ready(const psr_channelise *p, size_t nsamp);
+
+/* Given:    in      [nchan_in][npol][nsamp] floats, or pairs of them for complex voltages: the next
+ *                   samples
+ *           wanted  [psr_channelise_ready(p, nsamp)] which spectra are used; NULL: all.  Segments
+ *                   without any are not transformed, and take no time; their samples may be anything
+ * Returned: out    [psr_channelise_ready(p, nsamp)][npol][nchan] complex pairs, channels from the
+ *                  highest frequency to the lowest, and frequency running up within each; as it was
+ *                  where a segment was not transformed
+ *           *nout  spectra
+ * Status:   PSR_ENOMEM; the plan is as before then */
+PSR_MUST_CHECK psr_status psr_channelise_execute(psr_channelise *p, const float *in, size_t nsamp,
+                                                 const bool *wanted, float *out, size_t *nout,
+                                                 psr_err *err);
+
+/* What a plan does, in the units of its description. */
+struct psr_channelise_shape {
+    size_t segment, step; /* input samples of a segment, and from one to the next */
+    size_t keep;          /* spectra of a segment */
+    size_t nfft, early, late;
+    double tsamp_s; /* of spectra */
+    double first_s; /* from the start of the first sample in to that of the first spectrum:
+                              with taps, the spectrum is in the middle of its segment */
+};
+
+void psr_channelise_describe(const psr_channelise *p, struct psr_channelise_shape *shape);
+
+/* Centre of output channel c, MHz: the mean over its bins.  With nfft 1 and complex voltages, the centre
+ * of the band is the frequency of a channel, not the edge of one. */
+double psr_channelise_freq_mhz(const psr_channelise *p, size_t c);
+
+/* Frees the plan; NULL is allowed. */
+void psr_channelise_destroy(psr_channelise *p);
+
+struct psr_channelise {
+    struct psr_channelise_desc d; /* the resolved one */
+    size_t n;                     /* output channels of an input channel */
+    size_t nbin;                  /* of an input channel */
+    size_t ndim;                  /* floats of an input sample */
+    struct psr_channelise_shape shape;
+    float *window;   /* [ntap][nbin samples]; NULL: one tap */
+    float *response; /* [nchan][nfft] complex, channels as in the input; NULL: dm 0 */
+    fftwf_plan forward, back;
+    int nthread;
+    struct psr_channelise_scratch *scratch; /* [nthread] */
+    float *held; /* [nchan_in npol][nheld] samples that are still needed */
+    size_t nheld;
+};
+
+/* One thread's arrays, aligned alike for FFTW. */
+struct psr_channelise_scratch {
+    float *x;            /* a segment */
+    fftwf_complex *bins; /* its spectrum */
+    fftwf_complex *part; /* the bins of one channel */
+};
+
+/* --- transforms (channelise_cpu.c) --- */
+
+/* Status: PSR_ENOMEM.  What was made is freed by free_transforms. */
+PSR_MUST_CHECK psr_status psr_channelise_make_transforms(psr_channelise *p, psr_err *err);
+void psr_channelise_free_transforms(psr_channelise *p);
+
+/* Samples of all input channels and polarisations, and the segments that begin there. */
+struct psr_channelise_samples {
+    const float *x; /* [nchan_in npol][stride samples] */
+    size_t stride, nsegment;
+    const bool *wanted; /* [nsegment keep] spectra; NULL: all */
+    float *out;         /* [nsegment keep][npol][nchan] */
+};
+
+/* Transforms the segments of which a spectrum is wanted. */
+void psr_channelise_transform(psr_channelise *p, const struct psr_channelise_samples *s);
 
 typedef struct psr_spectra psr_spectra;
 

@@ -4,7 +4,6 @@
  * come back on a third. */
 #include "base/device/cufft.h"
 #include "base/device/device_internal.h"
-#include "channelise.h"
 #include "spectra.h"
 
 #include <channelise_kernels.h>

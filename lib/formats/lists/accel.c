@@ -1,9 +1,9 @@
 /* Writes accelsearch's text file: the candidates, their harmonics, the .inf. */
-#include "accel.h"
+#include "lists_internal.h"
 
 #include "base/c_locale.h"
 #include "base/input/readfd.h"
-#include "formats/series/inf_fields.h"
+#include "formats/series/series_internal.h"
 #include "search/matched/response/accel_internal.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Writes accelsearch's .cand records and .txtcand lines, and candidates as comma-separated values and as JSON. */
 #include "base/tool.h"
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 #include "search/matched/response/accel_internal.h"
 #include <psrkit/experimental/accel.h>
 #include <psrkit/obs.h>

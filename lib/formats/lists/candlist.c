@@ -1,9 +1,9 @@
 /* Lists of candidates to fold: adding to them, unique names, and numbers of their lines. */
 #include "base/copy_desc.h"
 #include "base/tool.h"
-#include "candlist_lines.h"
-#include "formats/series/series_name.h"
-#include "formats/spectra/text_table.h"
+#include "formats/series/series_internal.h"
+#include "formats/spectra/header_keys.h"
+#include "lists_internal.h"
 #include "search/matched/response/accel_internal.h"
 
 #include <math.h>

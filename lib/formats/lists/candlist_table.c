@@ -1,7 +1,7 @@
 /* Candidates to fold from tables whose header names the columns, and comma-separated values. */
 #include "base/path.h"
-#include "candlist_lines.h"
-#include "formats/series/series_name.h"
+#include "formats/series/series_internal.h"
+#include "lists_internal.h"
 
 #include <psrkit/obs.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/c_locale.h"
 #include "base/tool.h"
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 #include "lists_internal.h"
 #include <math.h>
 #include <stdio.h>

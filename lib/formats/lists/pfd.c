@@ -1,5 +1,5 @@
 /* Reads and writes prepfold's .pfd files: a header, the trials, the profiles, their statistics. */
-#include "formats/voltages/byte_cursor.h"
+#include "formats/voltages/baseband.h"
 
 #include "base/input/readfd.h"
 #include "base/memory.h"

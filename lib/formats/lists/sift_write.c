@@ -1,7 +1,7 @@
 /* Writes sifted candidates: sifting.py's layout, comma-separated values, JSON, rejects. */
 #include <psrkit/experimental/sift.h>
 
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 
 #include "base/tool.h"
 #include <math.h>

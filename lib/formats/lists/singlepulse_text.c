@@ -1,7 +1,7 @@
 /* Writes single pulses and their clusters as text. */
 #include "base/c_locale.h"
 #include "base/tool.h"
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 #include "lists_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"
 

@@ -1,6 +1,5 @@
 /* Describes and reads PRESTO's .fft, .dat and .sdat files, and SIGPROC's .tim. */
 #include "series_internal.h"
-#include "tim.h"
 
 #include "base/c_locale.h"
 #include "base/input/readfd.h"

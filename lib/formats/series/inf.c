@@ -1,7 +1,6 @@
 /* Converts between .inf descriptions and observations. */
 #include "base/c_locale.h"
 #include "base/path.h"
-#include "inf_fields.h"
 #include "series_internal.h"
 #include <psrkit/obs.h>
 #include <psrkit/series.h>

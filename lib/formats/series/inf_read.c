@@ -1,9 +1,8 @@
 /* Parses .inf files. */
 #include "base/input/readfd.h"
-#include "inf_fields.h"
+#include "series_internal.h"
 
 #include "base/tool.h"
-#include "series_internal.h"
 
 #include <ctype.h>
 #include <float.h>

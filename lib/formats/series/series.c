@@ -2,7 +2,6 @@
 #include "base/copy_desc.h"
 #include "base/output/outfile_internal.h"
 #include "series_internal.h"
-#include "series_name.h"
 #include <psrkit/experimental/source.h>
 
 #include <limits.h>

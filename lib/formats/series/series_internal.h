@@ -2,9 +2,10 @@
 #ifndef PSR_FORMATS_SERIES_SERIES_INTERNAL_H
 #define PSR_FORMATS_SERIES_SERIES_INTERNAL_H
 
+#include "formats/spectra/spectra_reader.h"
 #include <psrkit/experimental/fourier.h>
+#include <psrkit/obs.h>
 #include <psrkit/series.h>
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -123,5 +124,143 @@ void psr_spectrum_of_series(struct psr_spectrum_file *file, const struct psr_inf
  * Status:   PSR_EFORMAT if all values are equal */
 PSR_MUST_CHECK psr_status psr_spectrum_level(const struct psr_spectrum_file *file, const char *name,
                                              float *x, psr_err *err);
+
+/* --- table of the lines of an .inf file, for its reader and writer --- */
+
+enum psr_inf_kind {
+    PSR_INF_TEXT,   /* char [PSR_TEXT_MAX] */
+    PSR_INF_RA,     /* double, degrees, as hh:mm:ss.ssss */
+    PSR_INF_DEC,    /* double, degrees, as dd:mm:ss.ssss */
+    PSR_INF_EPOCH,  /* struct psr_mjd */
+    PSR_INF_FLAG,   /* bool */
+    PSR_INF_BINS,   /* int64_t */
+    PSR_INF_BREAKS, /* on/off pairs exist; their lines follow */
+    PSR_INF_BAND,   /* char [PSR_INF_BAND_MAX]: a word of psr_inf_bands */
+    PSR_INF_COUNT,  /* long */
+    PSR_INF_REAL,   /* double with this many significant digits */
+    PSR_INF_WHOLE,  /* double, rounded to a whole number */
+    PSR_INF_FIXED,  /* double with this many decimals */
+    PSR_INF_NOTES,  /* what follows the line */
+};
+
+struct psr_inf_field {
+    const char *lead; /* the words that identify the line */
+    const char *rest; /* of the label */
+    enum psr_inf_kind kind;
+    size_t offset;  /* in struct psr_inf */
+    bool always;    /* also written for artificial data, which have no observation */
+    int digits;     /* PSR_INF_REAL, PSR_INF_FIXED */
+    unsigned bands; /* of enum psr_inf_light: files of other bands lack the line */
+};
+
+/* Groups of bands that have lines of their own. */
+enum psr_inf_light {
+    PSR_INF_RADIO_LINES = 1,
+    PSR_INF_OPTICAL_LINES = 2,
+    PSR_INF_ENERGY_LINES = 4,
+    PSR_INF_ALL_LINES = 7,
+};
+
+/* The bands that files name, radio first. */
+enum { PSR_INF_NBAND = 6 };
+extern const struct psr_inf_band {
+    const char *name;
+    enum psr_inf_light lines;
+} psr_inf_bands[PSR_INF_NBAND];
+
+/* The band of that name, in any case; NULL: there is none. */
+const struct psr_inf_band *psr_inf_find_band(const char *name, size_t n);
+
+enum { PSR_INF_NFIELD = 27, PSR_INF_MAX_BYTES = 1 << 20 /* of a file */ };
+
+/* In the order of the file. */
+extern const struct psr_inf_field psr_inf_fields[PSR_INF_NFIELD];
+
+#define PSR_INF_PAIR_LEAD "On/Off bin pair"
+#define PSR_INF_INDENT    4 /* blanks before each line of the notes */
+
+/* --- file names of series --- */
+
+/* ROOT_DM12.50, without suffix; ROOT, without decimals. */
+void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals);
+
+/* The DM at text: digits, and after a point more digits.
+ * Returned: number of decimals, *dm; -1 if text is no such number, or it is 1e6 or more */
+int psr_series_read_dm(const char *text, double *dm);
+
+/* The number after the last "DM" that has one in a path's last part; NULL if none has. */
+const char *psr_series_dm_text(const char *path);
+
+/* The DM in the name of a series, its list or its .inf.
+ * Returned: as psr_series_read_dm(); -1 if the name has none */
+int psr_series_find_dm(const char *path, double *dm);
+
+/* What of a series is searched: the whole, or part number of this many equal ones. */
+struct psr_segment {
+    int number, of; /* 1, 1: the whole */
+};
+
+/* Whole, halves and quarters, in this order. */
+enum { PSR_SEGMENTS = 7 };
+struct psr_segment psr_segment_of(size_t k);
+
+/* ROOT_DM12.50_seg1of2 from ROOT_DM12.50; the whole keeps its name. */
+void psr_segment_name(char stem[PSR_TEXT_MAX], struct psr_segment segment);
+
+/* The segment in the name of a list: "_segKofN" after its DM. */
+struct psr_segment psr_segment_find(const char *path);
+
+/* True if the root is "-", standard output. */
+bool psr_series_to_stdout(const char *root);
+
+/* Sampling time of trial i. */
+double psr_series_tsamp_s(const struct psr_series_desc *desc, size_t i);
+
+/* Reads sub-band files written by prepsubband -sub.
+ *
+ * ROOT.sub0, ROOT.sub1 and so on (all with the same number of digits) hold one sub-band each,
+ * lowest first, as 16-bit integers; ROOT.sub.inf describes the channels that they were summed from.
+ * Together they are one observation whose channels are the sub-bands, each at the frequency of its
+ * highest channel. */
+
+enum { PSR_SUBBANDS_BLOCK = 1024 }; /* samples per read of a file in PRESTO */
+
+/* True if path is a sub-band file name: *.sub and digits. */
+bool psr_subbands_named(const char *path);
+
+/* The .sub.inf of a set: malloc'd; NULL if out of memory, or for any other name. */
+char *psr_subbands_inf(const char *path);
+
+/* Given:    path [npath]   all files of a set, in any order; a .sub.inf among them is ignored
+ * Returned: inf of the set, owned by the caller
+ * Notes:    with desc->runavg the mean of each sub-band over each block, counted from the first
+ *           sample read, is subtracted, and samples are floats
+ * Status:   PSR_EIO; PSR_EFORMAT naming the file for sets that are incomplete, mixed, of different
+ *           lengths or inconsistent with their .inf; PSR_EUNSUPPORTED for desc->invert; PSR_ENOMEM
+ */
+PSR_MUST_CHECK psr_status psr_subbands_open(struct psr_reader **out, const char *const *path,
+                                            size_t npath, struct psr_inf *inf,
+                                            const struct psr_source_desc *desc, psr_err *err);
+
+/* --- SIGPROC time series, as the .inf of a .dat describes them --- */
+
+/* A .tim file; samples are floats, or whole numbers of 8 or 16 bits. */
+struct psr_tim {
+    struct psr_inf inf; /* nbin by the size of the file */
+    int64_t data_at;    /* where its samples begin */
+    int nbit;
+    enum psr_kind kind;
+};
+
+/* Whether the name ends in .tim. */
+bool psr_tim_is_name(const char *path);
+
+/* Reads the header.
+ * Status: PSR_EIO; those of psr_sigproc_parse; PSR_EUNSUPPORTED (several channels or IFs, or fewer bits) */
+PSR_MUST_CHECK psr_status psr_tim_describe(struct psr_tim *tim, const char *path, psr_err *err);
+
+/* Makes floats of samples in the same place.
+ * Given: x [room], whose last bytes, as room samples would fill them, begin with n samples */
+void psr_tim_widen(float *x, size_t room, size_t n, int nbit, enum psr_kind kind);
 
 #endif

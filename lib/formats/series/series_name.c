@@ -1,11 +1,10 @@
 /* File names of series: builds them, checks them before any file is created, reads their DM. */
-#include "series_name.h"
+#include "series_internal.h"
 
 #include "base/c_locale.h"
 #include "base/obs_internal.h"
 #include "base/path.h"
 #include "base/portable.h"
-#include "series_internal.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Reads sub-band files that prepsubband -sub wrote. */
-#include "subbands.h"
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
 #include "formats/spectra/unpack.h"
+#include "series_internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>

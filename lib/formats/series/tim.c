@@ -1,11 +1,10 @@
 /* Describes SIGPROC time series. */
-#include "tim.h"
+#include "series_internal.h"
 
 #include "base/input/readfd.h"
 #include "formats/sigproc/sigproc_header.h"
 
 #include "base/tool.h"
-#include "series_internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

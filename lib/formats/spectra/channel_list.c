@@ -1,5 +1,5 @@
 /* Parses lists of channels and of trial DMs. */
-#include "channel_list.h"
+#include "header_keys.h"
 
 #include "base/tool.h"
 

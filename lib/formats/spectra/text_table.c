@@ -1,5 +1,5 @@
 /* Reads text files of rows of words, with errors that name file, line and column. */
-#include "text_table.h"
+#include "header_keys.h"
 
 #include "base/tool.h"
 

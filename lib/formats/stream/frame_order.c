@@ -1,5 +1,5 @@
 /* Puts the numbered frames of a network stream in order. */
-#include "frame_order.h"
+#include "udp.h"
 
 #include <stdlib.h>
 #include <string.h>

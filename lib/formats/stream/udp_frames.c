@@ -1,9 +1,7 @@
 /* Receives VDIF frames over UDP. */
-#include "udp_frames.h"
+#include "udp.h"
 
 #include "base/clock.h"
-#include "udp_quorum.h"
-#include "udp_receive.h"
 
 #include <erfa.h>
 #include <math.h>

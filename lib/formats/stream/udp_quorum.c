@@ -1,5 +1,5 @@
 /* Holds the last datagrams until enough of them are of one stream. */
-#include "udp_quorum.h"
+#include "udp.h"
 
 #include <stdlib.h>
 #include <string.h>

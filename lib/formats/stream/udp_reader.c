@@ -1,6 +1,6 @@
 /* Reads a filterbank that comes over UDP. */
 #include "formats/spectra/spectra_reader.h"
-#include "udp_spectra.h"
+#include "udp.h"
 
 #include "base/clock.h"
 #include "base/obs_internal.h"

@@ -1,5 +1,5 @@
 /* Receives the datagrams of a stream in a thread of its own. */
-#include "udp_receive.h"
+#include "udp.h"
 
 #include "base/clock.h"
 #include "base/portable.h"

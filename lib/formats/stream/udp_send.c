@@ -3,8 +3,7 @@
 #include "base/copy_desc.h"
 #include "formats/sigproc/sigproc_header.h"
 #include "formats/spectra/unpack.h"
-#include "udp_socket.h"
-#include "udp_wire.h"
+#include "udp.h"
 #include <psrkit/experimental/source.h>
 
 #include <stdlib.h>

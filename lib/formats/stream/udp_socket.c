@@ -1,5 +1,5 @@
 /* Opens the sockets of udp://ADDRESS:PORT. */
-#include "udp_socket.h"
+#include "udp.h"
 
 #include "base/portable.h"
 #include "base/tool.h"

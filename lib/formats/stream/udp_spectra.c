@@ -1,7 +1,7 @@
 /* Sorts the datagrams of a filterbank that is received. */
-#include "udp_spectra.h"
-#include "base/output/digest.h"
+#include "base/output/outfile_internal.h"
 #include "formats/spectra/unpack.h"
+#include "udp.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* Sends datagrams at a rate. */
-#include "udp_wire.h"
+#include "udp.h"
 
 #include "base/clock.h"
-#include "udp_socket.h"
 
 #include <errno.h>
 #include <stdlib.h>

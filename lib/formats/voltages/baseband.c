@@ -3,10 +3,9 @@
 
 #include "base/clock.h"
 #include "base/copy_desc.h"
-#include "base/output/digest.h"
+#include "base/output/outfile_internal.h"
 #include "base/path.h"
 #include "base/threads/threads.h"
-#include "baseband_reader.h"
 
 #include "base/obs_internal.h"
 #include "base/tool.h"

@@ -1,5 +1,5 @@
 /* Reads voltages of DADA files. */
-#include "baseband_reader.h"
+#include "baseband.h"
 #include "formats/dada/dada_internal.h"
 
 #include <psrkit/experimental/dada.h>

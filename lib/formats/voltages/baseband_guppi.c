@@ -1,6 +1,6 @@
 /* Reads voltages of GUPPI raw files: blocks, each with a header of 80-character cards. */
 #include "base/obs_internal.h"
-#include "baseband_reader.h"
+#include "baseband.h"
 #include "formats/spectra/header_keys.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Buffers bytes of a file, a pipe or a network stream, so that headers can be looked at before they are taken. */
-#include "baseband_input.h"
+#include "baseband.h"
 
-#include "formats/stream/udp_socket.h"
+#include "formats/stream/udp.h"
 
 #include "base/clock.h"
 #include "base/input/readfd.h"

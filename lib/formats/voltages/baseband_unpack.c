@@ -1,5 +1,5 @@
 /* Unpacks coded voltages to floats. */
-#include "baseband_reader.h"
+#include "baseband.h"
 
 #include "base/threads/clones.h"
 

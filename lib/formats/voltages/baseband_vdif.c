@@ -1,7 +1,7 @@
 /* Reads voltages of VDIF files: frames of one or several threads, in about the order of time. */
 #include "base/obs_internal.h"
-#include "baseband_reader.h"
-#include "formats/stream/udp_frames.h"
+#include "baseband.h"
+#include "formats/stream/udp.h"
 
 #include <math.h>
 #include <stdio.h>

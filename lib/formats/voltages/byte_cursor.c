@@ -1,5 +1,5 @@
 /* Reads binary fields from a file in memory. */
-#include "byte_cursor.h"
+#include "baseband.h"
 
 #include <string.h>
 

@@ -2,8 +2,7 @@
 #include <psrkit/experimental/source.h>
 
 #include "base/copy_desc.h"
-#include "formats/stream/udp_frames.h"
-#include "formats/stream/udp_wire.h"
+#include "formats/stream/udp.h"
 
 #include <erfa.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/obs_internal.h"
 #include "base/path.h"
 #include "base/threads/threads.h"
-#include "baseband_input.h"
+#include "baseband.h"
 #include "formats/dada/dada_internal.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Automatic cleaning: judges channels and cells by their means and deviations. */
 #include "clean_auto_plan.h"
 
-#include "stats/quantile.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* Automatic cleaning: decides which noise sub-bands have in common. */
 #include "clean_auto_plan.h"
 
-#include "stats/eigen.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <string.h>
 

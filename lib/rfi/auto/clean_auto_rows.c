@@ -3,7 +3,7 @@
 
 #include "base/threads/clones.h"
 #include "base/threads/isa.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <string.h>
 

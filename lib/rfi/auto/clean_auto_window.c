@@ -2,7 +2,7 @@
 #include "clean_auto_plan.h"
 
 #include "base/tool.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

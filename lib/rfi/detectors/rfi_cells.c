@@ -1,15 +1,12 @@
 /* Measures the channels of one interval: mean, standard deviation, moments, powers.
  *
  * Two channels, of zero mean and unit variance, are transformed together. */
-#include "rfi_cells.h"
+#include "rfi_detectors.h"
 
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"
-#include "rfi/statistics/rfi_fft.h"
-#include "rfi/statistics/rfi_moments.h"
-#include "rfi/statistics/rfi_powers.h"
-#include "rfi_shapes.h"
-#include "stats/moments.h"
+#include "rfi/statistics/rfi_statistics.h"
+#include "stats/stats.h"
 
 #include <fftw3.h>
 #include <float.h>

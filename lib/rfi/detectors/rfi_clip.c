@@ -1,9 +1,8 @@
 /* Finds the spectra of an interval to clip, with several threads. */
-#include "rfi_clip.h"
+#include "rfi_detectors.h"
 
 #include "rfi/rules/clean_internal.h"
-#include "rfi_lines.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

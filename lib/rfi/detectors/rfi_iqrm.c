@@ -1,7 +1,7 @@
 /* Finds channels that are out of line with their neighbours, by votes. */
-#include "rfi_iqrm.h"
+#include "rfi_detectors.h"
 
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* Finds lines in the power spectrum of a series. */
-#include "rfi_lines.h"
+#include "rfi_detectors.h"
 
 #include "base/tool.h"
 #include "formats/series/series_internal.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <psrkit/series.h>

@@ -1,7 +1,7 @@
 /* Marks cells whose samples are distributed unlike those of their channel in other intervals. */
-#include "rfi_shapes.h"
+#include "rfi_detectors.h"
 
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Reads rfifind's .mask and .stats files, and finds the channels masked in a time range. */
-#include "formats/voltages/byte_cursor.h"
+#include "formats/voltages/baseband.h"
 
 #include "base/input/readfd.h"
 #include "base/memory.h"

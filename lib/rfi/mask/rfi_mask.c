@@ -1,12 +1,11 @@
 /* Makes a mask from statistics, by rfifind's rules and in its arithmetic. */
 #include <psrkit/experimental/clean.h>
 
-#include "formats/spectra/channel_list.h"
-#include "rfi/detectors/rfi_iqrm.h"
-#include "rfi/detectors/rfi_shapes.h"
+#include "formats/spectra/header_keys.h"
+#include "rfi/detectors/rfi_detectors.h"
 #include "rfi/rules/clean_internal.h"
-#include "rfi/statistics/rfi_periodic.h"
-#include "stats/quantile.h"
+#include "rfi/statistics/rfi_statistics.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

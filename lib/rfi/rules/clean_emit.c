@@ -2,8 +2,7 @@
 #include "clean_internal.h"
 
 #include "formats/spectra/unpack.h"
-#include "stats/moments.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Inner loops over pairs of channels of bytes, for each instruction set. */
-#include "rfi_moments.h"
+#include "rfi_statistics.h"
 
 #include "base/threads/isa.h"
 

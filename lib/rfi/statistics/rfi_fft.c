@@ -1,5 +1,5 @@
 /* Complex transforms of moderate length, real and imaginary parts apart: Stockham's algorithm. */
-#include "rfi_fft.h"
+#include "rfi_statistics.h"
 
 #include <fftw3.h>
 #include <math.h>

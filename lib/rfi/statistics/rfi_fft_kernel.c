@@ -1,5 +1,5 @@
 /* The passes of Stockham's transform, for each instruction set. */
-#include "rfi_fft.h"
+#include "rfi_statistics.h"
 
 #include "base/threads/isa.h"
 

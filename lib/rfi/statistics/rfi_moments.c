@@ -1,5 +1,5 @@
 /* Computes moments to the fourth order, and their limits in noise. */
-#include "rfi_moments.h"
+#include "rfi_statistics.h"
 
 #include "base/threads/clones.h"
 

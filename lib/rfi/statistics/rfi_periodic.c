@@ -3,7 +3,7 @@
  * Positions are counted in half bins: j is bin j / 2.  The sum of h harmonics at j adds the powers
  * at (j + h' / 2) / h' for h' = 1 .. h, divisions rounding down: the highest harmonic is at j, the
  * others are at its fractions. */
-#include "rfi_periodic.h"
+#include "rfi_statistics.h"
 
 #include "base/tool.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Computes powers of two channels from the transform of both. */
-#include "rfi_powers.h"
+#include "rfi_statistics.h"
 
 #include "base/threads/isa.h"
 

@@ -1,7 +1,7 @@
 /* Opens voltages, reads the array, and checks that they agree. */
-#include "beam_input.h"
 #include "base/obs_internal.h"
-#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
+#include "beamformer_state.h"
 #include "formats/dada/dada_internal.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Writes beam files: names, headers, completion. */
-#include "beam_outputs.h"
 #include "base/output/outfile_internal.h"
-#include "beam/array_internal.h"
+#include "beam/beam_internal.h"
+#include "beamformer_state.h"
 
 #include <fcntl.h>
 #include <limits.h>

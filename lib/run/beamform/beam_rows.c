@@ -1,5 +1,5 @@
 /* Buffers rows of beams until they are kept for scales or written. */
-#include "beam_rows.h"
+#include "beamformer_state.h"
 
 #include "formats/dada/dada_internal.h"
 

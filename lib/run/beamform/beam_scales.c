@@ -1,9 +1,8 @@
 /* Measures, reads and writes the scales of quantised output. */
-#include "beam_scales.h"
+#include "beamformer_state.h"
 
-#include "beam/beam_backend.h"
 #include "beam/beam_internal.h"
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
-#include "beam/array_internal.h"
 #include "beam/beam_internal.h"
 #include <math.h>
 #include <psrkit/device.h>

@@ -3,7 +3,6 @@
 #define PSR_RUN_CHANNELISE_FILTERBANK_STATE_H
 
 #include "base/tool.h"
-#include "dsp/channels/channelise.h"
 #include "dsp/channels/spectra.h"
 #include "dsp/detect.h"
 #include "dsp/rescale.h"

@@ -2,7 +2,7 @@
 #ifndef PSR_RUN_COMMON_INPUT_H
 #define PSR_RUN_COMMON_INPUT_H
 
-#include "run/dedisperse/lines/trials.h"
+#include "run/dedisperse/lines/lines.h"
 #include "stage_clean.h"
 #include <psrkit/experimental/sink.h>
 #include <psrkit/experimental/source.h>

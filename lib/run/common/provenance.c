@@ -1,7 +1,7 @@
 /* Builds the line that records how a series was made. */
 #include "provenance.h"
 
-#include "base/output/digest.h"
+#include "base/output/outfile_internal.h"
 #include <config.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef PSR_RUN_COMMON_PROVENANCE_H
 #define PSR_RUN_COMMON_PROVENANCE_H
 
-#include "run/dedisperse/lines/trials.h"
+#include "run/dedisperse/lines/lines.h"
 
 #include <psrkit/experimental/clean.h>
 #include <time.h>

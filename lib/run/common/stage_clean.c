@@ -4,7 +4,7 @@
 #include "base/device/device_internal.h"
 #include "base/obs_internal.h"
 #include "base/tool.h"
-#include "formats/spectra/channel_list.h"
+#include "formats/spectra/header_keys.h"
 #include "formats/spectra/unpack.h"
 #include "rfi/auto/clean_auto_internal.h"
 #include "rfi/rules/clean_internal.h"

@@ -1,5 +1,5 @@
 /* Adds lines of trials for parts of the band. */
-#include "run/dedisperse/lines/trials.h"
+#include "run/dedisperse/lines/lines.h"
 
 #include "search/singlepulse/singlepulse_internal.h"
 

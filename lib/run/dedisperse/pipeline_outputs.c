@@ -3,12 +3,9 @@
 
 #include "base/input/readfd.h"
 #include "base/input/tar_read.h"
-#include "base/output/digest.h"
 #include "base/output/outfile_internal.h"
-#include "base/output/output_lists.h"
 #include "base/path.h"
 #include "formats/series/series_internal.h"
-#include "formats/series/subbands.h"
 #include "run/common/stage_clean.h"
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>

@@ -2,7 +2,7 @@
 #include "pipeline_state.h"
 
 #include "formats/series/series_internal.h"
-#include "run/dedisperse/pulses/burst.h"
+#include "run/dedisperse/pulses/pulse_parts.h"
 #include <math.h>
 #include <psrkit/series.h>
 #include <stdio.h>

@@ -9,9 +9,7 @@
 #include "run/common/provenance.h"
 #include "run/common/stage_clean.h"
 #include "run/dedisperse/consumers/sinks.h"
-#include "run/dedisperse/lines/dedispersion.h"
 #include "run/dedisperse/lines/lines.h"
-#include "run/dedisperse/lines/trials.h"
 #include "run/dedisperse/pulses/dump.h"
 #include "stage_barycentre.h"
 

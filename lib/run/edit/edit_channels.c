@@ -1,5 +1,5 @@
 /* Copies ranges of channels of packed spectra, in either order. */
-#include "edit_channels.h"
+#include "edit_state.h"
 
 #include "formats/spectra/unpack.h"
 

@@ -1,8 +1,8 @@
 /* Makes pictures of a burst for classifiers. */
-#include "edit_cutout.h"
+#include "edit_state.h"
 
 #include "formats/hdf5/cutout.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

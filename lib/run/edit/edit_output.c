@@ -1,5 +1,5 @@
 /* Writes spectra in any format. */
-#include "edit_output.h"
+#include "edit_state.h"
 
 #include "base/input/dada_ring.h"
 #include "base/obs_internal.h"

@@ -2,12 +2,177 @@
 #ifndef PSR_RUN_EDIT_EDIT_STATE_H
 #define PSR_RUN_EDIT_EDIT_STATE_H
 
-#include "edit_channels.h"
-#include "edit_output.h"
-#include "edit_values.h"
+#include "formats/hdf5/fbh5.h"
 #include "run/common/stage_clean.h"
 #include <psrkit/experimental/filterbank.h>
 #include <psrkit/experimental/outfile.h>
+#include <psrkit/obs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- copies ranges of channels of packed spectra, in either order, and shifts channels in time --- */
+
+struct psr_edit_channels {
+    size_t nchan_in, first, nchan; /* of nchan_in, nchan from first on; both fill whole bytes */
+    int nbit;
+    bool reverse;
+};
+
+/* Copies bits without change, in one thread: memory is slower.
+ * Given:    in [nsamp][nchan_in], packed
+ * Returned: out [nsamp][nchan], packed; not in */
+void psr_edit_channels_copy(const struct psr_edit_channels *c, uint8_t *out, const uint8_t *in,
+                            size_t nsamp);
+
+typedef struct psr_edit_shift psr_edit_shift;
+
+/* Given:  obs   channels, nbit and tsamp_s of the spectra
+ *         dm   pc cm^-3; delays are those to the highest channel, to the nearest spectrum
+ * Status: PSR_EINVAL for a delay of 2^31 spectra or more, PSR_ENOMEM.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_edit_shift_create(psr_edit_shift **out, const struct psr_obs *obs,
+                                                double dm, psr_err *err);
+
+/* The largest delay: so many spectra fewer come out. */
+int64_t psr_edit_shift_max(const psr_edit_shift *s);
+
+/* Takes the next spectra.
+ * Given:    in [n][nchan], packed
+ * Returned: *rows [*nrow], packed, valid until the next call: spectrum t holds, of each channel, the sample its delay
+ *           after t
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_edit_shift_run(psr_edit_shift *s, const uint8_t *in, size_t n,
+                                             const uint8_t **rows, size_t *nrow, psr_err *err);
+
+void psr_edit_shift_destroy(psr_edit_shift *s); /* NULL is allowed */
+
+/* Makes the two pictures of a burst that classifiers read.
+ *
+ * Spectra come once, in order, and are not kept.  A bin of time is "step" samples, half the width of the burst; the one in
+ * the middle begins at the burst, at the highest frequency.  Each channel is summed within bins that are shifted by its delay:
+ * for 256 DMs from 0 to twice that of the burst, and at the DM itself. */
+
+typedef struct psr_edit_cutout psr_edit_cutout;
+
+struct psr_edit_cutout_desc {
+    const struct psr_edit_burst *burst;
+    const struct psr_source_desc *source;
+    const struct psr_obs *input,
+        *obs; /* the whole input, and the spectra that come: floats; borrowed */
+    int64_t tsum, fsum;
+    int64_t first; /* spectrum of obs that comes first, from the start of the input */
+    int nthread;
+};
+
+/* Finds the spectra of the input that are needed, as far as it has them.
+ * Given:    obs   the input
+ * Returned: *start, *count; multiples of tsum
+ * Status:   PSR_EINVAL for a burst outside of it, PSR_EUNSUPPORTED for an input of unknown length */
+PSR_MUST_CHECK psr_status psr_edit_cutout_range(const struct psr_edit_burst *b,
+                                                const struct psr_obs *obs, int64_t tsum,
+                                                int64_t *start, int64_t *count, psr_err *err);
+
+PSR_MUST_CHECK psr_status psr_edit_cutout_create(psr_edit_cutout **out,
+                                                 const struct psr_edit_cutout_desc *desc,
+                                                 psr_err *err);
+
+/* Adds spectra.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_edit_cutout_add(psr_edit_cutout *c, const float *row, size_t nrow,
+                                              psr_err *err);
+
+/* Writes the file; samples beyond the ends of the input count as the mean of their channel.
+ * Status: those of psr_cutout_write, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_edit_cutout_write(psr_edit_cutout *c, psr_outfile *f, psr_err *err);
+
+void psr_edit_cutout_destroy(psr_edit_cutout *c); /* NULL is allowed */
+
+/* --- writes spectra in any format --- */
+
+/* Initialise with zeros. */
+struct psr_edit_output {
+    enum psr_edit_format format; /* not PSR_EDIT_BY_NAME */
+    psr_outfile *file;
+    bool grouped; /* then the file is the group's */
+    psr_psrfits *fits;
+    psr_fbh5 *hdf5;
+    psr_edit_cutout *cutout; /* of PSR_EDIT_YOUR, made by the caller */
+    size_t row_bytes;
+};
+
+/* Creates the file and writes the header.
+ * Given:  group   that it belongs to, or NULL
+ *         obs   nsamp -1: unknown, which PSRFITS cannot be
+ * Status: PSR_EUNSUPPORTED, and those of psr_outfile_create and the formats; ends with abort, whatever it is */
+PSR_MUST_CHECK psr_status psr_edit_output_create(struct psr_edit_output *o, const char *path,
+                                                 psr_output_group *group,
+                                                 enum psr_edit_format format,
+                                                 const struct psr_obs *obs, psr_err *err);
+
+/* What samples stand for, sample scale + offset: [nchan] each; before the first spectrum.  Only PSRFITS says it. */
+void psr_edit_output_scale(struct psr_edit_output *o, const float *scale, const float *offset);
+
+PSR_MUST_CHECK psr_status psr_edit_output_write(struct psr_edit_output *o, const uint8_t *rows,
+                                                size_t nrow, psr_err *err);
+
+/* Gives the file its name. */
+PSR_MUST_CHECK psr_status psr_edit_output_finish(struct psr_edit_output *o, psr_err *err);
+
+/* Removes what is not finished. */
+void psr_edit_output_abort(struct psr_edit_output *o);
+
+/* Sums spectra and channels, and changes the type of samples.
+ *
+ * Sums of integers are exact.  What is written is, by the first rule that applies:
+ *   sums     if every possible one fits the bits that are asked for (whole numbers below 2^24 and
+ *            all floats fit floats)
+ *   means    of integers, rounded to the nearest, halves up, if they fit
+ *   levels   each channel's mean and standard deviation, of the first spectra, become those of psr_edit_values_levels */
+
+typedef struct psr_edit_values psr_edit_values;
+
+struct psr_edit_values_desc {
+    size_t nchan; /* of the input; what fills no sum at the end is dropped */
+    int nbit;     /* of the input, like kind */
+    enum psr_kind kind;
+    int like_nbit; /* floats that were such integers, and are rounded to them again; 0: not */
+    enum psr_kind like_kind;
+    int64_t tsum, fsum; /* spectra and channels that are summed */
+    int64_t
+        nbits; /* of the output: 1, 2, 4, 8, 16, 32 (floats); 0: as the input, or floats where SIGPROC
+                           has no such type */
+    int nthread;
+};
+
+/* Status: PSR_EINVAL, PSR_ENOMEM.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_edit_values_create(psr_edit_values **out,
+                                                 const struct psr_edit_values_desc *desc,
+                                                 psr_err *err);
+
+/* How samples are written, and their type. */
+enum psr_edit_rule psr_edit_values_rule(const psr_edit_values *v);
+int psr_edit_values_nbit(const psr_edit_values *v);
+enum psr_kind psr_edit_values_kind(const psr_edit_values *v);
+
+/* What a channel's mean and scatter become. */
+void psr_edit_values_levels(const psr_edit_values *v, double *mean, double *scatter);
+
+/* Takes the next spectra.  The last also give what is held to measure levels on.
+ * Given:    in [n][nchan], packed
+ * Returned: *rows [*nrow], packed, valid until the next call
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n,
+                                              bool last, const uint8_t **rows, size_t *nrow,
+                                              psr_err *err);
+
+/* What levels stand for, level scale + offset: [nchan] each, of the library, once there are rows; NULL for others. */
+const float *psr_edit_values_scale(const psr_edit_values *v);
+const float *psr_edit_values_offset(const psr_edit_values *v);
+
+/* Spectra that fill no sum so far. */
+int64_t psr_edit_values_left(const psr_edit_values *v);
+
+void psr_edit_values_destroy(psr_edit_values *v); /* NULL is allowed */
 
 struct psr_edit {
     struct psr_edit_desc d;
@@ -56,5 +221,36 @@ PSR_MUST_CHECK psr_status psr_edit_clean_run(psr_edit *p, const uint8_t **rows, 
 /* Finds channels, values and out from in, start and count.
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_edit_lay_out(psr_edit *p, psr_err *err);
+
+/* --- adds rows of packed samples to sums, and makes rows of sums --- */
+
+/* Channels [first, first + n) of the sums, of fsum of the row each; first is a multiple of 64. */
+struct psr_edit_slice {
+    size_t first, n, fsum;
+};
+
+/* Adds a row of integers of up to 16 bits.
+ * Given:  sum   [n] of the slice
+ *         scratch   [n fsum] bytes */
+void psr_edit_add_whole(int32_t *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
+                        enum psr_kind kind, uint8_t *scratch);
+
+/* Adds a row of any kind.
+ * Given:  scratch   [n fsum] */
+void psr_edit_add_any(double *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
+                      enum psr_kind kind, double *scratch);
+
+/* Rounds sum / count to the nearest, halves up, in place: |sum| < 2^31. */
+void psr_edit_mean_whole(int32_t *sum, size_t n, int64_t count);
+
+/* Packs whole numbers that the type can hold; rows are all, of which the slice is a part. */
+void psr_edit_pack_whole(uint8_t *rows, const int32_t *sum, const struct psr_edit_slice *s,
+                         int nbit);
+
+void psr_edit_to_floats(float *x, const int32_t *sum, size_t n);
+
+/* The same, (sum - offset) gain. */
+void psr_edit_to_scaled(float *x, const int32_t *sum, const float *offset, const float *gain,
+                        size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* Adds rows of packed samples to sums, and makes rows of sums. */
-#include "edit_sums.h"
+#include "edit_state.h"
 
 #include "base/threads/clones.h"
 #include "formats/spectra/unpack.h"

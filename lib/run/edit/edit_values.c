@@ -1,8 +1,7 @@
 /* Sums spectra and channels, and changes the type of samples. */
-#include "edit_values.h"
+#include "edit_state.h"
 
 #include "dsp/rescale.h"
-#include "edit_sums.h"
 #include "formats/spectra/unpack.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Converts barycentric spins and orbits to the telescope's clock, as prepfold does. */
-#include "fold_clock.h"
+#include "folder.h"
 
 #include "astro/orbit_internal.h"
 

@@ -1,7 +1,7 @@
 /* Digests of everything that affects a fold. */
-#include "fold_digest.h"
+#include "folder.h"
 
-#include "base/output/digest.h"
+#include "base/output/outfile_internal.h"
 
 #include <config.h>
 #include <unistd.h>

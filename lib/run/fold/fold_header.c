@@ -1,5 +1,5 @@
 /* Fills .pfd headers: the observation, the trials around a candidate, and its values. */
-#include "fold_header.h"
+#include "folder.h"
 
 #include "base/path.h"
 #include "search/fold/fold_internal.h"

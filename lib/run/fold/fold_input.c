@@ -1,5 +1,5 @@
 /* Reads what a folder folds: spectra through the cleaning stage, or a .dat or .tim file. */
-#include "fold_input.h"
+#include "folder.h"
 
 #include "base/input/readfd.h"
 #include "base/memory.h"

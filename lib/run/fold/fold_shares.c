@@ -1,5 +1,5 @@
 /* Folds shares of the candidates, each with a thread and a device. */
-#include "fold_shares.h"
+#include "folder.h"
 
 #include "base/threads/threads.h"
 #include "search/fold/fold_internal.h"

@@ -1,10 +1,8 @@
 /* Prepares the folding of a description: input, clocks, candidates. */
+#include "folder.h"
 #include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
-#include "fold_clock.h"
-#include "fold_digest.h"
-#include "folder_emit.h"
 #include "run/common/stage_clean.h"
 #include "run/dedisperse/stage_barycentre.h"
 

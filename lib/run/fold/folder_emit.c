@@ -1,5 +1,5 @@
 /* Searches around the folds of a pass, and passes them to the caller: candidates in parallel. */
-#include "folder_emit.h"
+#include "folder.h"
 
 #include "base/memory.h"
 #include "base/threads/threads.h"

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
-#include "folder_emit.h"
+#include "folder.h"
 #include "formats/spectra/unpack.h"
 #include "run/common/stage_clean.h"
 

@@ -2,13 +2,11 @@
 #include "accelsearch_internal.h"
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
-#include "compat/presto/presto_refine.h"
-#include "compat/presto/presto_search.h"
+#include "compat/presto/presto_internal.h"
 #include "formats/series/series_internal.h"
-#include "search/matched/accel_backend.h"
 #include "search/matched/accel_plan.h"
 #include "search/matched/refine/accel_refine.h"
-#include "search/matched/response/template_bank.h"
+#include "search/matched/response/response.h"
 
 #include <config.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "formats/series/series_internal.h"
-#include "formats/spectra/channel_list.h"
+#include "formats/spectra/header_keys.h"
 #include "rfi/rules/clean_internal.h"
 #include "rfifind_results.h"
 

@@ -1,5 +1,5 @@
 /* Checks the description of a dedispersion plan, and drives its backend. */
-#include "dedisp_backend.h"
+#include "dedisp_internal.h"
 
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
@@ -7,7 +7,6 @@
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"
 #include "plan/ddplan_internal.h"
-#include "search/dedisp/dedisp_internal.h"
 
 #include <psrkit/ddplan.h>
 

@@ -1,5 +1,5 @@
 /* Checks the description of a dedispersion plan. */
-#include "dedisp_backend.h"
+#include "dedisp_internal.h"
 
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"

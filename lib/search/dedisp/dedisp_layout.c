@@ -1,5 +1,5 @@
 /* Orders the kept channels of a plan, and computes the delay of each at every trial. */
-#include "dedisp_backend.h"
+#include "dedisp_internal.h"
 #include "plan/ddplan_internal.h"
 
 #include <psrkit/ddplan.h>

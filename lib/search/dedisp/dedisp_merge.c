@@ -1,5 +1,5 @@
 /* Chooses the rows of tree dedispersion from the trials down. */
-#include "dedisp_merge.h"
+#include "dedisp_internal.h"
 
 #include "base/tool.h"
 

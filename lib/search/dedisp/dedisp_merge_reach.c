@@ -1,5 +1,5 @@
 /* How far the delays of each channel reach over the trials of a tree. */
-#include "dedisp_merge.h"
+#include "dedisp_internal.h"
 
 #include <stdlib.h>
 

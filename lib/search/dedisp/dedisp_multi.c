@@ -1,12 +1,10 @@
 /* Runs the plans of many lines on one stream of spectra, and shares their downsampling. */
-#include "dedisp_multi.h"
+#include "dedisp_internal.h"
 
 #include "base/memory.h"
 #include "base/threads/threads.h"
-#include "dedisp_backend.h"
 #include "dsp/timesum.h"
 #include "formats/spectra/unpack.h"
-#include "search/dedisp/dedisp_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* Compares the delays of a plan with exact ones. */
-#include "dedisp_backend.h"
-#include "search/dedisp/dedisp_internal.h"
+#include "dedisp_internal.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include <psrkit/ddplan.h>
 
 #include "base/threads/threads.h"
-#include "dedisp_subband.h"
+#include "dedisp_internal.h"
 #include "dsp/block_sums.h"
 #include "formats/spectra/unpack.h"
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/threads/threads.h"
-#include "stats/spans.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Centre and noise of a series from its blocks. */
 #include "ffa_internal.h"
 
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 

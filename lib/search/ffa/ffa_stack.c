@@ -2,7 +2,7 @@
 #include "ffa_stack.h"
 
 #include "base/tool.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <psrkit/signif.h>

@@ -3,11 +3,7 @@
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
 #include "base/threads/threads.h"
-#include "fold_check.h"
-#include "fold_device.h"
-#include "fold_internal.h"
 #include "fold_plan.h"
-#include "fold_replaced.h"
 
 #include <math.h>
 #include <psrkit/device.h>

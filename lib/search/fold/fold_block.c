@@ -1,6 +1,6 @@
 /* Folds one block of a slice: sub-bands are summed, turned into rows, and added to phase bins. */
 #include "base/threads/clones.h"
-#include "fold_replaced.h"
+#include "fold_plan.h"
 #include "search/fold/kernels/fold_sum_kernel.h"
 
 #include <math.h>

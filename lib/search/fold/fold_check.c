@@ -1,12 +1,10 @@
 /* Checks a description of a fold, and counts its memory. */
-#include "fold_check.h"
-#include "fold_device.h"
+#include "fold_plan.h"
 #include "search/fold/kernels/fold_rows_kernel.h"
 
 #include "base/memory.h"
 #include "base/threads/threads.h"
 #include "base/tool.h"
-#include "search/fold/fold_internal.h"
 #include <psrkit/ddplan.h>
 
 #include <math.h>

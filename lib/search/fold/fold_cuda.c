@@ -2,11 +2,10 @@
  *
  * Candidates are folded some at a time, on two streams, a candidate always on the same: while the device
  * folds, the host lists the blocks of the next ones, and reads the next window. */
-#include "fold_device.h"
+#include "fold_plan.h"
 
 #include "base/device/cuda_call.h"
 #include "base/device/device_internal.h"
-#include "fold_lists.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Chooses the device that folds. */
-#include "fold_device.h"
 #include "base/device/device_internal.h"
+#include "fold_plan.h"
 
 #include <config.h>
 #include <psrkit/device.h>

@@ -1,6 +1,4 @@
 /* Makes the parts of a fold: delays, cubes, slices, scratch and window. */
-#include "fold_check.h"
-#include "fold_device.h"
 #include "fold_plan.h"
 
 #include "base/device/device_internal.h"

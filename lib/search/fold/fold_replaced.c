@@ -1,6 +1,6 @@
 /* Replaced samples of a fold.  Where they are constant throughout a block of a sub-band, as masked
  * channels mostly are, they are an offset of it, else they are added sample by sample. */
-#include "fold_replaced.h"
+#include "fold_plan.h"
 
 #include "base/tool.h"
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Finds which samples of a block lie in which bin: runs of whole ones, and fractions. */
-#include "fold_runs.h"
+#include "fold_plan.h"
 
 #include "base/tool.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Finds bright lines, and takes their responses out of the hits around them. */
-#include "accel_lines.h"
+#include "accel_plan.h"
 #include "peaks.h"
 #include "search/matched/response/response.h"
 #include "search/matched/response/template_plans.h"

@@ -5,9 +5,9 @@
 #include "base/threads/threads.h"
 #include "formats/series/series_internal.h"
 #include "peaks.h"
-#include "search/matched/response/template_bank.h"
+#include "search/matched/response/response.h"
 #include "search/matched/response/template_plans.h"
-#include "stats/spans.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

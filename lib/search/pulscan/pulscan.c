@@ -1,8 +1,7 @@
 /* Checks the description of a boxcar search, drives its backend, and rates its hits. */
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
-#include "pulscan_lines.h"
-#include "search/pulscan/pulscan_internal.h"
+#include "pulscan_internal.h"
 
 #include <config.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Checks the description of a boxcar search. */
-#include "pulscan_search.h"
+#include "pulscan_internal.h"
 
 #include "base/threads/threads.h"
 

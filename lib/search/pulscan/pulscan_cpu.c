@@ -1,9 +1,8 @@
 /* Searches spectra with boxcars on the CPU. */
-#include "pulscan_cpu.h"
+#include "pulscan_internal.h"
 
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"
-#include "pulscan_series.h"
 
 #include <math.h>
 #include <stdlib.h>

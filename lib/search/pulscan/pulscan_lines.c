@@ -1,5 +1,5 @@
 /* Fits bright lines, and computes what they add to boxes. */
-#include "pulscan_lines.h"
+#include "pulscan_internal.h"
 
 #include "base/tool.h"
 #include "search/matched/response/accel_internal.h"

@@ -1,11 +1,11 @@
 /* Computes blocks, widths and power thresholds of a search from its description. */
-#include "pulscan_search.h"
+#include "pulscan_internal.h"
 
 #include "base/memory.h"
 #include "base/threads/threads.h"
 #include "dsp/redden.h"
 #include "stats/signif_core.h"
-#include "stats/spans.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Transforms a batch of series to spectra on the CPU. */
-#include "pulscan_series.h"
+#include "pulscan_internal.h"
 
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"
 #include "formats/series/series_internal.h"
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <psrkit/series.h>

@@ -4,7 +4,7 @@
 #include "base/c_locale.h"
 #include "base/path.h"
 #include "base/tool.h"
-#include "formats/series/series_name.h"
+#include "formats/series/series_internal.h"
 #include "search/sift/sift_internal.h"
 #include <ctype.h>
 #include <dirent.h>

@@ -2,7 +2,7 @@
 #include "sift_curve.h"
 
 #include "formats/lists/lists_internal.h"
-#include "formats/series/series_name.h"
+#include "formats/series/series_internal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Rejects candidates that cannot be a pulsar on their own, as sifting.py does. */
 #include "sift_state.h"
 
-#include "stats/presto_sigma.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <psrkit/signif.h>

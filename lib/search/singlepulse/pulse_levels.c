@@ -1,5 +1,5 @@
 /* Levels of a band before, in and after a pulse, by sub-bands. */
-#include "pulse_levels.h"
+#include "singlepulse_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
-#include "search/singlepulse/singlepulse_internal.h"
-#include "stats/spans.h"
+#include "singlepulse_internal.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

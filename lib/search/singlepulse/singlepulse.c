@@ -1,11 +1,10 @@
 /* The plan of the single-pulse search: streams in, events out. */
-#include "singlepulse_plan.h"
+#include "singlepulse_internal.h"
 
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"
 
 #include "base/tool.h"
-#include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

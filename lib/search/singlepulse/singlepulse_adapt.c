@@ -1,5 +1,5 @@
 /* Adapts the search to the noise: scatter of boxcars, several columns side by side. */
-#include "pulse.h"
+#include "singlepulse_internal.h"
 
 #include <math.h>
 #include <string.h>

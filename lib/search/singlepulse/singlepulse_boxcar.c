@@ -1,5 +1,5 @@
 /* Boxcars of all widths over a flattened series, each from two narrower ones. */
-#include "pulse.h"
+#include "singlepulse_internal.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  *
  * A push enqueues everything behind the kernels that make the samples and comes back at once; how
  * many pieces are loud is known, and they are fetched, when the next push begins. */
-#include "pulse_device.h"
+#include "singlepulse_internal.h"
 
 #include "base/device/cuda_call.h"
 

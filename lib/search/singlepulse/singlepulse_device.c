@@ -1,9 +1,8 @@
 /* The single-pulse search of series that lie on devices: loud pieces come back, and what is a pulse in
  * them is settled here. */
-#include "singlepulse_plan.h"
+#include "singlepulse_internal.h"
 
 #include "base/threads/threads.h"
-#include "search/singlepulse/singlepulse_internal.h"
 
 #include <config.h>
 #include <stdlib.h>

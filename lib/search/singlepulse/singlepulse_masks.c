@@ -1,5 +1,5 @@
 /* Masks of a stream: blanks samples, and drops those that are no longer needed. */
-#include "singlepulse_plan.h"
+#include "singlepulse_internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Robust level and scatter of pieces of a series, and flattening by them. */
-#include "pulse.h"
+#include "singlepulse_internal.h"
 
 #include <math.h>
 #include <string.h>

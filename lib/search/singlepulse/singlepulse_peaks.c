@@ -1,5 +1,5 @@
 /* Turns loud pieces into events: gathers regions, settles them, and keeps their pulses. */
-#include "pulse.h"
+#include "singlepulse_internal.h"
 
 #include "base/tool.h"
 #include <stdlib.h>

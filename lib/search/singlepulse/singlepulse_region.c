@@ -6,7 +6,7 @@
  * a pulse beside it the samples do not fall below its own level, so it belongs to that pulse.  And a
  * bridge: two narrower boxcars in it, with a valley between them, hold more than it does; then no
  * boxcar across that valley is a pulse. */
-#include "pulse.h"
+#include "singlepulse_internal.h"
 
 #include "base/portable.h"
 

@@ -1,5 +1,5 @@
 /* Searches a series from what was before alone, part by part, so that a pulse is known soon after its end. */
-#include "singlepulse_plan.h"
+#include "singlepulse_internal.h"
 
 #include <math.h>
 #include <string.h>

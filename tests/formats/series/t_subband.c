@@ -2,7 +2,7 @@
 #include <psrkit/ddplan.h>
 #include <psrkit/experimental/source.h>
 
-#include "search/dedisp/dedisp_subband.h"
+#include "search/dedisp/dedisp_internal.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 

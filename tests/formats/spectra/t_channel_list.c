@@ -1,6 +1,6 @@
 /* lists: ignored channels and trial DMs. */
 
-#include "formats/spectra/channel_list.h"
+#include "formats/spectra/header_keys.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 

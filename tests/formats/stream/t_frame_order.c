@@ -1,5 +1,5 @@
 /* frame_order: frames of a network stream against what was sent. */
-#include "formats/stream/frame_order.h"
+#include "formats/stream/udp.h"
 
 #include "tests/support/tap.h"
 #include <string.h>

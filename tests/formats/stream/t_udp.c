@@ -1,5 +1,5 @@
 /* udp: what is sent over the loopback interface against what is received. */
-#include "formats/stream/udp_wire.h"
+#include "formats/stream/udp.h"
 #include <psrkit/experimental/source.h>
 
 #include "tests/support/loopback.h"

@@ -1,7 +1,6 @@
 /* udp_frames: VDIF frames sent over the loopback interface are read as the same frames in a file are. */
-#include "formats/stream/udp_frames.h"
+#include "formats/stream/udp.h"
 #include "formats/voltages/baseband.h"
-#include "formats/voltages/baseband_input.h"
 #include "tests/support/baseband_made.h"
 
 #include "tests/support/loopback.h"

@@ -1,7 +1,6 @@
 /* udp: datagrams of another stream, or of the stream with numbers that cannot be, change nothing of what is received. */
 #include "formats/sigproc/sigproc_header.h"
-#include "formats/stream/udp_quorum.h"
-#include "formats/stream/udp_wire.h"
+#include "formats/stream/udp.h"
 #include <psrkit/experimental/source.h>
 
 #include "tests/support/loopback.h"

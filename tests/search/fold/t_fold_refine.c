@@ -4,7 +4,7 @@
 #include <psrkit/experimental/fold.h>
 
 #include "search/fold/fold_internal.h"
-#include "search/fold/trials/fold_harmonics.h"
+#include "search/fold/trials/fold_state.h"
 #include "tests/support/tap.h"
 
 #include <complex.h>

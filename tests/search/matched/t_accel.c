@@ -1,7 +1,7 @@
 /* accel: values with errors, and accelsearch's files, to the byte. */
 #include <psrkit/experimental/accel.h>
 
-#include "formats/lists/accel.h"
+#include "formats/lists/lists_internal.h"
 #include "search/matched/response/accel_internal.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"

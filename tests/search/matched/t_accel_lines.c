@@ -2,7 +2,6 @@
 #include <psrkit/experimental/accelsearch.h>
 #include <psrkit/signif.h>
 
-#include "search/matched/accel_lines.h"
 #include "search/matched/accel_plan.h"
 
 #include "tests/support/accel_truth.h"

@@ -1,5 +1,4 @@
 /* accelsearch: places above the cut against harmonic sums by their definition. */
-#include "search/matched/accel_backend.h"
 #include "search/matched/accel_plan.h"
 
 #include "tests/support/accel_truth.h"

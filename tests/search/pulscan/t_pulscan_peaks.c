@@ -1,6 +1,6 @@
 /* pulscan: which boxes are peaks, to the bit, of sums that are small integers, so that many boxes
  * are equal; and the bound on how many there may be. */
-#include "search/pulscan/pulscan_cpu.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include "tests/support/tap.h"
 #include <string.h>

@@ -2,10 +2,9 @@
 #include <psrkit/series.h>
 
 #include "dsp/redden.h"
-#include "search/pulscan/pulscan_search.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include "formats/series/series_internal.h"
-#include "search/pulscan/pulscan_internal.h"
 #include "tests/support/pulscan_truth.h"
 
 static const int sums[] = {1, 2, 3, 4};

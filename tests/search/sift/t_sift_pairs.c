@@ -2,7 +2,7 @@
  * which candidates are popped. */
 #include "tests/support/sift_made.h"
 
-#include "stats/presto_sigma.h"
+#include "stats/stats.h"
 
 #include <psrkit/signif.h>
 

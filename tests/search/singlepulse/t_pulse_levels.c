@@ -1,5 +1,5 @@
 /* Levels beside pulses: even pulses, changes of the level, several narrow signals at once, hum; in any pieces. */
-#include "search/singlepulse/pulse_levels.h"
+#include "search/singlepulse/singlepulse_internal.h"
 #include "tests/support/tap.h"
 
 #include <math.h>

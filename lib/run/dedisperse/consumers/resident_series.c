@@ -1,9 +1,8 @@
 /* Keeps series on the devices that computed them until they are complete. */
-#include "resident_series.h"
-
-#include "base/device/device_memory.h"
+#include "sinks.h"
 
 #include "base/device/device_internal.h"
+
 #include "base/tool.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* Deals whole series to the devices that search them. */
-#include "series_search.h"
+#include "sinks.h"
 
 #include "base/clock.h"
 #include "base/tool.h"
 #include "formats/series/series_internal.h"
-#include "sink_series.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* Keeps series until they are complete: in memory, and what does not fit in a scratch file. */
-#include "series_store.h"
+#include "sinks.h"
 
 #include "base/path.h"
-#include "sink_series.h"
 
 #include "base/tool.h"
 #include <errno.h>

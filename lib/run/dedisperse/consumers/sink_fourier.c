@@ -1,12 +1,9 @@
 /* Sink that searches complete series for periodic signals, and writes the lists. */
-#include "sink_series.h"
+#include "sinks.h"
 
 #include "base/copy_desc.h"
-#include "base/output/digest.h"
 #include "base/output/outfile_internal.h"
-#include "base/output/output_lists.h"
-#include "formats/series/series_name.h"
-#include "series_search.h"
+#include "formats/series/series_internal.h"
 #include <inttypes.h>
 #include <psrkit/experimental/fourier.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* Sink that writes a file per series. */
-#include "sink_series.h"
+#include "sinks.h"
 
 #include "formats/series/series_internal.h"
-#include "formats/series/series_name.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,11 +3,8 @@
 
 #include "base/clock.h"
 #include "base/copy_desc.h"
-#include "formats/series/series_name.h"
+#include "formats/series/series_internal.h"
 #include "run/ffa/ffasearch_internal.h"
-#include "series_search.h"
-#include "sink_series.h"
-#include "whole_series.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,10 @@
 /* Keeps series until they are complete, wherever they come. */
-#include "whole_series.h"
+#include "sinks.h"
 
 #include "base/memory.h"
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
 #include "formats/series/series_internal.h"
-#include "formats/series/series_name.h"
-#include "sink_series.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  *
  * The plan gives the samples of a psr_dedisp of the same trials, so many later as the longest sweep of the
  * line: the first ones, which lack channels, are left out here. */
-#include "dedispersion.h"
+#include "lines.h"
 
 #include "base/device/device_internal.h"
-#include "search/dedisp/beams/dedisp_beams_device.h"
+#include "search/dedisp/beams/dedisp_line.h"
 #include "search/dedisp/dedisp_internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
 /* Dedisperses all lines of a plan with psr_dedisp_multi, in the memory that cleaning leaves. */
-#include "dedispersion.h"
+#include "lines.h"
 
 #include "base/device/device_internal.h"
 #include "base/memory.h"
 #include "base/tool.h"
 #include "search/dedisp/dedisp_internal.h"
-#include "search/dedisp/dedisp_multi.h"
 #include <math.h>
 #include <stdlib.h>
 

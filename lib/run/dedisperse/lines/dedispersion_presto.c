@@ -1,7 +1,7 @@
 /* Dedisperses as prepsubband does, with psr_compat, including its losses at the end. */
 #include "base/obs_internal.h"
 #include "compat/presto/dedisp_presto.h"
-#include "dedispersion.h"
+#include "lines.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Makes sub-bands at one DM with psr_subband, as the series of a single line. */
-#include "dedispersion.h"
-#include "search/dedisp/dedisp_subband.h"
+#include "lines.h"
+#include "search/dedisp/dedisp_internal.h"
 
 #include "base/tool.h"
 #include "rfi/rules/clean_internal.h"

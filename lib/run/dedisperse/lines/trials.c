@@ -1,8 +1,8 @@
 /* Makes the trials of a run: from a plan, a list of DMs, or a grid. */
-#include "trials.h"
+#include "lines.h"
 
 #include "base/path.h"
-#include "formats/spectra/channel_list.h"
+#include "formats/spectra/header_keys.h"
 #include "plan/ddplan_internal.h"
 #include <math.h>
 #include <stdlib.h>

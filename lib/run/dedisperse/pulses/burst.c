@@ -1,8 +1,7 @@
 /* What the sinks of single pulses share: searches of lines, their common clock, marks, descriptions of pulses. */
-#include "burst.h"
+#include "pulse_parts.h"
 
 #include "base/obs_internal.h"
-#include "pulse_spectra.h"
 #include "search/singlepulse/singlepulse_internal.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* Groups the events of the whole band and of its parts into pulses. */
 #include "pulse_parts.h"
 
-#include "pulse_spectra.h"
 #include "search/singlepulse/pulses/cluster_parts.h"
 
 #include "base/tool.h"

@@ -2,7 +2,59 @@
 #ifndef PSR_RUN_DEDISPERSE_PULSES_PULSE_PARTS_H
 #define PSR_RUN_DEDISPERSE_PULSES_PULSE_PARTS_H
 
-#include "burst.h"
+#include <psrkit/experimental/outfile.h>
+#include <psrkit/experimental/singlepulse.h>
+#include <psrkit/experimental/sink.h>
+#include <psrkit/obs.h>
+
+/* --- describes pulses for lists, and what the sinks of single pulses share --- */
+
+/* Lines of a plan differ in sampling: the clock common to all ticks at the greatest common divisor of what they
+ * sum. */
+struct psr_pulse_clock {
+    size_t *scale, *sweep; /* [ndm] as in psr_cluster_desc */
+    int64_t tick;          /* spectra */
+    double tick_s;
+};
+
+/* Status: PSR_ENOMEM; clear it also then */
+PSR_MUST_CHECK psr_status psr_pulse_clock_make(struct psr_pulse_clock *c,
+                                               const struct psr_sink_stream *stream, psr_err *err);
+void psr_pulse_clock_clear(struct psr_pulse_clock *c);
+
+/* The search of a line. */
+PSR_MUST_CHECK psr_status psr_pulse_search_create(psr_singlepulse **out,
+                                                  const struct psr_sink_stream *stream, size_t line,
+                                                  const struct psr_sink_pulses_desc *d, bool causal,
+                                                  psr_err *err);
+
+/* How long the causal search of a line takes at most to tell of a pulse that has ended, in seconds of its samples: 4
+ * longest boxcars, or 256 samples if these are longer, and time_tol. */
+double psr_pulse_wait_s(const struct psr_sink_pulses_desc *d, double tsamp_s);
+
+/* Status: PSR_EINVAL naming field, value and limit */
+PSR_MUST_CHECK psr_status psr_pulse_search_check(const struct psr_sink_pulses_desc *d,
+                                                 psr_err *err);
+
+/* Sorts gaps and joins those that touch: all lines announce the same.  Returned: how many there are then */
+size_t psr_pulse_gaps_merge(struct psr_span *gap, size_t n);
+
+/* Delay over the whole band of the least DM that pulses have, in ticks. */
+double psr_pulse_least_delay(const struct psr_pulse_clock *c, const struct psr_sink_stream *stream,
+                             double low_mhz, double high_mhz);
+
+/* What interference the clusters look like.  Given:  threshold   of events; gap [ngap] merged, in ticks */
+PSR_MUST_CHECK psr_status psr_pulse_clock_mark(const struct psr_pulse_clock *c,
+                                               const struct psr_sink_stream *stream,
+                                               double threshold, const struct psr_event *event,
+                                               size_t nevent, const struct psr_span *gap,
+                                               size_t ngap, struct psr_cluster *cluster, size_t n,
+                                               psr_err *err);
+
+/* As it is told, without latency. */
+struct psr_burst psr_burst_describe(const struct psr_pulse_clock *c,
+                                    const struct psr_sink_stream *stream,
+                                    const struct psr_cluster *cluster);
 
 struct psr_pulse_parts_desc {
     const struct psr_sink_stream *stream;
@@ -37,5 +89,67 @@ PSR_MUST_CHECK psr_status psr_pulse_parts_write(psr_outfile *f,
                                                 const struct psr_pulse_clock *clock,
                                                 const struct psr_cluster *clusters, size_t n,
                                                 psr_err *err);
+
+/* --- writes pictures of the spectra around pulses --- */
+
+/* A pulse. */
+struct psr_pulse_view_place {
+    const struct psr_obs *obs;
+    int64_t first; /* spectrum with which its boxcar begins at the highest frequency */
+    double width;  /* spectra */
+    double time_s, dm, snr;
+};
+
+/* Writes a line of ROOT.bursts.jsonl (psrkit-formats(5)).
+ * Status: those of psr_outfile_write, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_view_write(psr_outfile *f, const psr_pulse_view *view,
+                                               const struct psr_pulse_view_place *at, psr_err *err);
+
+/* --- marks pulses by their spectra, which are read again --- */
+
+typedef struct psr_pulse_spectra psr_pulse_spectra;
+
+/* The best ones, of at most so many pulses: reading takes time. */
+enum { PSR_PULSE_SPECTRA = 1000 };
+
+/* Given:  stream   of the sink; must outlive the object
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_create(psr_pulse_spectra **out,
+                                                   const struct psr_sink_stream *stream,
+                                                   psr_err *err);
+
+/* The line of a trial. */
+size_t psr_pulse_line_of(const struct psr_sink_stream *stream, size_t trial);
+
+/* Notes where in the input the samples of a block begin.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line,
+                                                 const struct psr_block *b, psr_err *err);
+
+/* Begins to add the marks of psr_pulse_spectrum_marks to the first PSR_PULSE_SPECTRA of n clusters, best first, in a
+ * thread of its own: reading takes as long as a search may on a GPU.  Does nothing if the input cannot be read again.
+ * Keeps pictures of the first nview.
+ * Given:  clusters   another's until psr_pulse_spectra_await
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters,
+                                                 size_t n, size_t nview, psr_err *err);
+
+/* Waits for the marks.  Where reading failed, a note says how many pulses are left as they were.
+ * Status: PSR_ENOMEM, PSR_ESTOPPED */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_await(psr_pulse_spectra *p, psr_err *err);
+
+/* Adds PSR_PULSE_CLIPPED to clusters of whose spectra, from the begin at the highest frequency to the end at the lowest, a
+ * tenth or more were clipped. */
+void psr_pulse_spectra_clips(psr_pulse_spectra *p, struct psr_cluster *clusters, size_t n);
+
+/* Writes the pictures that psr_pulse_spectra_mark has kept of these clusters, a line each.
+ * Given:  scale, tsamp_s   as for psr_cluster_write
+ * Status: those of psr_outfile_write, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_write_views(psr_pulse_spectra *p, psr_outfile *f,
+                                                        const struct psr_cluster *clusters,
+                                                        const size_t *scale, double tsamp_s,
+                                                        psr_err *err);
+
+/* Frees the object; NULL is allowed. */
+void psr_pulse_spectra_destroy(psr_pulse_spectra *p);
 
 #endif

@@ -1,10 +1,7 @@
 /* Marks pulses by their spectra, which are read again. */
-#include "pulse_spectra.h"
-
-#include "pulse_views.h"
+#include "pulse_parts.h"
 
 #include "base/tool.h"
-#include "search/singlepulse/pulse_levels.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <psrkit/ddplan.h>

@@ -1,7 +1,7 @@
 /* Writes the pictures of pulses, a line of JSON each. */
-#include "pulse_views.h"
+#include "pulse_parts.h"
 
-#include "formats/spectra/text_table.h"
+#include "formats/spectra/header_keys.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <stdio.h>

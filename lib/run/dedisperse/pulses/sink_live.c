@@ -1,6 +1,6 @@
 /* Sink that searches endless series for single pulses and tells of each as soon as it is complete. */
-#include "burst.h"
-#include "run/dedisperse/consumers/sink_series.h"
+#include "pulse_parts.h"
+#include "run/dedisperse/consumers/sinks.h"
 
 #include "base/clock.h"
 #include "base/tool.h"

@@ -1,8 +1,6 @@
 /* Sink that searches series for single pulses and writes them. */
-#include "burst.h"
 #include "pulse_parts.h"
-#include "pulse_spectra.h"
-#include "run/dedisperse/consumers/sink_series.h"
+#include "run/dedisperse/consumers/sinks.h"
 
 #include "base/copy_desc.h"
 #include "base/input/readfd.h"
@@ -10,7 +8,6 @@
 #include "base/tool.h"
 #include "formats/lists/lists_internal.h"
 #include "formats/series/series_internal.h"
-#include "formats/series/series_name.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <stdio.h>

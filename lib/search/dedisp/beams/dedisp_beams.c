@@ -2,8 +2,7 @@
 #include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads/threads.h"
-#include "dedisp_beams_device.h"
-#include "dedisp_beams_rank.h"
+#include "dedisp_line.h"
 #include "dsp/channels/cornerturn.h"
 
 #include "base/tool.h"

@@ -1,5 +1,5 @@
 /* Finds the backend that dedisperses beams. */
-#include "dedisp_beams_device.h"
+#include "dedisp_line.h"
 
 #include <config.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Puts the trials of beams into the order of lines. */
-#include "dedisp_beams_rank.h"
+#include "dedisp_line.h"
 #include "plan/ddplan_internal.h"
 
 #include <psrkit/ddplan.h>

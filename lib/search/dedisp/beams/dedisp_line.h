@@ -3,7 +3,7 @@
 #define PSR_SEARCH_DEDISP_BEAMS_DEDISP_LINE_H
 
 #include "search/dedisp/cpu/dedisp_rings.h"
-
+#include <dedisp_beams_kernels.h>
 #include <psrkit/experimental/dedisp.h>
 
 /* A sub-band: which parts of the band, its trials, and the rows of the output that they have. */
@@ -64,5 +64,84 @@ size_t psr_dedisp_line_scratch(const struct psr_dedisp_line *l);
  *        scratch   [nthread] */
 void psr_dedisp_line_run(struct psr_dedisp_line *l, const void *memory, void *const *scratch,
                          int64_t first, size_t n);
+
+/* --- what a kind of accelerator offers to dedispersion of beams --- */
+
+struct psr_beams_device_ops {
+    const char *name;
+    /* Given:    line [nline]   with rings, without programs; outlive the state
+     * Returned: line[].adds; *bytes_shared   on the device, for all beams
+     * Status:   PSR_EDEVICE; PSR_EUNSUPPORTED for sums beyond 32 bits; PSR_ENOMEM also if mem_bytes, or
+     *           the device's free memory if it is 0, cannot hold all beams */
+    psr_status (*create)(void **state, const struct psr_dedisp_beams_desc *d,
+                         struct psr_dedisp_line *line, size_t nline, double *bytes_shared,
+                         psr_err *err);
+    /* Takes spectra was .. was + nsamp - 1 of a beam; returns when "in" may be overwritten. */
+    psr_status (*execute)(void *state, size_t beam, const void *in, uint64_t was, size_t nsamp,
+                          psr_err *err);
+    /* The same of spectra on the device, which are read in place.  A stream that is not NULL writes
+     * them, and may overwrite them afterwards; else returns when they may be overwritten. */
+    psr_status (*execute_device)(void *state, size_t beam, const void *d_in, void *stream,
+                                 uint64_t was, size_t nsamp, psr_err *err);
+    /* Blanks a beam; a failure is told by the next execute. */
+    void (*reset)(void *state, size_t beam);
+    void (*series)(void *state, size_t line, struct psr_device_series *series);
+    void (*destroy)(void *state);
+};
+
+extern const struct psr_beams_device_ops psr_beams_cuda;
+
+/* The plan of a line, for functions that return shifts and delays, and psr_mask_correction_create. */
+const psr_dedisp *psr_dedisp_beams_plan(const psr_dedisp_beams *p, size_t line);
+
+/* Returned: *ops   NULL for the CPU
+ * Status:   PSR_EDEVICE naming the backend */
+PSR_MUST_CHECK psr_status psr_beams_device_find(const char *backend,
+                                                const struct psr_beams_device_ops **ops,
+                                                psr_err *err);
+
+/* --- the trials of many beams, in the order of lines --- */
+
+struct psr_beams_trial {
+    double dm;
+    size_t i, downsamp; /* its number in the description; the samples that it sums */
+};
+
+/* Returned: *out [ndm], by rising downsamp, then DM; to be freed
+ * Status:   PSR_EINVAL (numbers given that are no lines), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_beams_rank_trials(struct psr_beams_trial **out,
+                                                const struct psr_dedisp_beams_desc *d,
+                                                psr_err *err);
+
+/* Plans the levels of a line of beams for a CUDA device.
+ *
+ * A row of the tree is made once a block, at all delays at which rows above, or trials, use it. */
+
+struct psr_beams_level {
+    enum beams_k_kind in, out;
+    struct beams_k_row *row;
+    int64_t *source;
+    struct beams_k_group *group;
+    size_t nrow, nsource, ngroup;
+    size_t elements; /* of its rows, for blocks of the longest length; 0 for outputs */
+};
+
+/* From the leaves up; the last level makes the outputs of the line. */
+struct psr_beams_rows {
+    int nlevel;
+    struct psr_beams_level level[PSR_MERGE_MAXLEVEL];
+    double *bias; /* [outputs] in the order of the last level's rows */
+    double adds;  /* per output sample */
+};
+
+size_t psr_beams_kind_bytes(enum beams_k_kind kind);
+
+/* Given:    l       with rings
+ *           pitch   elements from output to output, a multiple of 8
+ * Status:   PSR_EUNSUPPORTED (sums beyond 32 bits), PSR_ENOMEM.  rows must be freed even then. */
+PSR_MUST_CHECK psr_status psr_beams_rows_make(struct psr_beams_rows *rows,
+                                              const struct psr_dedisp_line *l, size_t pitch,
+                                              psr_err *err);
+void psr_beams_rows_free(struct psr_beams_rows *rows);
 
 #endif

@@ -7,12 +7,142 @@
 #define PSR_SEARCH_DEDISP_CUDA_DEDISP_CUDA_H
 
 #include "base/device/cuda_call.h"
-#include "dedisp_cuda_tree.h"
-#include "dedisp_cuda_words.h"
-#include "search/dedisp/dedisp_backend.h"
-
+#include "search/dedisp/dedisp_internal.h"
 #include <cornerturn_kernels.h>
 #include <dedisp_kernels.h>
+#include <dedisp_tree_kernels.h>
+#include <dedisp_tree_words_kernels.h>
+
+/* Stages of the tree algorithm on a CUDA device.
+ *
+ * A stage makes the rows of one or two levels (dedisp_tree_kernels.h); the lowest stage reads
+ * channels, the last makes trials.  Stages are planned from the trials down, as each wants rows of
+ * the one below over certain delays. */
+
+/* A row of a level: added up with its channels delayed by lo and more, for outputs that use it at
+ * delays up to hi; the last stage's output is a trial, at delay lo alone. */
+struct psr_tree_output {
+    int32_t row, lo, hi;
+    int64_t at; /* last stage: row of the output; else the element of v = 0, once placed */
+};
+
+/* A source that is part of the stage's input: a row of the level below or a channel, delayed. */
+struct psr_tree_input {
+    size_t source, pair; /* which */
+    int32_t row;         /* or kept channel */
+    int32_t delay;       /* at v = 0 */
+    int32_t lo;          /* the least delay at which the stage uses it, v0 included */
+    int32_t hi;          /* the largest, as struct tree_k_group has it */
+};
+
+struct psr_tree_stage {
+    int top; /* level of its output */
+    bool two;
+    enum tree_k_kind in, lower, upper;
+    struct psr_tree_output *output; /* sorted by row and delay, or by DM */
+    struct tree_k_group *group;
+    struct tree_k_pair *pair;
+    struct tree_k_row *row;
+    int32_t *source;
+    struct psr_tree_input *input;
+    size_t noutput, ngroup, npair, nrow, nsource, ninput;
+    size_t room[6]; /* of these arrays */
+    size_t shared;  /* bytes */
+    size_t span;    /* of any group's tiles beside n, maximum */
+};
+
+struct psr_tree_stages {
+    int nstage;
+    struct psr_tree_stage stage[PSR_MERGE_MAXLEVEL];
+    double adds; /* per output sample, for all trials */
+};
+
+static inline size_t psr_tree_lane_bytes(enum tree_k_kind kind)
+{
+    return kind == TREE_BYTES ? 1 : kind == TREE_16 ? 2 : 4;
+}
+
+/* Whether lanes of 32 bits hold all sums of integer samples. */
+bool psr_tree_fits_device(uint64_t sample_max, size_t nkept);
+
+/* Plans the stages.
+ * Given:    first, ndm   trials of this device
+ *           gap   delays further apart than this are made as separate rows
+ *           shared   bytes of shared memory that a group may take, at least 40 KB
+ * Status:   PSR_ENOMEM.  To be freed after a failure too. */
+PSR_MUST_CHECK psr_status psr_tree_stages_make(struct psr_tree_stages *t,
+                                               const struct psr_dedisp_layout *s, size_t first,
+                                               size_t ndm, size_t gap, size_t shared, psr_err *err);
+void psr_tree_stages_free(struct psr_tree_stages *t);
+
+/* Bytes of the rows between stages for n outputs at once. */
+double psr_tree_stages_bytes(const struct psr_tree_stages *t, size_t n);
+
+/* Gives every row between stages its place for up to n outputs at once, and every source its
+ * position: of channels with runs of pitch bytes.
+ * Returned: elements [nstage]   of the rows that each stage but the last makes */
+void psr_tree_stages_place(struct psr_tree_stages *t, size_t n, size_t pitch, size_t *elements);
+
+/* The tree algorithm on a CUDA device in words of two outputs.
+ *
+ * For samples of up to 8 bits and at least three levels (dedisp_tree_words_kernels.h).  Planned from
+ * the trials down: groups of trials want rows of the second level over certain delays, which the first
+ * stage makes. */
+
+/* A row of the second level, wanted by outputs at delays lo to hi; lo is a multiple of 4. */
+struct psr_words_row {
+    size_t node; /* sub-band */
+    int32_t row, lo, hi;
+    int64_t at; /* word of v = 0, once placed */
+};
+
+struct psr_words {
+    struct words_k_group *group;
+    struct words_k_chan *chan;
+    struct words_k_row *row;
+    struct psr_words_row *made; /* by the first stage: sorted by row and delay */
+    size_t ngroup, nchan, nrow, nmade;
+    size_t last, shared; /* as of struct words_k_rows */
+
+    struct words_k_load *load;
+    struct words_k_step *step;
+    struct words_k_copy *copy;
+    struct psr_words_row *want; /* [ncopy] what each copy has */
+    int64_t *trial;
+    size_t ntrial_group, nstep, ncopy;
+    bool third;
+    size_t room, nthird; /* bytes of a step and its copies, rows of the third level; maxima */
+    size_t ring;         /* bytes for steps */
+
+    size_t capacity[8]; /* of these arrays */
+    double adds;        /* per output sample, for all trials */
+};
+
+/* Bytes of shared memory for rows of the third level, of two steps. */
+static inline size_t psr_words_third_bytes(const struct psr_words *w)
+{
+    return 2 * 4 * WORDS_ROW * w->nthird;
+}
+
+/* Whether this can be used. */
+bool psr_words_fit(const struct psr_dedisp_layout *s);
+
+/* Plans both stages.
+ * Given:    first, ndm   trials of this device
+ *           gap   delays further apart than this are made as separate rows
+ *           shared   bytes of shared memory of a thread block
+ * Status:   PSR_ENOMEM.  To be freed after a failure too. */
+PSR_MUST_CHECK psr_status psr_words_make(struct psr_words *w, const struct psr_dedisp_layout *s,
+                                         size_t first, size_t ndm, size_t gap, size_t shared,
+                                         psr_err *err);
+void psr_words_free(struct psr_words *w);
+
+/* Words of all rows between the stages for 2 half outputs at once. */
+size_t psr_words_count(const struct psr_words *w, size_t half);
+
+/* Gives rows between the stages their places, for up to 2 half outputs at once, and every source its
+ * position: of channels with runs of pitch bytes. */
+void psr_words_place(struct psr_words *w, size_t half, size_t pitch);
 
 /* Trials by rising DM, in blocks; each block with its groups of channels.  Adjacent blocks with the
  * same grouping share the entries of the groups.  Stages are computed for a batch of blocks at a
@@ -221,5 +351,49 @@ cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b, size_t *at);
 
 /* What device k has taken to copy so far. */
 double psr_cuda_block_ms(struct psr_cuda_block *b, size_t k);
+
+/* --- plans the stages of words --- */
+
+/* A row wanted at delays lo to hi, and who wants to know where it is. */
+struct psr_words_need {
+    size_t node;
+    int32_t row, lo, hi;
+    uint32_t *source;
+};
+
+struct psr_words_part {
+    int32_t row, delay;
+};
+
+enum { PSR_WORDS_UPPER = 64 }; /* rows of a group of the first stage, maximum */
+
+struct psr_words_maker {
+    const struct psr_merge_tree *tree;
+    struct psr_words *words;
+    size_t first;  /* trial of the device */
+    size_t shared; /* bytes of a thread block */
+
+    int low;                     /* level that trials add up */
+    struct psr_words_part *part; /* [nnode of that level][WORDS_TRIALS] */
+    size_t at;                   /* step */
+
+    struct psr_words_need need[PSR_WORDS_UPPER * WORDS_LEAF];
+    size_t nneed;
+};
+
+static inline size_t psr_words_round(size_t n)
+{
+    return (n + WORDS_ROUND - 1) / WORDS_ROUND * WORDS_ROUND;
+}
+
+/* Sorts by row and delay. */
+void psr_words_sort(struct psr_words_need *need, size_t n);
+
+/* Plans the second stage: what it copies is in words->want.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_words_plan_trials(struct psr_words_maker *m, size_t ndm,
+                                                psr_err *err);
+
+/* Plans the first stage, which makes words->made.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_words_plan_rows(struct psr_words_maker *m, psr_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* Gives rows between stages of the tree algorithm their places on a device, and sources their
  * positions.  Nothing here needs a device. */
-#include "dedisp_cuda_tree.h"
+#include "dedisp_cuda.h"
 
 static size_t row_elements(const struct tree_k_group *g, size_t n)
 {

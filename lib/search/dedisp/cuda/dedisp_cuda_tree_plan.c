@@ -1,6 +1,6 @@
 /* Plans the stages of the tree algorithm on a device: groups of rows that share rows of the level
  * below, which stay in shared memory.  Nothing here needs a device. */
-#include "dedisp_cuda_tree.h"
+#include "dedisp_cuda.h"
 
 #include "base/tool.h"
 #include <stdlib.h>

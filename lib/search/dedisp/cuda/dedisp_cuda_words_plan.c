@@ -1,5 +1,5 @@
 /* Plans the tree algorithm in words of two outputs.  Nothing here needs a device. */
-#include "dedisp_cuda_words_plan.h"
+#include "dedisp_cuda.h"
 
 #include "base/tool.h"
 #include <stdlib.h>

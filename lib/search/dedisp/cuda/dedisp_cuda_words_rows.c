@@ -1,6 +1,6 @@
 /* Plans which rows of the second level a thread block makes, and the rows of the first level and the
  * windows of channels that it makes them from. */
-#include "dedisp_cuda_words_plan.h"
+#include "dedisp_cuda.h"
 
 #include "base/tool.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Plans what groups of trials add up, and which rows of the second level they want. */
-#include "dedisp_cuda_words_plan.h"
+#include "dedisp_cuda.h"
 
 #include "base/tool.h"
 #include <stdlib.h>

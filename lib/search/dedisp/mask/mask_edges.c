@@ -2,7 +2,6 @@
 
 #include "mask_correction_plan.h"
 #include "plan/ddplan_internal.h"
-#include "search/dedisp/dedisp_backend.h"
 #include "search/dedisp/dedisp_internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The Fourier coefficients of a fold's profiles, and their sums. */
-#include "fold_harmonics.h"
+#include "fold_state.h"
 
-#include "stats/spans.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* The right period of several: the shortest whose turns do not differ. */
-#include "fold_harmonics.h"
+#include "fold_state.h"
 #include "search/fold/kernels/fold_trials.h"
 
 #include <psrkit/experimental/fold.h>

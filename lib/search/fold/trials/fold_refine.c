@@ -1,5 +1,5 @@
 /* Period, p-dot and DM of a fold to a fraction of a trial: where the power of its harmonics is largest. */
-#include "fold_harmonics.h"
+#include "fold_state.h"
 #include "search/fold/fold_internal.h"
 
 #include <math.h>

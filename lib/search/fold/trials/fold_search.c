@@ -1,12 +1,10 @@
 /* Searches around folds: every DM's parts, the trials that a bound does not exclude, the best. */
-#include "fold_search.h"
+#include "fold_state.h"
 
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
 #include "base/threads/threads.h"
-#include "search/fold/fold_internal.h"
 #include "search/fold/fold_plan.h"
-#include "search/fold/fold_replaced.h"
 #include "search/fold/kernels/fold_trials.h"
 
 #include <config.h>

@@ -1,5 +1,5 @@
 /* Searches around folds on a CUDA device: memory, copies and launches. */
-#include "fold_search.h"
+#include "fold_state.h"
 
 #include "base/device/cuda_call.h"
 #include "base/memory.h"

@@ -2,7 +2,7 @@
 #include "sieve.h"
 
 #include "cell_sums.h"
-#include "search/matched/accel_backend.h"
+#include "search/matched/accel_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,8 +13,7 @@
 #ifndef PSR_SEARCH_MATCHED_CPU_SIEVE_H
 #define PSR_SEARCH_MATCHED_CPU_SIEVE_H
 
-#include "search/matched/response/accel_normalise.h"
-#include "search/matched/response/template_bank.h"
+#include "search/matched/response/response.h"
 #include "sieve_kernel.h"
 
 /* Bounds of contiguous blocks, of the templates that a fraction needs. */

@@ -12,7 +12,7 @@
 #ifndef PSR_SEARCH_MATCHED_CUDA_ACCEL_CUDA_H
 #define PSR_SEARCH_MATCHED_CUDA_ACCEL_CUDA_H
 
-#include "search/matched/accel_backend.h"
+#include "search/matched/accel_plan.h"
 #include "search/matched/cpu/cell_sums.h"
 
 #include "base/device/cufft.h"

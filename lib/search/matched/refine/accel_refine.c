@@ -2,7 +2,7 @@
 #include "accel_refine.h"
 #include "search/matched/response/response.h"
 #include "search/matched/response/template_plans.h"
-#include "stats/simplex.h"
+#include "stats/stats.h"
 
 #include "candidate_refine.h"
 #include "search/matched/response/accel_internal.h"

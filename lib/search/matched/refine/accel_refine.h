@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_MATCHED_REFINE_ACCEL_REFINE_H
 #define PSR_SEARCH_MATCHED_REFINE_ACCEL_REFINE_H
 
-#include "search/matched/accel_lines.h"
+#include "search/matched/accel_plan.h"
 #include "search/matched/peaks.h"
 
 /* Candidates and what they point into. */

@@ -1,7 +1,7 @@
 /* Divides bins by the square root of the local mean power. */
-#include "accel_normalise.h"
+#include "response.h"
 
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

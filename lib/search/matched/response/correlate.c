@@ -1,5 +1,5 @@
 /* Correlates blocks of bins with responses by Fourier transforms. */
-#include "correlate.h"
+#include "response.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 #include "accel_internal.h"
 #include "base/threads/clones.h"
-#include "stats/simplex.h"
+#include "stats/stats.h"
 
 #include <fftw3.h>
 #include <math.h>

@@ -9,14 +9,166 @@
 #ifndef PSR_SEARCH_MATCHED_RESPONSE_RESPONSE_H
 #define PSR_SEARCH_MATCHED_RESPONSE_RESPONSE_H
 
-#include "accel_normalise.h"
+#include "accel_search.h"
+#include "base/stop.h"
 #include "correlate_kernel.h"
-#include "template_bank.h"
 #include <complex.h>
+#include <fftw3.h>
 #include <psrkit/experimental/accel.h>
 #include <psrkit/status.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* --- bins over the square root of their local mean power --- */
+
+/* Contiguous blocks from bin 1 on, longer at higher frequencies, up to 8192 bins.  The mean power is a
+ * block's median power over ln 2 at its middle, and interpolated linearly between middles. */
+struct psr_accel_normalise;
+
+/* Given:    s       must outlive the plan
+ *           reach   of the widest response: its signal is no more than a quarter of any block
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_normalise_create(struct psr_accel_normalise **out,
+                                                     const struct psr_accel_search *s, int reach,
+                                                     psr_err *err);
+
+/* Measures a spectrum, which is kept. */
+PSR_MUST_CHECK psr_status psr_accel_normalise_measure(struct psr_accel_normalise *norm,
+                                                      const struct psr_accelsearch_input *in,
+                                                      psr_err *err);
+
+/* Keeps a spectrum whose blocks' mean powers [nblock] are known. */
+void psr_accel_normalise_take(struct psr_accel_normalise *norm,
+                              const struct psr_accelsearch_input *in, const double *mean);
+
+/* Where blocks begin.
+ * Returned: how many; *first [nblock + 1], of which the last is the end; *longest, in bins */
+size_t psr_accel_normalise_blocks(const struct psr_accel_normalise *norm, const int64_t **first,
+                                  size_t *longest);
+
+/* Returned: out [n], bins first .. of the spectrum measured last, normalised; 0 for bin 0, for bins
+ *           that do not exist and for those zapped */
+void psr_accel_normalise_load(const struct psr_accel_normalise *norm, int64_t first, size_t n,
+                              struct psr_split out);
+
+/* Returned: scale [n], what each of these bins is multiplied by; 0 where it is 0 */
+void psr_accel_normalise_scale(const struct psr_accel_normalise *norm, int64_t first, size_t n,
+                               float *scale);
+
+/* The mean power at bin k of that spectrum; at bin 1 or the last, where there is no bin k. */
+double psr_accel_normalise_at(const struct psr_accel_normalise *norm, int64_t k);
+
+/* NULL is fine. */
+void psr_accel_normalise_destroy(struct psr_accel_normalise *norm);
+
+/* Correlates blocks of bins with responses by Fourier transforms.
+ *
+ * The transform of a block, times the transform of a response, transformed back, is the correlation
+ * at whole bins; the response shifted by half a bin gives the half bins.  Output is interleaved in
+ * eight phases: half bin i of a block is element i / 8 of phase i % 8. */
+
+enum { PSR_PHASES = 8 };
+
+struct psr_correlator {
+    const struct psr_correlate_loops *loops;
+    size_t bins;                 /* in a block */
+    size_t lead;                 /* bins of it before the first that a correlation is for */
+    size_t good;                 /* bins that a correlation is for, a multiple of 64 */
+    size_t points;               /* of a phase: a quarter of the bins */
+    struct psr_split twiddle[3]; /* [points] factors of the transform's first step */
+    fftwf_plan forward, back;
+};
+
+/* The fastest block length, in bins, to correlate "need" bins with responses that reach halfwidth to
+ * both sides; need 0: very many bins. */
+size_t psr_correlator_bins(int halfwidth, size_t need);
+
+/* Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_correlator_create(struct psr_correlator **out, int halfwidth,
+                                                size_t bins, psr_err *err);
+
+/* NULL is fine. */
+void psr_correlator_destroy(struct psr_correlator *c);
+
+/* Memory for n floats, aligned to a cache line; NULL if there is none.  The caller frees it. */
+float *psr_line_alloc(size_t n);
+
+/* Floats that hold a block's or half a template's transform, and what a thread works with. */
+size_t psr_correlator_block(const struct psr_correlator *c);
+size_t psr_correlator_work(const struct psr_correlator *c);
+
+/* Where the parts of a transform of n numbers lie in such memory. */
+struct psr_split psr_split_at(float *x, size_t n);
+
+/* Work   a block's bins at psr_split_at(work, c->bins); overwritten
+ * out    its transform */
+void psr_correlator_take_block(const struct psr_correlator *c, float *work, float *out);
+
+/* K [2 halfwidth]   response at q = -halfwidth, -halfwidth + 1 .., or half a bin above
+ * out               its transform, as correlations use it */
+void psr_correlator_take_response(const struct psr_correlator *c, const float complex *k,
+                                  int halfwidth, int odd, float *work, float *out);
+
+/* Powers of one block and one response, even and odd.
+ * Returned: power [8 / group][points], the most of each group phases that follow each other */
+void psr_correlator_most(const struct psr_correlator *c, float *block, float *const response[2],
+                         size_t group, float *work, float *power);
+
+/* The same of half bins 2 from .. 2 (from + n) - 1 of the block, in order: row [2 n]. */
+void psr_correlator_row(const struct psr_correlator *c, float *block, float *const response[2],
+                        size_t from, size_t n, float *work, float *row);
+
+/* The responses of a search, drift by drift and jerk by jerk.
+ *
+ * Template (j, l) is that of z = 2 j, w = 20 l, |j| <= jmax, |l| <= lmax. */
+
+enum { PSR_STEP_Z = 2, PSR_STEP_W = 20 };
+
+struct psr_template_bank {
+    int jmax, lmax;
+    size_t n; /* templates */
+    const struct psr_correlator *correlator;
+    int *half;       /* [n] bins to both sides */
+    float *spectrum; /* [n][2][psr_correlator_block] for correlations: even, odd */
+    size_t *at;      /* [n] where in taps a template begins; NULL without taps */
+    float *taps;     /* [2][2][psr_template_taps(half)]: even and odd, re and im */
+};
+
+/* Half the width of the widest. */
+int psr_template_reach(int jmax, int lmax);
+
+static inline size_t psr_template_number(int jmax, int lmax, int j, int l)
+{
+    return (size_t)(l + lmax) * (2 * (size_t)jmax + 1) + (size_t)(j + jmax);
+}
+
+/* Taps of so wide a template, with zeros to fill whole lanes. */
+static inline size_t psr_template_taps(int half)
+{
+    return (2 * (size_t)half + CORRELATE_LANES - 1) / CORRELATE_LANES * CORRELATE_LANES;
+}
+
+/* Bytes that a bank takes. */
+double psr_template_bank_bytes(const struct psr_correlator *c, int jmax, int lmax, bool taps);
+
+/* Given:    sampled   templates with jerk are accelsearch's, psr_response_sample
+ *           taps      to be made too
+ *           nthread   threads that make them
+ *           stop      NULL: never
+ * Status:   PSR_ENOMEM, PSR_ESTOPPED */
+PSR_MUST_CHECK psr_status psr_template_bank_create(struct psr_template_bank **out,
+                                                   const struct psr_correlator *c, int jmax,
+                                                   int lmax, bool sampled, bool taps, int nthread,
+                                                   const struct psr_stop *stop, psr_err *err);
+
+static inline float *psr_template_spectrum(const struct psr_template_bank *b, size_t t, int odd)
+{
+    return b->spectrum + (2 * t + (size_t)odd) * psr_correlator_block(b->correlator);
+}
+
+/* NULL is fine. */
+void psr_template_bank_destroy(struct psr_template_bank *b);
 
 /* Bins to either side of r within which accelsearch takes K: 1.1 times the largest deviation of the
  * frequency from its mean, and 16, or 48 where it measures candidates. */

@@ -1,5 +1,4 @@
 /* Computes the responses of a search and their transforms. */
-#include "template_bank.h"
 #include "response.h"
 
 #include "base/threads/threads.h"

@@ -1,5 +1,5 @@
 /* Splits wide boxes that hold several signals side by side. */
-#include "pulscan_blend.h"
+#include "pulscan_boxes.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* A list of peaks that grows. */
 #include "base/tool.h"
-#include "search/pulscan/pulscan_backend.h"
+#include "search/pulscan/pulscan_internal.h"
 
 psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err)
 {

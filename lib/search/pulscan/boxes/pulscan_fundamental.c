@@ -1,5 +1,5 @@
 /* Determines the fundamental of a signal from the powers of its harmonics. */
-#include "pulscan_fundamental.h"
+#include "pulscan_boxes.h"
 
 #include <psrkit/signif.h>
 

@@ -1,5 +1,5 @@
 /* Removes peaks that are side lobes of bright lines. */
-#include "search/pulscan/pulscan_lines.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,6 @@
 /* Merges hits into candidates. */
 #include "base/copy_desc.h"
-#include "pulscan_blend.h"
-#include "pulscan_fundamental.h"
-#include "pulscan_touch.h"
+#include "pulscan_boxes.h"
 #include "search/pulscan/pulscan_internal.h"
 
 #include <math.h>

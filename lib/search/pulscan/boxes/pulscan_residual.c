@@ -1,8 +1,8 @@
 /* Reads normalised powers without those that candidates have claimed. */
-#include "pulscan_residual.h"
-#include "search/pulscan/pulscan_lines.h"
+#include "pulscan_boxes.h"
+#include "search/pulscan/pulscan_internal.h"
 
-#include "stats/quantile.h"
+#include "stats/stats.h"
 
 #include <psrkit/signif.h>
 

@@ -1,6 +1,6 @@
 /* Decides whether a box is part of a better one. */
-#include "pulscan_touch.h"
-#include "search/pulscan/pulscan_lines.h"
+#include "pulscan_boxes.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include <psrkit/signif.h>
 

@@ -3,8 +3,7 @@
 #define PSR_SEARCH_PULSCAN_CUDA_PULSCAN_CUDA_H
 
 #include "base/device/cufft.h"
-#include "search/pulscan/pulscan_search.h"
-#include "search/pulscan/pulscan_series.h"
+#include "search/pulscan/pulscan_internal.h"
 
 #include <pulscan_kernels.h>
 
