@@ -230,7 +230,7 @@ psr_status psr_cand_measure(struct psr_cand_score *score, const struct psr_pfd *
     struct cube c = {.fold = fold, .part_s = part_s};
     for (int k = 0; k < PSR_CAND_NNUMBER; k++)
         score->number[k] = NAN;
-    score->probability = NAN;
+    score->probability = score->moved_bins = NAN;
     score->reasons[0] = '\0';
     if (fold->nbin < 3)
         return PSR_OK;
@@ -278,6 +278,12 @@ static int compare(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
+static void multiply_odds(struct psr_cand_score *score, double by)
+{
+    const double p = score->probability;
+    score->probability = p * by / (p * by + 1 - p);
+}
+
 /* Below this sigma a fold does not reject DM 0 either. */
 static const double REJECT_SIGMA = 4;
 
@@ -295,8 +301,21 @@ static void score_open_dm(const struct psr_sift_cand *cand)
         return;
     number[PSR_CAND_ALPHA] = number[PSR_CAND_GAMMA] = NAN;
     number[PSR_CAND_DM0_SIGMA] = fmax(number[PSR_CAND_DM0_SIGMA], w->least) + w->centre;
-    const double p = psr_cand_probability(number);
-    score->probability = p * cand->dm_share / (p * cand->dm_share + 1 - p);
+    score->probability = psr_cand_probability(number);
+    multiply_odds(score, cand->dm_share);
+}
+
+/* Pulsars' folds stay within 0.1 bins of the search.  Red noise drifts, and beside a bright signal the fold finds that: of
+ * folds that moved by more than this, one in 30 is the pulsar's that was searched for. */
+static const double MOVED_BINS = 0.3, MOVED_ODDS = 0.03;
+
+static void score_moved(struct psr_cand_score *score)
+{
+    static const char words[] = "the fold moved the period";
+    const size_t n = strlen(score->reasons);
+    multiply_odds(score, MOVED_ODDS);
+    if (!strstr(score->reasons, words))
+        snprintf(score->reasons + n, sizeof score->reasons - n, "%s%s", n ? "; " : "", words);
 }
 
 /* What folds to less than this share of its harmonic's probability is its fundamental by chance. */
@@ -320,6 +339,8 @@ psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
         struct psr_cand_score *s = cand[i].score;
         if (s && cand[i].marks & PSR_SIFT_DM_UNKNOWN && !isnan(s->probability))
             score_open_dm(&cand[i]);
+        if (s && s->moved_bins > MOVED_BINS && !isnan(s->probability))
+            score_moved(s);
         item[i] = (struct item){psr_sift_comes_later(&cand[i]),
                                 s && !isnan(s->probability) ? fmin(s->probability, SURE) : -1, i};
     }

@@ -183,7 +183,14 @@ observation() {
     echo "$output" >folds.json
     accelsift -folds folds.json -csv -o both.csv both_DM*_ACCEL_0 both_ffa.csv
     [[ $(sed -n 2p both.csv) == both_DM200.00_ffa.csv,1,200,*',"fourier,ffa",'* ]]
-    [[ $(sed -n 2p both.csv) != *nan* ]]
+    [[ $(sed -n 2p both.csv) != *nan* && $(<both.csv) != *moved* ]]
+    # A fold that went half a bin away is another signal's.
+    obs_s=$(sed -n 2p both.csv | cut -d, -f13)
+    [ "$(head -n 1 both.csv | cut -d, -f13)" = tobs_s ]
+    p=$(sed 's/.*"p_s_topo": \([0-9.e-]*\),.*/\1/' folds.json)
+    sed "s/\"p_s_topo\": [0-9.e-]*/\"p_s_topo\": $(awk "BEGIN { printf \"%.12g\", 1 / (1 / $p + 0.5 / $obs_s) }")/" folds.json >moved.json
+    accelsift -folds moved.json -csv -o moved.csv both_DM*_ACCEL_0 both_ffa.csv
+    [[ $(<moved.csv) == *"the fold moved the period"* ]]
 }
 
 @test "an observation is searched at many DMs, as gpudedisp -ffa does" {

@@ -18,6 +18,7 @@
 struct accelsift_fold {
     char *name; /* LIST_Cand_NUMBER; owned */
     bool narrow;
+    double topo_hz, topo_hz_s, bary_hz, bary_hz_s; /* and their drift; not numbers: not known */
     struct psr_cand_score score;
 };
 
@@ -50,6 +51,12 @@ static psr_status take_fold(struct accelsift_folds *folds, const struct json_val
     for (int k = 0; k < PSR_CAND_NNUMBER; k++)
         f->score.number[k] = json_number(line, psr_cand_number_name((enum psr_cand_number)k));
     f->score.probability = json_number(line, "probability");
+    const double ratio = json_number(line, "p_ratio"), topo_s = json_number(line, "p_s_topo"),
+                 bary_s = json_number(line, "p_s_bary");
+    f->topo_hz = ratio / topo_s;
+    f->topo_hz_s = -json_number(line, "pd_topo") * ratio / (topo_s * topo_s);
+    f->bary_hz = ratio / bary_s;
+    f->bary_hz_s = -json_number(line, "pd_bary") * ratio / (bary_s * bary_s);
     snprintf(f->score.reasons, sizeof f->score.reasons, "%s%s%s", f->narrow ? "narrow" : "",
              f->narrow && *json_text(line, "reasons") ? "; " : "", json_text(line, "reasons"));
     return PSR_OK;
@@ -103,6 +110,16 @@ static void accelsift_folds_clear(struct accelsift_folds *folds)
     *folds = (struct accelsift_folds){.n = 0};
 }
 
+/* By how many bins the fold moved the frequency in the middle, as seen from the telescope or the barycentre, whichever the
+ * list has. */
+static double count_moved(const struct accelsift_fold *f, const struct psr_sift_cand *c)
+{
+    const double half_s = c->tobs_s / 2;
+    return fmin(fabs(f->topo_hz + f->topo_hz_s * half_s - c->freq_hz),
+                fabs(f->bary_hz + f->bary_hz_s * half_s - c->freq_hz)) *
+           c->tobs_s;
+}
+
 /* Copies the candidates of a result, gives them their scores and orders them by these.
  * Returned: *cand [result->ncand], malloc'd, caller frees; the scores stay those of folds
  * Status:   PSR_ENOMEM */
@@ -123,6 +140,8 @@ static psr_status accelsift_folds_rank(const struct accelsift_folds *folds,
         struct accelsift_fold *found =
             folds->n ? bsearch(&key, folds->fold, folds->n, sizeof key, by_name) : NULL;
         c->score = found ? &found->score : NULL;
+        if (found)
+            found->score.moved_bins = count_moved(found, c);
         c->marks |= found && found->narrow ? PSR_SIFT_NARROW : 0U;
     }
     return psr_cand_rank(*cand, n, err);

@@ -209,6 +209,16 @@ static void test_rank(void)
     ok(psr_cand_rank(open, 2, &err) == PSR_OK && low_dms.probability < PSR_CAND_LINE,
        "but that only DMs near 0 fit does: %.3f", low_dms.probability);
     ok(rejected.probability > 0.95, "not where the fold rejects DM 0: %.3f", rejected.probability);
+    struct psr_cand_score elsewhere = {.probability = 0.9, .moved_bins = 0.5},
+                          there = {.probability = 0.9, .moved_bins = 0.1},
+                          unknown = {.probability = 0.9, .moved_bins = NAN};
+    struct psr_sift_cand moving[] = {{.number = 1, .score = &elsewhere},
+                                     {.number = 2, .score = &there},
+                                     {.number = 3, .score = &unknown}};
+    ok(psr_cand_rank(moving, 3, &err) == PSR_OK && moving[2].number == 1 &&
+           elsewhere.probability < PSR_CAND_LINE && strstr(elsewhere.reasons, "moved the period") &&
+           there.probability == 0.9 && unknown.probability == 0.9,
+       "a fold at another period is another signal's: %.3f", elsewhere.probability);
 }
 
 int main(void)
