@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/copy_desc.h"
+#include "base/device/device_internal.h"
 #include "formats/series/series_internal.h"
 #include "run/ffa/ffasearch_internal.h"
 
@@ -32,7 +33,10 @@ struct ffa {
 /* On a device. */
 struct plan {
     psr_ffasearch *ffa;
+    bool on_gpu;
     struct psr_ffasearch_input *in; /* [batch] */
+    float *room;                    /* [nslot][batch][stride] of series */
+    size_t batch, stride, room_n;   /* room_n: floats that room has */
     size_t ntaken;
 };
 
@@ -51,13 +55,18 @@ static psr_status create(void *sink, const char *device, int nthread, void **sea
         return psr_fail_nomem(err, "an FFA search", sizeof *p);
     d.device = device;
     d.nthread = nthread ? nthread : d.nthread;
-    return psr_ffasearch_create(&p->ffa, &d, err);
+    const char *backend;
+    int number;
+    psr_status st = psr_device_choose(device, &backend, &number, err);
+    p->on_gpu = !st && psr_device_count(NULL) > 0 && (!backend || strcmp(backend, "cpu") != 0);
+    return st ? st : psr_ffasearch_create(&p->ffa, &d, err);
 }
 
 static void destroy(void *search)
 {
     struct plan *p = search;
-    psr_ffasearch_destroy(p->ffa);
+    psr_ffasearch_destroy(p->ffa); /* waits for what it copies from room */
+    psr_device_unpin(p->room);
     free(p->in);
     free(p);
 }
@@ -67,6 +76,35 @@ static bool fits(const void *search, const struct psr_searched *g)
     const struct psr_ffasearch_shape shape =
         psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
     return psr_ffasearch_fits(((const struct plan *)search)->ffa, &shape);
+}
+
+/* Takes room for the series of batches: a GPU searches one while the next is loaded. */
+static psr_status take_room(struct plan *p, int64_t nsamp, size_t *batch, size_t *nslot,
+                            psr_err *err)
+{
+    enum { ALIGN = 64 };
+    const double most_bytes = 0x1p31;
+    *nslot = p->on_gpu ? PSR_SERIES_SLOTS : 1;
+    p->stride = ((size_t)nsamp + ALIGN) / ALIGN * ALIGN;
+    while (p->on_gpu && *batch > 1 && 4.0 * (double)(*nslot * *batch * p->stride) > most_bytes)
+        --*batch;
+    p->batch = *batch;
+    const size_t n = *nslot * *batch * p->stride;
+    if (n <= p->room_n)
+        return PSR_OK;
+    void *room = NULL;
+    psr_device_unpin(p->room);
+    p->room = NULL;
+    psr_status st = psr_device_pin(&room, n * sizeof *p->room, err);
+    p->room = room;
+    p->room_n = st ? 0 : n;
+    return st;
+}
+
+static float *room(void *search, size_t slot, size_t k)
+{
+    const struct plan *p = search;
+    return p->room + (slot * p->batch + k) * p->stride;
 }
 
 static psr_status make_plan(void *search, const struct psr_searched *g, size_t ninput,
@@ -79,11 +117,13 @@ static psr_status make_plan(void *search, const struct psr_searched *g, size_t n
     psr_status st = psr_ffasearch_plan(p->ffa, &shape, ninput, &info, err);
     *batch = st ? 0 : info.batch;
     *nslot = st ? 0 : 1;
+    if (!st)
+        st = take_room(p, 2 * g->about.nbin, batch, nslot, err);
     if (st)
         return st;
     free(p->in);
-    p->in = calloc(info.batch, sizeof *p->in);
-    return p->in ? PSR_OK : psr_fail_nomem(err, "a batch", (double)info.batch * sizeof *p->in);
+    p->in = calloc(*batch, sizeof *p->in);
+    return p->in ? PSR_OK : psr_fail_nomem(err, "a batch", (double)*batch * sizeof *p->in);
 }
 
 /* --- a batch ---------------------------------------------------------------------------------- */
@@ -131,6 +171,7 @@ static const struct psr_series_method method = {
     .destroy = destroy,
     .fits = fits,
     .plan = make_plan,
+    .room = room,
     .load = load,
     .execute = execute,
     .list = list,

@@ -90,14 +90,26 @@ static void copy_in(const struct state *c, float *to, const float *from)
         memcpy(to + i, from + i, (n - i < piece ? n - i : piece) * sizeof *to);
 }
 
+/* Whether a device copies from there at the speed of the bus. */
+static bool is_pinned(const float *x)
+{
+    struct cudaPointerAttributes is;
+    if (cudaPointerGetAttributes(&is, x) == cudaSuccess)
+        return is.type == cudaMemoryTypeHost;
+    (void)cudaGetLastError();
+    return false;
+}
+
 /* Queues the copy of a series and its measurement. */
 static cudaError_t send(struct state *c, struct slot *t, const float *x)
 {
     const struct ffa_k_series k = series_of(c, t);
     const size_t nblock = c->s->nsamp / PSR_FFA_BLOCK;
-    copy_in(c, t->h_x, x);
-    TRY(cudaMemcpyAsync(t->d_x, t->h_x, c->s->nsamp * sizeof *t->d_x, cudaMemcpyHostToDevice,
-                        t->stream));
+    const bool pinned = is_pinned(x);
+    if (!pinned)
+        copy_in(c, t->h_x, x);
+    TRY(cudaMemcpyAsync(t->d_x, pinned ? x : t->h_x, c->s->nsamp * sizeof *t->d_x,
+                        cudaMemcpyHostToDevice, t->stream));
     TRY(cudaMemsetAsync(t->d_bad, 0x7f, sizeof *t->d_bad, t->stream));
     TRY(ffa_k_measure(&k, t->stream));
     TRY(cudaMemcpyAsync(t->h_bad, t->d_bad, sizeof *t->h_bad, cudaMemcpyDeviceToHost, t->stream));
