@@ -798,6 +798,7 @@ CLEANFILES += $(BENCHES) $(GPU_BENCHES)
 bench_scripts = \
 	tests/bench/bench_cleaning.sh \
 	tests/bench/bench_ddplan.sh \
+	tests/bench/bench_fbedit.sh \
 	tests/bench/bench_gpudedisp.sh \
 	tests/bench/bench_gpufold.sh \
 	tests/bench/bench_plan.sh \

@@ -150,9 +150,8 @@ PSR_CLONES static void digitise_bytes(const float *restrict x, size_t n, float g
                                       float top, uint8_t *restrict to)
 {
     for (size_t i = 0; i < n; i++) {
-        const float level = x[i] * gain + half;
-        const float clipped = level > 0 ? level < top ? level : top : 0; /* 0 for NaN */
-        to[i] = (uint8_t)(int)clipped;
+        const float level = x[i] * gain + half, above = level > 0 ? level : 0; /* 0 for NaN */
+        to[i] = (uint8_t)(int)(above < top ? above : top);
     }
 }
 
@@ -167,27 +166,44 @@ static void digitise_words(const float *x, size_t n, float gain, float half, uin
     }
 }
 
-#define DEFINE_PACK(NBIT)                                                                          \
-    PSR_CLONES static void rescale_pack_##NBIT(const uint8_t *restrict level, size_t nbyte,        \
-                                               uint8_t *restrict to)                               \
-    {                                                                                              \
-        for (size_t i = 0; i < nbyte; i++) {                                                       \
-            unsigned bits = 0;                                                                     \
-            for (unsigned k = 0; k < 8 / NBIT; k++)                                                \
-                bits |= (unsigned)level[i * (8 / NBIT) + k] << k * NBIT;                           \
-            to[i] = (uint8_t)bits;                                                                 \
-        }                                                                                          \
-    }
-DEFINE_PACK(1)
-DEFINE_PACK(2)
-DEFINE_PACK(4)
+/* Eight bytes, the first in the low bits. */
+static uint64_t eight_bytes(const uint8_t *level)
+{
+    uint64_t bytes = 0;
+    for (int k = 0; k < 8; k++)
+        bytes |= (uint64_t)level[k] << 8 * k;
+    return bytes;
+}
 
-/* Given: level [n]   bytes that hold nbit bits each */
-static void pack_levels(const uint8_t *level, size_t n, int nbit, uint8_t *to)
+/* Products put the bits of byte k at those of place k of the highest byte; no two of them meet. */
+static void pack_1(const uint8_t *level, size_t nbyte, uint8_t *to)
+{
+    for (size_t i = 0; i < nbyte; i++)
+        to[i] = (uint8_t)(eight_bytes(level + 8 * i) * 0x0102040810204080 >> 56);
+}
+
+static void pack_2(const uint8_t *level, size_t nbyte, uint8_t *to)
+{
+    for (size_t i = 0; i < nbyte; i++) {
+        uint32_t bytes = 0;
+        for (int k = 0; k < 4; k++)
+            bytes |= (uint32_t)level[4 * i + (size_t)k] << 8 * k;
+        to[i] = (uint8_t)(bytes * 0x01041040 >> 24);
+    }
+}
+
+PSR_CLONES static void rescale_pack_4(const uint8_t *restrict level, size_t nbyte,
+                                      uint8_t *restrict to)
+{
+    for (size_t i = 0; i < nbyte; i++)
+        to[i] = (uint8_t)(level[2 * i] | level[2 * i + 1] << 4);
+}
+
+void psr_rescale_pack(const uint8_t *level, size_t n, int nbit, uint8_t *to)
 {
     const size_t each = 8 / (size_t)nbit, nbyte = n / each;
     unsigned bits = 0;
-    (nbit == 4 ? rescale_pack_4 : nbit == 2 ? rescale_pack_2 : rescale_pack_1)(level, nbyte, to);
+    (nbit == 4 ? rescale_pack_4 : nbit == 2 ? pack_2 : pack_1)(level, nbyte, to);
     for (size_t k = 0, i = nbyte * each; i < n; i++, k++)
         bits |= (unsigned)level[i] << k * (size_t)nbit;
     if (nbyte * each < n)
@@ -206,6 +222,6 @@ void psr_rescale_digitise(const float *x, size_t n, int nbit, float gain, float 
     for (size_t i = 0; nbit < 8 && i < n; i += CHUNK) {
         const size_t m = n - i < CHUNK ? n - i : CHUNK;
         digitise_bytes(x + i, m, gain, half, top, level);
-        pack_levels(level, m, nbit, to + i * (size_t)nbit / 8);
+        psr_rescale_pack(level, m, nbit, to + i * (size_t)nbit / 8);
     }
 }

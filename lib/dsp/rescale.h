@@ -39,4 +39,7 @@ void psr_rescale_destroy(psr_rescale *r); /* NULL is allowed */
  * Returned: to   packed, the first in the low bits, from a byte on */
 void psr_rescale_digitise(const float *x, size_t n, int nbit, float gain, float shift, uint8_t *to);
 
+/* Packs bytes that hold nbit bits each, 1, 2 or 4, the first in the low bits, from a byte on. */
+void psr_rescale_pack(const uint8_t *level, size_t n, int nbit, uint8_t *to);
+
 #endif

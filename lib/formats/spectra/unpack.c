@@ -1,6 +1,8 @@
 /* Unpacks and packs the samples of one spectrum, 1 to 32 bits each. */
 #include "unpack.h"
 
+#include "base/threads/clones.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -69,14 +71,14 @@ void psr_row_unpack(double *x, const void *row, size_t nchan, int nbit, enum psr
     }
 }
 
-/* x as the nearest value that the format holds. */
-static double fit_sample(double x, int nbit, enum psr_kind kind)
+/* The nearest whole numbers within [least, most]; least for what is no number. */
+PSR_CLONES static void row_fit(double *restrict fitted, const double *restrict x, size_t n,
+                               double least, double most)
 {
-    if (kind == PSR_FLOAT)
-        return x;
-    double span = ldexp(1, nbit);
-    double least = kind == PSR_INT ? -span / 2 : 0;
-    return fmin(fmax(floor(x + 0.5), least), least + span - 1);
+    for (size_t c = 0; c < n; c++) {
+        const double nearest = floor(x[c] + 0.5), above = nearest > least ? nearest : least;
+        fitted[c] = above < most ? above : most;
+    }
 }
 
 static void pack_chunk(uint8_t *row, const double *x, size_t nchan, int nbit, enum psr_kind kind)
@@ -95,13 +97,15 @@ static void pack_chunk(uint8_t *row, const double *x, size_t nchan, int nbit, en
 void psr_row_pack(void *row, const double *x, size_t nchan, int nbit, enum psr_kind kind)
 {
     enum { CHUNK = 64 }; /* a whole number of bytes at any depth */
+    const double span = ldexp(1, nbit), least = kind == PSR_INT ? -span / 2 : 0;
     uint8_t *at = row;
     for (size_t first = 0; first < nchan; first += CHUNK) {
         double fitted[CHUNK];
         size_t n = nchan - first < CHUNK ? nchan - first : CHUNK;
-        for (size_t c = 0; c < n; c++)
-            fitted[c] = fit_sample(x[first + c], nbit, kind);
-        pack_chunk(at + psr_row_bytes(first, nbit), fitted, n, nbit, kind);
+        if (kind != PSR_FLOAT)
+            row_fit(fitted, x + first, n, least, least + span - 1);
+        pack_chunk(at + psr_row_bytes(first, nbit), kind == PSR_FLOAT ? x + first : fitted, n, nbit,
+                   kind);
     }
 }
 

@@ -235,6 +235,17 @@ struct psr_edit_slice {
 void psr_edit_add_whole(int32_t *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
                         enum psr_kind kind, uint8_t *scratch);
 
+/* A row of integers of up to 8 bits as bytes: [n fsum] of the slice, in scratch or in the row. */
+const uint8_t *psr_edit_bytes(const uint8_t *row, const struct psr_edit_slice *s, int nbit,
+                              uint8_t *scratch);
+
+/* Finds levels by the steps up to them: exact, and without a product for each sample.
+ * Given:    x      [n]
+ *           step   [1 + nstep][stride] the level of 0, and the number that must be exceeded for each level above it
+ * Returned: level  [n] */
+void psr_edit_climb(uint8_t *level, const uint8_t *x, const uint8_t *step, size_t nstep,
+                    size_t stride, size_t n);
+
 /* Adds a row of any kind.
  * Given:  scratch   [n fsum] */
 void psr_edit_add_any(double *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
@@ -246,6 +257,9 @@ void psr_edit_mean_whole(int32_t *sum, size_t n, int64_t count);
 /* Packs whole numbers that the type can hold; rows are all, of which the slice is a part. */
 void psr_edit_pack_whole(uint8_t *rows, const int32_t *sum, const struct psr_edit_slice *s,
                          int nbit);
+
+/* Writes bytes as samples of nbit bits, 8 to 32: what sums of one sample are. */
+void psr_edit_widen(uint8_t *rows, const uint8_t *x, const struct psr_edit_slice *s, int nbit);
 
 void psr_edit_to_floats(float *x, const int32_t *sum, size_t n);
 

@@ -48,32 +48,56 @@ DEFINE_UNPACK(1)
 DEFINE_UNPACK(2)
 DEFINE_UNPACK(4)
 
-void psr_edit_add_whole(int32_t *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
-                        enum psr_kind kind, uint8_t *scratch)
+const uint8_t *psr_edit_bytes(const uint8_t *row, const struct psr_edit_slice *s, int nbit,
+                              uint8_t *scratch)
 {
-    const size_t n = s->n * s->fsum;
+    const size_t n = s->n * s->fsum, whole = n - n % 8;
     const uint8_t *from = row + s->first * s->fsum * (size_t)nbit / 8;
-    const size_t whole = n - n % 8;
-    switch (nbit) {
-    case 16:
-        (kind == PSR_INT ? edit_take_i16 : edit_take_u16)(sum, from, s->n, s->fsum);
-        return;
-    case 8:
-        (kind == PSR_INT ? edit_take_i8 : edit_take_u8)(sum, from, s->n, s->fsum);
-        return;
-    case 4:
-        edit_unpack_4(scratch, from, whole);
-        break;
-    case 2:
-        edit_unpack_2(scratch, from, whole);
-        break;
-    default:
-        edit_unpack_1(scratch, from, whole);
-    }
+    if (nbit == 8)
+        return from;
+    (nbit == 4 ? edit_unpack_4 : nbit == 2 ? edit_unpack_2 : edit_unpack_1)(scratch, from, whole);
     for (size_t c = whole; c < n; c++)
         scratch[c] =
             (uint8_t)(from[c * (size_t)nbit / 8] >> c * (size_t)nbit % 8 & ((1u << nbit) - 1));
-    edit_take_u8(sum, scratch, s->n, s->fsum);
+    return scratch;
+}
+
+void psr_edit_add_whole(int32_t *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
+                        enum psr_kind kind, uint8_t *scratch)
+{
+    const void *from =
+        nbit == 16 ? row + s->first * s->fsum * 2 : psr_edit_bytes(row, s, nbit, scratch);
+    if (nbit == 16)
+        (kind == PSR_INT ? edit_take_i16 : edit_take_u16)(sum, from, s->n, s->fsum);
+    else
+        (kind == PSR_INT ? edit_take_i8 : edit_take_u8)(sum, from, s->n, s->fsum);
+}
+
+PSR_CLONES static void edit_step(uint8_t *restrict level, const uint8_t *restrict x,
+                                 const uint8_t *restrict step, size_t n)
+{
+    for (size_t c = 0; c < n; c++)
+        level[c] = (uint8_t)(level[c] + (x[c] > step[c]));
+}
+
+/* Three at a time: 2 and 4 bits have 3 and 15. */
+PSR_CLONES static void edit_steps(uint8_t *restrict level, const uint8_t *restrict x,
+                                  const uint8_t *restrict step, size_t stride, size_t n)
+{
+    const uint8_t *restrict second = step + stride, *restrict third = second + stride;
+    for (size_t c = 0; c < n; c++)
+        level[c] = (uint8_t)(level[c] + (x[c] > step[c]) + (x[c] > second[c]) + (x[c] > third[c]));
+}
+
+void psr_edit_climb(uint8_t *level, const uint8_t *x, const uint8_t *step, size_t nstep,
+                    size_t stride, size_t n)
+{
+    memcpy(level, step, n);
+    size_t k = 1;
+    for (; k + 2 <= nstep; k += 3)
+        edit_steps(level, x, step + k * stride, stride, n);
+    for (; k <= nstep; k++)
+        edit_step(level, x, step + k * stride, n);
 }
 
 void psr_edit_add_any(double *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
@@ -111,6 +135,27 @@ void psr_edit_mean_whole(int32_t *sum, size_t n, int64_t count)
 DEFINE_PACK(u8, uint8_t)
 DEFINE_PACK(u16, uint16_t)
 DEFINE_PACK(floats, float)
+
+#define DEFINE_WIDEN(NAME, TYPE)                                                                   \
+    PSR_CLONES static void edit_widen_##NAME(TYPE *restrict out, const uint8_t *restrict x,        \
+                                             size_t n)                                             \
+    {                                                                                              \
+        for (size_t c = 0; c < n; c++)                                                             \
+            out[c] = (TYPE)x[c];                                                                   \
+    }
+DEFINE_WIDEN(u16, uint16_t)
+DEFINE_WIDEN(floats, float)
+
+void psr_edit_widen(uint8_t *rows, const uint8_t *x, const struct psr_edit_slice *s, int nbit)
+{
+    uint8_t *to = rows + s->first * (size_t)nbit / 8;
+    if (nbit == 32)
+        edit_widen_floats((float *)to, x, s->n);
+    else if (nbit == 16)
+        edit_widen_u16((uint16_t *)to, x, s->n);
+    else
+        memcpy(to, x, s->n);
+}
 
 static void pack_bits(uint8_t *out, const int32_t *sum, size_t n, int nbit)
 {

@@ -36,6 +36,8 @@ struct psr_edit_values {
     float gain, shift;
     float *
         stands; /* [2][nchan] scale and offset of what levels stand for; NULL before they are known */
+    uint8_t *
+        step; /* [levels][nchan] of bytes that become fewer bits, for psr_edit_climb; NULL: no such */
 };
 
 /* --- rules ------------------------------------------------------------------------------------ */
@@ -181,6 +183,7 @@ void psr_edit_values_destroy(psr_edit_values *v)
     free(v->x);
     free(v->good);
     free(v->stands);
+    free(v->step);
     free(v);
 }
 
@@ -240,23 +243,34 @@ static void sum_slice(psr_edit_values *v, size_t k, const uint8_t *in, size_t n,
     }
 }
 
+static void sum_piece(psr_edit_values *v, const uint8_t *in, const struct psr_edit_slice *from,
+                      const struct psr_edit_slice *to, uint8_t *scratch)
+{
+    int32_t sum[SLICE] = {0};
+    psr_edit_add_whole(sum, in, from, v->d.nbit, v->d.kind, scratch);
+    emit_whole(v, sum, to);
+}
+
 /* Spectra that are not summed, and whose channels all fill sums, are one long row. */
 static size_t sum_flat(psr_edit_values *v, const uint8_t *in, size_t n, size_t row)
 {
     const struct psr_edit_values_desc *d = &v->d;
     const size_t nvalue = n * v->nchan, nslice = (nvalue + SLICE - 1) / SLICE, at = row * v->nchan;
     const int nthread = d->nthread;
-    const bool threads = nthread > 1 && n * d->nchan >= MIN_WORK;
+    const bool threads = nthread > 1 && n * d->nchan >= MIN_WORK,
+               wider = d->fsum == 1 && d->nbit <= 8 && d->kind == PSR_UINT && v->nbit >= 8 &&
+                       v->rule == PSR_EDIT_SUMS;
     (void)threads;
 #pragma omp parallel for schedule(static) num_threads(nthread) if (threads)
     for (size_t k = 0; k < nslice; k++) {
-        int32_t sum[SLICE] = {0};
         uint8_t scratch[SLICE * FLAT_FSUM];
         const size_t first = k * SLICE, rest = nvalue - first;
         const struct psr_edit_slice from = {first, rest < SLICE ? rest : SLICE, (size_t)d->fsum},
                                     to = {at + first, from.n, 1};
-        psr_edit_add_whole(sum, in, &from, d->nbit, d->kind, scratch);
-        emit_whole(v, sum, &to);
+        if (wider)
+            psr_edit_widen(v->out, psr_edit_bytes(in, &from, d->nbit, scratch), &to, v->nbit);
+        else
+            sum_piece(v, in, &from, &to, scratch);
     }
     return n;
 }
@@ -313,10 +327,26 @@ static bool is_straight(const psr_edit_values *v)
     return v->stands && v->whole && v->d.tsum == 1 && v->d.fsum <= FLAT_FSUM;
 }
 
+static void climb_row(const psr_edit_values *v, const uint8_t *in, uint8_t *out)
+{
+    for (size_t first = 0; first < v->nchan; first += SLICE) {
+        uint8_t scratch[SLICE], level[SLICE];
+        const size_t rest = v->nchan - first;
+        const struct psr_edit_slice s = {first, rest < SLICE ? rest : SLICE, 1};
+        psr_edit_climb(level, psr_edit_bytes(in, &s, v->d.nbit, scratch), v->step + first,
+                       ((size_t)1 << v->nbit) - 1, v->nchan, s.n);
+        psr_rescale_pack(level, s.n, v->nbit, out + first * (size_t)v->nbit / 8);
+    }
+}
+
 static void level_row(const psr_edit_values *v, const uint8_t *in, uint8_t *out)
 {
     const struct psr_edit_values_desc *d = &v->d;
     const float *offset, *gain;
+    if (v->step) {
+        climb_row(v, in, out);
+        return;
+    }
     psr_rescale_scale(v->scale, &offset, &gain);
     for (size_t first = 0; first < v->nchan; first += SLICE) {
         int32_t sum[SLICE] = {0};
@@ -342,6 +372,47 @@ static void level_straight(psr_edit_values *v, const uint8_t *in, size_t n)
         level_row(v, in + t * in_bytes, v->out + t * out_bytes);
 }
 
+/* Levels of all values of these channels, as level_row computes them: they rise with the values. */
+static void find_slice_steps(psr_edit_values *v, size_t first, size_t n)
+{
+    const unsigned top = (1U << v->nbit) - 1, never = 255;
+    const float *offset, *gain;
+    uint8_t *step = v->step + first, level[SLICE];
+    psr_rescale_scale(v->scale, &offset, &gain);
+    for (unsigned k = 0; k <= top; k++)
+        memset(step + k * v->nchan, (int)never, n);
+    for (unsigned value = 0; value < 1U << v->d.nbit; value++) {
+        int32_t sum[SLICE];
+        float x[SLICE];
+        for (size_t c = 0; c < n; c++)
+            sum[c] = (int32_t)value;
+        psr_edit_to_scaled(x, sum, offset + first, gain + first, n);
+        psr_rescale_digitise(x, n, 8, v->gain, v->shift, level);
+        for (size_t c = 0; c < n; c++) {
+            const unsigned reached = level[c] < top ? level[c] : top;
+            if (value == 0)
+                step[c] = (uint8_t)reached;
+            for (unsigned k = reached; value > 0 && k > step[c] && step[k * v->nchan + c] == never;
+                 k--)
+                step[k * v->nchan + c] = (uint8_t)(value - 1);
+        }
+    }
+}
+
+static psr_status find_steps(psr_edit_values *v, psr_err *err)
+{
+    const struct psr_edit_values_desc *d = &v->d;
+    const size_t bytes = v->nchan << v->nbit;
+    if (d->nbit > 8 || d->kind != PSR_UINT || d->fsum > 1 || d->tsum > 1 || v->nbit >= 8)
+        return PSR_OK;
+    v->step = malloc(bytes);
+    if (!v->step)
+        return psr_fail_nomem(err, "levels", (double)bytes);
+    for (size_t first = 0; first < v->nchan; first += SLICE)
+        find_slice_steps(v, first, v->nchan - first < SLICE ? v->nchan - first : SLICE);
+    return PSR_OK;
+}
+
 /* A channel that does not vary stands for its mean. */
 static psr_status find_stands(psr_edit_values *v, psr_err *err)
 {
@@ -355,7 +426,7 @@ static psr_status find_stands(psr_edit_values *v, psr_err *err)
         v->stands[c] = scale;
         v->stands[v->nchan + c] = offset[c] - v->shift * scale;
     }
-    return PSR_OK;
+    return find_steps(v, err);
 }
 
 /* Rows are held until there are enough of them to measure.
