@@ -266,6 +266,8 @@ EXTRA_DIST += \
 	tests/science/fold_cases.txt \
 	tests/science/fold_consumers.sh \
 	tests/science/fold_consumers.txt \
+	tests/science/injection.py \
+	tests/science/injection.txt \
 	tests/science/interference.py \
 	tests/science/interference.txt \
 	tests/science/live_noise.py \
@@ -278,6 +280,8 @@ EXTRA_DIST += \
 	tests/science/par_pint.txt \
 	tests/science/prepsubband.py \
 	tests/science/prepsubband.txt \
+	tests/science/readers.py \
+	tests/science/readers.txt \
 	tests/science/psrsearch.py \
 	tests/science/psrsearch.txt \
 	tests/science/presto.sh \
