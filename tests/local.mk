@@ -259,6 +259,8 @@ EXTRA_DIST += \
 	tests/science/depth.py \
 	tests/science/depth.txt \
 	tests/science/false_alarms.txt \
+	tests/science/ffa_noise.py \
+	tests/science/ffa_noise.txt \
 	tests/science/fit_score.py \
 	tests/science/fold.py \
 	tests/science/fold.txt \
