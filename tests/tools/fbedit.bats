@@ -257,6 +257,22 @@ series() {
     leaves_no 'f[_.]*'
 }
 
+@test "-around takes the list of a barycentred search with -bary" {
+    local how bary a b
+    fakebin -q -add "burst dm=60 t=290 width=8e-3 snr=40" -nchans 16 -nbits 8 -tobs 300 -tsamp 2000 -fch1 1500 -foff 4 -seed 3 -o all.fil
+    fbedit -q -set telescope=Parkes -set position=12:00:00,0:0:0 -set tstart=55000.3 -o n.fil all.fil
+    for how in '' -nobary; do
+        [ -n "$how" ] && bary= || bary=-bary
+        gpudedisp -q $how -lodm 60 -numdms 1 -singlepulse -o "n$how" n.fil
+        fbedit -q -around "n$how.cand" $bary -pad 0.5 -o "d$how.fil" n.fil
+    done
+    a=$(value d_0001.fil tstart f8) b=$(value d-nobary_0001.fil tstart f8)
+    awk -v a="$a" -v b="$b" 'BEGIN { d = (a - b) * 86400; print d; exit !(d < 0.005 && d > -0.005) }'
+    awk 'FNR == 2 { t[n++] = $3 } END { d = t[0] - t[1]; print d; exit !(d * d > 0.02 ^ 2) }' n.cand n-nobary.cand
+    refuses 2 '-bary needs a list' fbedit -q -bary -o x.fil n.fil
+    refuses 3 'all.fil has no position' fbedit -q -around n.cand -bary -o x.fil all.fil
+}
+
 @test "-dedisperse shifts channels" {
     for nbits in 2 8 16 32; do
         fbedit -q -nbits $nbits -o a.fil "$g8"

@@ -16,6 +16,7 @@ struct fbedit_options {
     int64_t seed;       /* -1: the clock */
     const char *around; /* list of events; NULL: one output */
     double pad_s;
+    bool bary;   /* its times are those of barycentred series */
     bool cutout; /* pictures of each for classifiers, instead of spectra */
     bool quiet, verbose;
 };
@@ -50,6 +51,7 @@ struct fbedit_around {
     struct psr_edit_burst *event; /* [n] */
     size_t n, room;
     double tsamp_s, length_s, lowest_mhz, highest_mhz; /* of the input */
+    double rate;                                       /* seconds of the input in one of the list */
     char *name, start[40], end[40];                    /* of the cut-out in work */
 };
 

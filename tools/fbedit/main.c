@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <psrkit/ddplan.h>
+#include <psrkit/experimental/fourier.h>
+#include <psrkit/series.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,9 +103,30 @@ static psr_status fbedit_add_begin(struct fbedit_add *a, struct fbedit_options *
 
 /* Finds the range and the name of the cut-out of each event. */
 
-static psr_status look_at_input(struct fbedit_around *a, const struct psr_source_desc *source,
+/* Series are barycentred from their first sample on: a mean velocity serves for hours. */
+static psr_status find_rate(struct fbedit_around *a, const struct psr_obs *obs, const char *path,
+                            psr_err *err)
+{
+    struct psr_inf inf = {.ra_deg = obs->ra_deg,
+                          .dec_deg = obs->dec_deg,
+                          .epoch = obs->tstart,
+                          .has_epoch = true,
+                          .nbin = obs->nsamp,
+                          .tbin_s = obs->tsamp_s};
+    double voverc = 0;
+    snprintf(inf.name, sizeof inf.name, "%s", path);
+    snprintf(inf.telescope, sizeof inf.telescope, "%s", obs->telescope);
+    if (!obs->has_position)
+        return psr_fail(err, PSR_EUNSUPPORTED, "-bary: %s has no position", path);
+    psr_status st = obs->barycentric ? PSR_OK : psr_inf_velocity(&inf, &voverc, err);
+    a->rate = 1 + voverc;
+    return st;
+}
+
+static psr_status look_at_input(struct fbedit_around *a, const struct fbedit_options *o,
                                 psr_err *err)
 {
+    const struct psr_source_desc *source = &o->source;
     psr_source *s;
     psr_status st = psr_source_open(&s, source, err);
     if (st)
@@ -116,6 +139,8 @@ static psr_status look_at_input(struct fbedit_around *a, const struct psr_source
     if (obs->nsamp < 0)
         st = psr_fail(err, PSR_EUNSUPPORTED, "-around: the length of %s is not known",
                       source->path[0]);
+    if (o->bary && !st)
+        st = find_rate(a, obs, source->path[0], err);
     psr_source_close(s);
     return st;
 }
@@ -151,6 +176,8 @@ static psr_status read_list(struct fbedit_around *a, const char *path, psr_err *
             continue;
         st = read_row(&e, a->tsamp_s, path, &in, line, err);
         if (!st)
+            e.t_s *= a->rate;
+        if (!st)
             st = psr_grow(&a->event, &a->room, a->n, sizeof e, "events", err);
         if (!st)
             a->event[a->n++] = e;
@@ -164,7 +191,8 @@ static psr_status read_list(struct fbedit_around *a, const char *path, psr_err *
 static psr_status fbedit_around_begin(struct fbedit_around *a, const struct fbedit_options *o,
                                       psr_err *err)
 {
-    psr_status st = look_at_input(a, &o->source, err);
+    a->rate = 1;
+    psr_status st = look_at_input(a, o, err);
     return st ? st : read_list(a, o->around, err);
 }
 

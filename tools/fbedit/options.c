@@ -45,6 +45,11 @@ static void add_ranges(struct cli_table *list, struct fbedit_options *o, struct 
          "sweep, and -pad before and after.",
          0, 0},
         {"pad", CLI_DOUBLE, &o->pad_s, "SEC", "Of -around (default 1).", 0, 1e6},
+        {"bary", CLI_FLAG, &o->bary, NULL,
+         "The times of -around's list are barycentric: of gpudedisp without -nobary, where the "
+         "input has a "
+         "position.",
+         0, 0},
         {"cutout", CLI_TEXT, &w->cutout, "NAME",
          "your: write for each burst of -around what classifiers read, the pictures of frequency "
          "and "
@@ -257,6 +262,8 @@ static void take_words(struct fbedit_options *o, const struct fbedit_words *w,
     o->run.clean_auto = cli_parse_clean(tool, w->clean);
     if (o->run.clean_auto && o->run.mask)
         cli_usage_error(tool, "-clean auto finds what a mask would say: not with -mask");
+    if (o->bary && !o->around)
+        cli_usage_error(tool, "-bary needs a list of bursts: -around LIST");
     if (o->around && (o->run.start || o->run.end || o->add.n || o->addfile.n))
         cli_usage_error(tool, "-around excludes -start, -end, -add and -addfile");
     if (o->truth && !o->add.n && !o->addfile.n)
