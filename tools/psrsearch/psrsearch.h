@@ -229,10 +229,9 @@ double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind 
 struct psrsearch_child {
     pid_t pid;
     bool ended;
-    int status;        /* of waitpid */
-    double ended_s;    /* as run_seconds has it */
-    int log, output;   /* descriptors; -1: none */
-    char *output_part; /* the name of output, as long as it is not complete */
+    int status;      /* of waitpid */
+    double ended_s;  /* as run_seconds has it */
+    int log, output; /* descriptors; -1: none */
 };
 
 /* Starts the tool of a step, with its messages in steps/ROOT_STEP.log.

@@ -15,9 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* End of the name of a file that is not complete yet, which the next run would remove. */
-static const char part[] = ".part000000";
-
 static void wake(int signal)
 {
     (void)signal;
@@ -172,23 +169,31 @@ static char *name_log(const struct psrsearch_plan *p, enum psrsearch_kind kind)
     return psrsearch_join(p->aside, "_", p->step[kind].name, ".log", NULL);
 }
 
-/* Closes what the tool wrote into.  Its standard output takes the place of an earlier one if it is complete. */
-static psr_status close_outputs(struct psrsearch_child *child, psr_status st, psr_err *err)
+/* The name of the tool's standard output, and that before it is complete; NULL where there is none, or no memory. */
+static char *name_output(const struct psrsearch_plan *p, enum psrsearch_kind kind, bool complete)
 {
-    char *name = child->output_part ? strdup(child->output_part) : NULL;
+    const char *output = p->step[kind].output;
+    return output ? psrsearch_join(p->base, output, complete ? NULL : ".part000000", NULL) : NULL;
+}
+
+/* Closes what the tool wrote into.  Its standard output takes the place of an earlier one if it is complete. */
+static psr_status close_outputs(struct psrsearch_child *child, const struct psrsearch_plan *p,
+                                enum psrsearch_kind kind, psr_status st, psr_err *err)
+{
     if (child->log >= 0)
         close(child->log);
-    if (child->output >= 0)
+    if (child->output >= 0) {
+        char *name = name_output(p, kind, true), *part = name_output(p, kind, false);
         close(child->output);
-    if (name)
-        name[strlen(name) - strlen(part)] = '\0';
-    if (child->output >= 0 && !st && (!name || rename(child->output_part, name) != 0))
-        st = psr_fail_errno(err, "%s", child->output_part);
-    if (child->output >= 0 && st)
-        (void)unlink(child->output_part);
-    free(name);
-    free(child->output_part);
-    child->output_part = NULL;
+        if (!st && !(name && part))
+            st = psr_fail_nomem(err, p->step[kind].name, 256);
+        if (!st && rename(part, name) != 0)
+            st = psr_fail_errno(err, "%s", part);
+        if (st && part)
+            (void)unlink(part);
+        free(name);
+        free(part);
+    }
     child->log = child->output = -1;
     return st;
 }
@@ -198,24 +203,24 @@ psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch
 {
     const struct psrsearch_step *step = &p->step[kind];
     char *log_name = name_log(p, kind);
+    char *part = name_output(p, kind, false);
     char **argv = make_argv(&step->command);
     psr_status st = PSR_OK;
     *child = (struct psrsearch_child){.log = -1, .output = -1};
-    if (step->output)
-        child->output_part = psrsearch_join(p->base, step->output, part, NULL);
-    if (!log_name || (step->output && !child->output_part) || !argv)
+    if (!log_name || (step->output && !part) || !argv)
         st = psr_fail_nomem(err, step->name, 256);
     if (!st)
         st = open_output(&child->log, log_name, err);
     if (!st && step->output)
-        st = open_output(&child->output, child->output_part, err);
+        st = open_output(&child->output, part, err);
     if (!st) {
         head_log(p, step, child->log);
         st = start(child, step, argv, bars, err);
     }
     if (st)
-        (void)!close_outputs(child, st, err);
+        (void)!close_outputs(child, p, kind, st, err);
     free(argv);
+    free(part);
     free(log_name);
     return st;
 }
@@ -228,5 +233,5 @@ psr_status psrsearch_wait(struct psrsearch_child *child, struct psrsearch_child 
     psr_status st = log_name ? judge(&p->step[kind], log_name, child->status, err)
                              : psr_fail_nomem(err, p->step[kind].name, 256);
     free(log_name);
-    return close_outputs(child, st, err);
+    return close_outputs(child, p, kind, st, err);
 }

@@ -125,26 +125,17 @@ void psr_edit_mean_whole(int32_t *sum, size_t n, int64_t count)
         edit_divide(sum, n, (double)(count / 2) + 0.5, 1 / (double)count, bias);
 }
 
-#define DEFINE_PACK(NAME, TYPE)                                                                    \
-    PSR_CLONES static void edit_pack_##NAME(TYPE *restrict out, const int32_t *restrict sum,       \
-                                            size_t n)                                              \
+#define DEFINE_CONVERT(NAME, TO, FROM)                                                             \
+    PSR_CLONES static void edit_##NAME(TO *restrict out, const FROM *restrict x, size_t n)         \
     {                                                                                              \
         for (size_t c = 0; c < n; c++)                                                             \
-            out[c] = (TYPE)sum[c];                                                                 \
+            out[c] = (TO)x[c];                                                                     \
     }
-DEFINE_PACK(u8, uint8_t)
-DEFINE_PACK(u16, uint16_t)
-DEFINE_PACK(floats, float)
-
-#define DEFINE_WIDEN(NAME, TYPE)                                                                   \
-    PSR_CLONES static void edit_widen_##NAME(TYPE *restrict out, const uint8_t *restrict x,        \
-                                             size_t n)                                             \
-    {                                                                                              \
-        for (size_t c = 0; c < n; c++)                                                             \
-            out[c] = (TYPE)x[c];                                                                   \
-    }
-DEFINE_WIDEN(u16, uint16_t)
-DEFINE_WIDEN(floats, float)
+DEFINE_CONVERT(pack_u8, uint8_t, int32_t)
+DEFINE_CONVERT(pack_u16, uint16_t, int32_t)
+DEFINE_CONVERT(pack_floats, float, int32_t)
+DEFINE_CONVERT(widen_u16, uint16_t, uint8_t)
+DEFINE_CONVERT(widen_floats, float, uint8_t)
 
 void psr_edit_widen(uint8_t *rows, const uint8_t *x, const struct psr_edit_slice *s, int nbit)
 {

@@ -46,6 +46,7 @@ static void name_list(char name[PSR_TEXT_MAX], const char *root)
 }
 
 /* --- plans ------------------------------------------------------------------------------------ */
+
 static psr_status create(void *sink, const char *device, int nthread, void **search, psr_err *err)
 {
     const struct ffa *s = sink;
@@ -71,30 +72,30 @@ static void destroy(void *search)
     free(p);
 }
 
+static struct psr_ffasearch_shape shape_of(const struct psr_searched *g)
+{
+    return psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
+}
+
 static bool fits(const void *search, const struct psr_searched *g)
 {
-    const struct psr_ffasearch_shape shape =
-        psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
+    const struct psr_ffasearch_shape shape = shape_of(g);
     return psr_ffasearch_fits(((const struct plan *)search)->ffa, &shape);
 }
 
-/* Takes room for the series of batches: a GPU searches one while the next is loaded. */
-static psr_status take_room(struct plan *p, int64_t nsamp, size_t *batch, size_t *nslot,
-                            psr_err *err)
+/* Takes room for the series of batches, of at most so many: a GPU searches one while the next is loaded. */
+static psr_status take_room(struct plan *p, int64_t nsamp, size_t batch, psr_err *err)
 {
     enum { ALIGN = 64 };
-    const double most_bytes = 0x1p31;
-    *nslot = p->on_gpu ? PSR_SERIES_SLOTS : 1;
+    const size_t nslot = p->on_gpu ? PSR_SERIES_SLOTS : 1;
     p->stride = ((size_t)nsamp + ALIGN) / ALIGN * ALIGN;
-    while (p->on_gpu && *batch > 1 && 4.0 * (double)(*nslot * *batch * p->stride) > most_bytes)
-        --*batch;
-    p->batch = *batch;
-    const size_t n = *nslot * *batch * p->stride;
+    const size_t most = ((size_t)1 << 31) / (nslot * p->stride * sizeof *p->room);
+    p->batch = !p->on_gpu || batch <= most ? batch : most > 1 ? most : 1;
+    const size_t n = nslot * p->batch * p->stride;
     if (n <= p->room_n)
         return PSR_OK;
     void *room = NULL;
     psr_device_unpin(p->room);
-    p->room = NULL;
     psr_status st = psr_device_pin(&room, n * sizeof *p->room, err);
     p->room = room;
     p->room_n = st ? 0 : n;
@@ -112,21 +113,21 @@ static psr_status make_plan(void *search, const struct psr_searched *g, size_t n
 {
     struct plan *p = search;
     struct psr_ffasearch_info info;
-    const struct psr_ffasearch_shape shape =
-        psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
+    const struct psr_ffasearch_shape shape = shape_of(g);
     psr_status st = psr_ffasearch_plan(p->ffa, &shape, ninput, &info, err);
-    *batch = st ? 0 : info.batch;
-    *nslot = st ? 0 : 1;
     if (!st)
-        st = take_room(p, 2 * g->about.nbin, batch, nslot, err);
+        st = take_room(p, 2 * g->about.nbin, info.batch, err);
+    *batch = st ? 0 : p->batch;
+    *nslot = p->on_gpu ? PSR_SERIES_SLOTS : 1;
     if (st)
         return st;
     free(p->in);
-    p->in = calloc(*batch, sizeof *p->in);
-    return p->in ? PSR_OK : psr_fail_nomem(err, "a batch", (double)*batch * sizeof *p->in);
+    p->in = calloc(p->batch, sizeof *p->in);
+    return p->in ? PSR_OK : psr_fail_nomem(err, "a batch", (double)p->batch * sizeof *p->in);
 }
 
 /* --- a batch ---------------------------------------------------------------------------------- */
+
 static psr_status load(void *search, struct psr_searched *g, psr_err *err)
 {
     (void)search;
@@ -179,6 +180,7 @@ static const struct psr_series_method method = {
 };
 
 /* --- the sink --------------------------------------------------------------------------------- */
+
 static psr_status names(const void *desc, const struct psr_sink_stream *stream,
                         psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
                         psr_err *err)
