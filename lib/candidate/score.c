@@ -198,6 +198,7 @@ static double is_physical(const struct cube *c)
 }
 
 /* --- all ---------------------------------------------------------------------------------------- */
+
 static psr_status align(struct cube *c, psr_err *err)
 {
     const size_t nsub = c->h.nsub, npart = c->h.npart;

@@ -201,6 +201,7 @@ void psr_fake_phase(const psr_fake *p, size_t i, double t_s, int64_t *turns, dou
 }
 
 /* --- one tile --------------------------------------------------------------------------------- */
+
 static void start_values(const struct psr_fake *p, int64_t first, size_t rows, float *x)
 {
     const size_t n = rows * p->row_values, nchan = p->frame.obs.nchan;

@@ -117,6 +117,7 @@ psr_status psr_fake_rfi_make(psr_fake *p, const struct psr_fake_rfi *rfi, size_t
 }
 
 /* --- the bandpass ----------------------------------------------------------------------------- */
+
 static double bandpass_of(const struct psr_fake_rfi *r, const struct psr_obs *obs, size_t c)
 {
     double gain = 1, from = ((double)c + 0.5) / (double)obs->nchan, y = fmin(from, 1 - from);
@@ -228,6 +229,7 @@ static int fake_rfi_slot(const psr_fake *p, const struct psr_fake_rfi_part *part
 }
 
 /* --- the account ------------------------------------------------------------------------------ */
+
 struct listing {
     const psr_fake *p;
     const struct psr_fake_rfi_part *part;
@@ -379,6 +381,7 @@ static double fraction_on(const struct tile *l, int64_t t, double begin_s, doubl
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
+
 static double beam_factor(const struct psr_fake_rfi *r, double t_s)
 {
     double turns = (t_s - r->t_s) / r->rotation_s, x = turns - rint(turns);
@@ -480,6 +483,7 @@ void psr_fake_rfi_add(const psr_fake *p, int64_t first, size_t n, float *x, floa
 }
 
 /* --- lost packets ----------------------------------------------------------------------------- */
+
 static void drop_row(const struct tile *l, int64_t t, size_t group)
 {
     const size_t nchan = l->p->frame.obs.nchan, first = group * l->part->packet_channels;

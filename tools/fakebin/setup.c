@@ -130,6 +130,7 @@ static psr_status fakebin_rfi_text(struct psr_fake_rfi *rfi, const char *text, p
 }
 
 /* --- truth ------------------------------------------------------------------------------------ */
+
 struct rows {
     psr_outfile *f;
     const char *kind;

@@ -99,6 +99,7 @@ static void add_beams(struct cli_table *list, struct psr_beamformer_desc *d, con
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
+
 struct run {
     struct frbbeam_options opt;
     struct cli tool;
@@ -107,6 +108,7 @@ struct run {
 };
 
 /* --- what -v prints --------------------------------------------------------------------------- */
+
 static void print_plan(const struct cli *tool, const psr_beamformer *p)
 {
     struct psr_beamformer_report r;

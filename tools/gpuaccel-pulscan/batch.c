@@ -58,6 +58,7 @@ void accel_release_batches(struct accel_job *j)
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
+
 static psr_status create_batches(struct accel_job *j)
 {
     for (size_t k = 0; k < j->nslot; k++) {

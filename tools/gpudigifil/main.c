@@ -25,6 +25,7 @@ struct words {
 };
 
 /* --- the run ---------------------------------------------------------------------------------- */
+
 struct run {
     struct digifil_options opt;
     struct cli tool;
@@ -33,6 +34,7 @@ struct run {
 };
 
 /* --- what -v prints --------------------------------------------------------------------------- */
+
 static void print_plan(const struct cli *tool, const psr_filterbank *p)
 {
     struct psr_filterbank_report r;

@@ -40,6 +40,7 @@ char *gpuffa_output_name(const struct gpuffa_job *j, const char *path)
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
+
 static psr_status write_list(struct gpuffa_job *j, const char *path,
                              const struct psr_ffa_list *list)
 {
@@ -89,6 +90,7 @@ static psr_status write_result(struct gpuffa_job *j, size_t i)
 }
 
 /* --- a batch ---------------------------------------------------------------------------------- */
+
 static psr_status load(struct gpuffa_file *file)
 {
     const int64_t n = 2 * file->about.nbin;
@@ -176,6 +178,7 @@ void gpuffa_release_batch(struct gpuffa_job *j)
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
+
 static void note_cut(struct gpuffa_job *j, const char *path, const struct psr_ffasearch_info *info)
 {
     const struct psr_notes notes = {j->opt.quiet ? NULL : cli_note, &j->tool};

@@ -393,6 +393,7 @@ static bool draw_plane(struct canvas *c, const struct psr_folder_fold *fold,
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
+
 static bool draw_all(struct canvas *c, const struct psr_folder_fold *fold,
                      const struct psr_fold_view *v)
 {

@@ -182,6 +182,7 @@ static size_t place_of(const struct picture *p, size_t i, size_t c)
 }
 
 /* --- images ----------------------------------------------------------------------------------- */
+
 static int by_value(const void *a, const void *b)
 {
     const float x = *(const float *)a, y = *(const float *)b;
@@ -338,6 +339,7 @@ static void draw_shares(struct canvas *c, const struct picture *p)
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
+
 static psr_status prepare(struct picture *p, psr_err *err)
 {
     const struct psr_rfi_stats *s = &p->r->stats;

@@ -188,8 +188,7 @@ PSR_MUST_CHECK psr_status psr_output_record_add(struct psr_output_record *r, uin
  * Given: keep   false: it is removed, as is one without any part */
 void psr_output_record_close(struct psr_output_record *r, bool keep);
 
-/* 64-bit digests (xxHash) to detect changed data; not secure against an adversary
- *. */
+/* 64-bit digests (xxHash) to detect changed data; not secure against an adversary. */
 
 #define PSR_DIGEST_START UINT64_C(0)
 

@@ -36,6 +36,7 @@ struct psr_compat {
 };
 
 /* --- delays, in PRESTO's arithmetic ----------------------------------------------------------- */
+
 static double delay_at(const struct psr_compat_desc *d, double dm, double freq_mhz)
 {
     return psr_delay_s(PSR_DMCONST_PRESTO, dm, freq_mhz * (1.0 + d->voverc));
@@ -92,6 +93,7 @@ psr_status psr_compat_worklen(const struct psr_compat_desc *d, size_t *worklen, 
 }
 
 /* --- create and destroy ----------------------------------------------------------------------- */
+
 static psr_status check_desc(const struct psr_compat_desc *d, psr_err *err)
 {
     if (d->nsub < 1 || d->nchan % d->nsub)
@@ -300,6 +302,7 @@ static void clean_block(psr_compat *p, float *x)
 }
 
 /* --- the two steps ---------------------------------------------------------------------------- */
+
 static void swap(float **a, float **b)
 {
     float *was = *a;

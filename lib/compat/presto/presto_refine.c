@@ -138,6 +138,7 @@ static psr_status presto_local_power(struct psr_presto_response *p, double r, do
 }
 
 /* --- the best place of the fine grid around a candidate with jerk ----------------------------- */
+
 enum { PSR_PRESTO_GRID_MAX_HARM = 32 };
 
 /* A place and its harmonics, of the fundamental. */
@@ -308,6 +309,7 @@ static double rounded(double x)
 }
 
 /* --- powers ----------------------------------------------------------------------------------- */
+
 static double power_at(struct place *p, double r, double z, double w, int half)
 {
     double complex a = 0;
@@ -483,6 +485,7 @@ static void note_all(struct psr_accel_cand *cand, size_t n)
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
+
 psr_status psr_presto_refine(struct psr_accel_measured *out, const struct psr_accel_search *s,
                              const struct psr_accelsearch_input *in,
                              const struct psr_accel_peaks *peaks, psr_err *err)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 /* --- checks ----------------------------------------------------------------------------------- */
+
 static psr_status check_count(const char *field, size_t value, size_t least, size_t most,
                               psr_err *err)
 {
@@ -125,6 +126,7 @@ static void channelise_fill_window(const psr_channelise *p, float *window)
 }
 
 /* --- plan ------------------------------------------------------------------------------------- */
+
 static psr_status make_tables(psr_channelise *p, psr_err *err)
 {
     const size_t nresponse = 2 * p->d.nchan * p->d.nfft, nwindow = p->shape.segment;
@@ -261,6 +263,7 @@ void psr_channelise_describe(const psr_channelise *p, struct psr_channelise_shap
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */
+
 static size_t count_segments(const psr_channelise *p, size_t nsamp)
 {
     const size_t all = p->nheld + nsamp;

@@ -21,6 +21,7 @@ static const struct psr_spectra_ops *const backends[] = {
 enum { BATCH_FLOATS = 1 << 24 };
 
 /* --- create and destroy ----------------------------------------------------------------------- */
+
 size_t psr_spectra_batch(const psr_channelise *p)
 {
     const size_t planes = p->d.nchan_in * p->d.npol;
@@ -117,6 +118,7 @@ const char *psr_spectra_backend(const psr_spectra *s)
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */
+
 static size_t count_segments(const psr_spectra *s, size_t nsamp)
 {
     const size_t all = s->nheld + nsamp;
@@ -172,6 +174,7 @@ psr_status psr_spectra_collect(psr_spectra *s, float **x, const uint32_t **weigh
 }
 
 /* --- blocks of coded voltages in page-locked memory ------------------------------------------- */
+
 enum { FRAMES_MORE = 8, BYTES_MORE = 1 << 16 };
 
 size_t psr_spectra_bytes(const struct baseband_layout *l, int nbit, size_t nsamp)

@@ -194,6 +194,7 @@ PSR_MUST_CHECK psr_status psr_spectra_block_fill(struct psr_spectra_block *b, ps
                                                  size_t nsamp, psr_err *err);
 
 /* --- the plan --- */
+
 struct psr_spectra_desc {
     const psr_channelise *channels; /* that the plan is to do; needed until it exists */
     const struct baseband_layout *layout;

@@ -122,6 +122,7 @@ static void choose_sizes(struct spectra_cuda *c, const psr_spectra *s)
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
+
 static cudaError_t take_coding(struct spectra_cuda *c, psr_spectra *s)
 {
     const struct baseband_layout *l = s->d.layout;
@@ -209,6 +210,7 @@ static cudaError_t take_memory(struct spectra_cuda *c, psr_spectra *s)
 }
 
 /* --- create ----------------------------------------------------------------------------------- */
+
 static cudaError_t make_streams(struct spectra_cuda *c)
 {
     TRY(cudaSetDevice(c->device));
@@ -250,6 +252,7 @@ static psr_status spectra_cuda_create(psr_spectra *s, psr_err *err)
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
+
 static cudaError_t send(const struct spectra_cuda *c, const struct spectra_cuda_slot *slot,
                         const struct psr_spectra_block *b, const bool *good, size_t n)
 {
@@ -392,6 +395,7 @@ static cudaError_t make_rows(struct spectra_cuda *c, const psr_spectra *s,
 }
 
 /* --- a block ---------------------------------------------------------------------------------- */
+
 static cudaError_t queue(struct spectra_cuda *c, psr_spectra *s, int k,
                          const struct psr_spectra_block *b, size_t nsegment, const bool *good)
 {

@@ -15,6 +15,7 @@
 enum { NAME_BYTES = 64 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
+
 psr_status psr_candlist_add(struct psr_candlist *list, const struct psr_folder_candidate *cand,
                             const char *name, bool by_period, psr_err *err)
 {
@@ -64,6 +65,7 @@ void psr_candlist_set_spin(struct psr_folder_candidate *c, double p, double pd, 
 }
 
 /* --- unique names ----------------------------------------------------------------------------- */
+
 struct named {
     const char *name;
     size_t i; /* in the list */
@@ -129,6 +131,7 @@ psr_status psr_candlist_make_unique(struct psr_candlist *list, const struct psr_
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
+
 psr_status psr_candlist_fail(const struct psr_candlist_lines *l, psr_err *err, const char *field,
                              const char *fmt, ...)
 {

@@ -14,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sends datagrams of one size at a rate, and loses, repeats and disorders them for tests
- *. */
+/* Sends datagrams of one size at a rate, and loses, repeats and disorders them for tests. */
 
 /* All numbers are little-endian.  32 bytes come first:
  *    0  "PSRU"
@@ -263,8 +262,7 @@ PSR_MUST_CHECK psr_status psr_udp_open_receiver(int *fd, int64_t *buffer,
 PSR_MUST_CHECK psr_status psr_udp_open_sender(int *fd, const struct psr_udp_name *name,
                                               psr_err *err);
 
-/* Receives the datagrams of a stream in a thread of its own, and puts them in order
- *.
+/* Receives the datagrams of a stream in a thread of its own, and puts them in order.
  *
  * The thread takes batches of datagrams per system call.  What a datagram holds is for the caller's
  * function to say, so that any protocol with numbered frames of one size can be received. */
@@ -357,8 +355,7 @@ struct psr_udp_counts psr_udp_counts(psr_udp_receiver *r);
 /* Ends the thread and frees the receiver; NULL is allowed. */
 void psr_udp_stop(psr_udp_receiver *r);
 
-/* Which datagrams are of a filterbank that is received, and where their samples belong
- *.
+/* Which datagrams are of a filterbank that is received, and where their samples belong.
  *
  * A stream is known when its header has come and 16 of the last 32 datagrams of samples are its; it
  * then begins with those.  Another one of the same spectra goes on with it after a silence, by the

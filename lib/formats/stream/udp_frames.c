@@ -328,6 +328,7 @@ static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, 
 }
 
 /* --- bytes, in the thread that reads ------------------------------------------------------------ */
+
 static void report(struct psr_udp_frames *u, bool end)
 {
     const struct psr_udp_counts c = psr_udp_counts(u->receiver);

@@ -174,6 +174,7 @@ const float *psr_rfi_clip_sums(psr_rfi_clip *p, const void *in)
 /* Finds interference in the sums of all channels. */
 
 /* --- finds outliers of a series from its running median --------------------------------------- */
+
 static const double PER_SIGMA = 1.3489795; /* inter-quartile range of a Gaussian */
 
 struct windows {

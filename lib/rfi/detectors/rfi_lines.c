@@ -159,6 +159,7 @@ void psr_rfi_line_search_destroy(psr_rfi_line_search *p)
 }
 
 /* --- the spectrum ----------------------------------------------------------------------------- */
+
 static void subtract_mean(float *x, size_t n)
 {
     double sum = 0;
@@ -241,6 +242,7 @@ static size_t even_length(size_t n)
 }
 
 /* --- its baseline ----------------------------------------------------------------------------- */
+
 static psr_status allocate_baseline(struct baseline *b, size_t nbin, psr_err *err)
 {
     b->room = nbin / BLOCK_MIN + 2;

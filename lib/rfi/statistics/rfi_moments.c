@@ -208,6 +208,7 @@ struct psr_rfi_limits psr_rfi_sk_limits(double n, double d, double sigma)
 }
 
 /* --- skewness and kurtosis -------------------------------------------------------------------- */
+
 struct psr_rfi_limits psr_rfi_skewness_limits(double n, double sigma)
 {
     const double b2 =

@@ -4,6 +4,7 @@
 #include "formats/dada/dada_internal.h"
 
 /* --- what is done to the rows of a beam ------------------------------------------------------- */
+
 static void *rows_of_beam(const struct psr_beam_rows *r, size_t b)
 {
     return (char *)r->task.rows + b * r->task.stride * psr_beam_row_bytes(r->d.plan);
@@ -55,6 +56,7 @@ psr_status psr_beam_rows_wait(struct psr_beam_rows *r, psr_err *err)
 }
 
 /* --- where rows go ---------------------------------------------------------------------------- */
+
 size_t psr_beam_rows_stride(const struct psr_beam_rows *r)
 {
     return r->d.scales->measures ? r->d.stride_floats : r->d.stride;

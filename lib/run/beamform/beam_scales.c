@@ -149,6 +149,7 @@ const void *psr_beam_scales_quantise(const struct psr_beam_scales *s, size_t b)
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
+
 struct scale_reader {
     struct psr_beam_scales *s;
     size_t next; /* channel; none before the bits are known */
@@ -210,6 +211,7 @@ psr_status psr_beam_scales_write(const struct psr_beam_scales *s, psr_outfile *f
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
+
 static psr_status start_measuring(struct psr_beam_scales *s, psr_err *err)
 {
     s->kept_most = rows_to_keep(&s->d);
@@ -358,6 +360,7 @@ void psr_beam_sums_clear(struct psr_beam_sums *s)
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
+
 size_t psr_beam_sums_rows(const struct psr_beam_sums *s, int64_t t0, size_t n)
 {
     const uint64_t unit = s->unit, from = (uint64_t)t0;

@@ -115,8 +115,7 @@ const void *psr_beam_scales_quantise(const struct psr_beam_scales *s, size_t b);
 PSR_MUST_CHECK psr_status psr_beam_scales_write(const struct psr_beam_scales *s, psr_outfile *f,
                                                 psr_err *err);
 
-/* A filterbank of each beam, and the scales, which get their final names together
- *. */
+/* A filterbank of each beam, and the scales, which get their final names together. */
 
 struct psr_beam_directions {
     bool grid;                      /* beams of the half-integer grid */

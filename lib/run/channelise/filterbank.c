@@ -125,6 +125,7 @@ static psr_status filterbank_device_make(psr_filterbank *p, psr_err *err)
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
+
 static psr_status push(psr_filterbank *p, const struct psr_spectra_block *block, psr_err *err)
 {
     psr_filterbank_find_good(p, psr_spectra_ready(p->spectra, block->nsamp));
@@ -423,6 +424,7 @@ psr_status psr_filterbank_create(psr_filterbank **out, const struct psr_filterba
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
+
 psr_status psr_filterbank_run(psr_filterbank *p, psr_err *err)
 {
     psr_status st = p->spectra ? filterbank_device_run(p, err) : psr_filterbank_cpu_run(p, err);

@@ -276,6 +276,7 @@ psr_status psr_filterbank_cpu_run(psr_filterbank *p, psr_err *err)
 }
 
 /* --- checks the description of a filterbank --------------------------------------------------- */
+
 static psr_status check_ranges(const struct psr_filterbank_desc *d, psr_err *err)
 {
     const struct {

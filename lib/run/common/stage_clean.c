@@ -348,6 +348,7 @@ psr_status psr_clean_files_names(const char *root,
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
+
 struct json_file {
     psr_outfile *f;
     psr_err *err;

@@ -262,6 +262,7 @@ psr_status psr_pipeline_create_beams(psr_pipeline **out,
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
+
 psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err)
 {
     psr_status st = PSR_OK;
@@ -287,6 +288,7 @@ psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err
 }
 
 /* --- reports the properties and progress of a pipeline ---------------------------------------- */
+
 static void describe_line(const struct psr_pipeline *p, size_t line, struct psr_reported_line *to)
 {
     struct psr_pipeline_line *out = &to->line;

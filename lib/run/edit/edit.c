@@ -73,6 +73,7 @@ void psr_edit_set_defaults(struct psr_edit_desc *desc, size_t size)
 }
 
 /* --- preparing -------------------------------------------------------------------------------- */
+
 static psr_status check_cutout(const struct psr_edit_desc *d, psr_err *err)
 {
     if (!d->burst)
@@ -128,6 +129,7 @@ static psr_status check_names(const psr_edit *p, psr_err *err)
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
+
 static psr_status read_block(psr_edit *p, int64_t left, size_t *n, psr_err *err)
 {
     const double since_s = psr_seconds();

@@ -366,6 +366,7 @@ void psr_ffasearch_destroy(psr_ffasearch *f)
 }
 
 /* --- searching -------------------------------------------------------------------------------- */
+
 psr_status psr_ffasearch_execute(psr_ffasearch *f, size_t n, const struct psr_ffasearch_input *in,
                                  psr_err *err)
 {

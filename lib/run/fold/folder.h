@@ -13,8 +13,7 @@
 #include <psrkit/series.h>
 #include <stdio.h>
 
-/* Barycentric and orbital parameters as a fold needs them, on the telescope's clock
- *. */
+/* Barycentric and orbital parameters as a fold needs them, on the telescope's clock. */
 
 /* Initialise with zeros.  Times as prepfold tabulates them, one every 20 s. */
 struct psr_fold_bary {
@@ -257,8 +256,7 @@ PSR_MUST_CHECK psr_status psr_folder_emit(const psr_folder *f, const struct psr_
 /* What the folder's searches have in common: all but device and threads. */
 struct psr_fold_search_desc psr_folder_describe_search(const psr_folder *f);
 
-/* Digests of everything that affects a fold, to find those that an earlier run made
- *. */
+/* Digests of everything that affects a fold, to find those that an earlier run made. */
 
 /* Digest of the input and of what all candidates have in common.
  * Given:    nsamp   of the input

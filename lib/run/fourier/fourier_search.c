@@ -232,6 +232,7 @@ psr_status psr_fourier_whiten(const psr_fourier *f, struct psr_fourier_input *in
 }
 
 /* --- the search ------------------------------------------------------------------------------- */
+
 static psr_status search_boxes(struct psr_fourier_slot *slot, size_t n, psr_err *err)
 {
     const float **x = calloc(n, sizeof *x);

@@ -215,6 +215,7 @@ static psr_status take(struct psr_merge_builder *b, void *array, size_t n, size_
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
+
 static psr_status fail_limit(double need, double limit, psr_err *err)
 {
     char want[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
@@ -518,6 +519,7 @@ void psr_merge_destroy(struct psr_merge_tree *tree)
 }
 
 /* --- delays ----------------------------------------------------------------------------------- */
+
 int32_t psr_merge_delay(const struct psr_merge_tree *tree, size_t i, size_t k)
 {
     size_t r = (size_t)tree->row[i];

@@ -69,6 +69,7 @@ static psr_status fold_add_last_turn(const struct psr_fold *f, struct psr_fold_s
 }
 
 /* --- destroy ---------------------------------------------------------------------------------- */
+
 static void destroy_cube(struct psr_fold_cube *c)
 {
     void *const owned[] = {c->delay, c->stats, c->value, c->offset, c->runs.run};
@@ -118,6 +119,7 @@ void psr_fold_destroy(psr_fold *f)
 }
 
 /* --- create ----------------------------------------------------------------------------------- */
+
 psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
 {
     struct psr_fold_desc d;
@@ -146,6 +148,7 @@ psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr
 }
 
 /* --- push ------------------------------------------------------------------------------------- */
+
 static psr_status plan_blocks(struct psr_fold *f, psr_err *err)
 {
     const int nthread = f->d.nthread;
@@ -251,6 +254,7 @@ psr_status psr_fold_finish(psr_fold *f, psr_err *err)
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
+
 double *psr_fold_profile(const psr_fold *f, size_t i)
 {
     return f->cube[i].profile;

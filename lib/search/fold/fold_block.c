@@ -12,6 +12,7 @@ enum { RUN = 64 };
 enum { GROUP = PSR_FOLD_GROUP, TILE = PSR_FOLD_TILE };
 
 /* --- sums over channels, as floats ------------------------------------------------------------ */
+
 PSR_CLONES static void add_bytes(uint16_t *restrict sum, const uint8_t *restrict x, size_t n)
 {
     for (size_t t = 0; t < n; t++)

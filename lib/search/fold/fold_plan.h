@@ -150,8 +150,7 @@ void psr_fold_runs_begin(struct psr_fold_runs *r, const struct psr_fold_candidat
 PSR_MUST_CHECK psr_status psr_fold_runs_find(struct psr_fold_runs *r,
                                              const struct psr_fold_samples *block, psr_err *err);
 
-/* State of a fold: the window of channels, and the slices that candidates are folded in
- *. */
+/* State of a fold: the window of channels, and the slices that candidates are folded in. */
 
 /* A candidate's results and delays, and how its next block is folded. */
 struct psr_fold_cube {
@@ -244,6 +243,7 @@ static inline size_t psr_fold_blocks(const struct psr_fold *f)
 {
     return f->d.nblock;
 }
+
 static inline size_t psr_fold_arrived(const struct psr_fold *f)
 {
     return f->begun + f->filled / f->d.block;

@@ -85,6 +85,7 @@ static void add_row(float *restrict sum, const float *x, size_t n)
 }
 
 /* --- every width ------------------------------------------------------------------------------ */
+
 struct tile {
     const struct psr_pulscan_search *s;
     size_t harm;
@@ -128,6 +129,7 @@ static psr_status keep(const struct tile *t, size_t z, int64_t first, psr_err *e
 }
 
 /* --- the best of each block ------------------------------------------------------------------- */
+
 static psr_status keep_best(const struct tile *t, size_t z, int64_t from, int64_t to, psr_err *err)
 {
     const float *box = t->box + (from - t->from);
@@ -213,6 +215,7 @@ static psr_status search_peaks(const struct tile *t, size_t z, int64_t from, int
 }
 
 /* --- a tile ----------------------------------------------------------------------------------- */
+
 psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, const float *sum,
                            int64_t first, float *work, struct psr_pulscan_found *found,
                            psr_err *err)

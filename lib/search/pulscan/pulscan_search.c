@@ -16,6 +16,7 @@
 /* --- noise of finite stretches ---------------------------------------------------------------- */
 
 /* --- noise that was de-reddened --------------------------------------------------------------- */
+
 struct psr_span psr_significance_last_block(const struct psr_redden *redden, int64_t nbin)
 {
     int64_t before = 0, k = 1, n = 1;
@@ -63,6 +64,7 @@ static double spread_of_levels(const struct psr_significance *o,
 }
 
 /* --- stretches -------------------------------------------------------------------------------- */
+
 static size_t normblock(const struct psr_pulscan_desc *d)
 {
     size_t n = d->normblock;
@@ -196,6 +198,7 @@ static double poly_power(double ln_p, double dof)
 }
 
 /* --- powers and sigmas ------------------------------------------------------------------------ */
+
 struct psr_logp psr_significance_alone(const struct psr_significance *o, double power,
                                        const struct psr_significance_box *box)
 {
@@ -239,6 +242,7 @@ static double significance_power(const struct psr_significance *o, double sigma,
 }
 
 /* --- widths and harmonics --------------------------------------------------------------------- */
+
 static int next_z(const struct psr_pulscan_desc *d, int z)
 {
     if (d->logz)
@@ -356,6 +360,7 @@ static void set_prefilter(struct psr_pulscan_search *s, size_t h)
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
+
 psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_significance *o,
                                const struct psr_pulscan_desc *d, psr_err *err)
 {

@@ -95,6 +95,7 @@ static psr_status subbands_names(const void *desc, const struct psr_sink_stream 
 }
 
 /* --- the sink --------------------------------------------------------------------------------- */
+
 static psr_status check_stem(struct subbands *b, psr_err *err)
 {
     const struct psr_sink_stream *stream = &b->stream;

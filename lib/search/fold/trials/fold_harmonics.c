@@ -207,6 +207,7 @@ void psr_fold_harmonics_best_turns(const struct psr_fold_harmonics *h, const str
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
+
 void psr_fold_coefs_add(struct psr_fold_coefs *sum, const struct psr_fold_coefs *row, double turns)
 {
     const double complex by = turn(turns);

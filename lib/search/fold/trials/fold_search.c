@@ -138,6 +138,7 @@ void psr_fold_search_destroy(psr_fold_search *s)
 }
 
 /* --- the best --------------------------------------------------------------------------------- */
+
 static bool is_before(const struct psr_fold_trial *a, const struct psr_fold_trial *b)
 {
     if (a->dm != b->dm)
@@ -176,6 +177,7 @@ static double find_norm(const struct psr_fold_search *s, const struct psr_fold_w
 }
 
 /* --- one DM ----------------------------------------------------------------------------------- */
+
 static void search_parts(struct psr_fold_search *s, struct psr_fold_worker *w, size_t dm,
                          const double *part)
 {

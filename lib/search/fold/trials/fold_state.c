@@ -195,6 +195,7 @@ void psr_fold_state_make_parts(const struct psr_fold_search *s, struct psr_fold_
  * and chi^2 around them. */
 
 /* --- memory ----------------------------------------------------------------------------------- */
+
 static psr_status allocate_view(struct psr_fold_view *v, const struct psr_pfd *p, psr_err *err)
 {
     *v = (struct psr_fold_view){.npart = (size_t)p->npart,
@@ -225,6 +226,7 @@ void psr_fold_view_clear(struct psr_fold_view *v)
 }
 
 /* --- profiles --------------------------------------------------------------------------------- */
+
 static void add_rotated(double *to, const double *from, size_t n, size_t offset)
 {
     for (size_t b = 0; b < n; b++)

@@ -55,6 +55,7 @@ static int64_t end_cell(const struct psr_sieve *v)
 }
 
 /* --- size ------------------------------------------------------------------------------------- */
+
 static int64_t cells_of_block(const struct psr_sieve *v)
 {
     return 2 * (int64_t)v->c->good / v->cell;
@@ -172,6 +173,7 @@ static psr_status take_blocks(const struct psr_sieve *v, struct worker *w,
 }
 
 /* --- bounds ----------------------------------------------------------------------------------- */
+
 static void worker_clear(struct worker *w)
 {
     free(w->block);
@@ -306,6 +308,7 @@ static psr_status choose_band(struct psr_sieve *v, double held, psr_err *err)
 }
 
 /* --- create and destroy ----------------------------------------------------------------------- */
+
 static psr_status allocate(struct psr_sieve *v, psr_err *err)
 {
     for (int k = v->whole ? v->s->numharm : 1; k <= v->s->numharm; k++) {

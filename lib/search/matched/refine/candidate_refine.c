@@ -278,6 +278,7 @@ static double equal_power(double ln_p, int nharm)
 }
 
 /* --- as accelsearch has it -------------------------------------------------------------------- */
+
 static struct psr_accel_value with_error(double value, double error)
 {
     return (struct psr_accel_value){value, error};
@@ -432,6 +433,7 @@ void psr_measured_clear(struct psr_measured *m)
 }
 
 /* --- candidates ------------------------------------------------------------------------------- */
+
 static const double SAME_R = 1, SAME_Z = 4; /* bins */
 
 /* Whether two are one signal: a bright line whose side lobes fill a box stands out of it. */

@@ -24,6 +24,7 @@ struct psr_response_maker {
 };
 
 /* --- extent ----------------------------------------------------------------------------------- */
+
 static double largest_deviation(double z, double w)
 {
     double first = 0.5 * (w / 6 - z), last = 0.5 * (w / 6 + z);
@@ -272,6 +273,7 @@ static const double UNIT[PSR_SIMPLEX_MOST] = {0.5, 2, 20}, STEP = 0.4, TOLERANCE
                     RESPONSE_REACH = 0.02;
 
 /* --- where it is ------------------------------------------------------------------------------ */
+
 struct fit {
     const psr_accel_template *around;
     double r, z, w;
@@ -298,6 +300,7 @@ void psr_line_fit(struct psr_line_response *line, const psr_accel_template *arou
 }
 
 /* --- its bins --------------------------------------------------------------------------------- */
+
 psr_status psr_line_make(struct psr_line_response *line, struct psr_response_maker *maker,
                          psr_err *err)
 {

@@ -59,6 +59,7 @@ static void grid_put(struct psr_grid *g, int64_t c, double r)
 }
 
 /* --- one frequency ---------------------------------------------------------------------------- */
+
 static double excess(const struct psr_pulscan_hit *h)
 {
     return (double)h->power - psr_pulscan_dof(h->nharm, h->z);
@@ -212,6 +213,7 @@ static size_t join_harmonics(struct psr_grid *g, struct psr_pulscan_cand *cand, 
 }
 
 /* --- harmonics, by what holds power ------------------------------------------------------------ */
+
 enum { MOST_HARMONIC = 512, ALWAYS = 4, WIDE = 4 };
 
 static const double LEAST_EVIDENCE = 3, MOSTLY = 0.75;
@@ -426,6 +428,7 @@ static psr_status join_by_power(struct joining *j, psr_err *err)
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
+
 struct extent {
     double reach, widest; /* the highest bin any box has; the largest z */
 };

@@ -222,6 +222,7 @@ psr_status psr_pulscan_cuda_fail(const struct psr_pulscan_state *c, cudaError_t 
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
+
 cudaError_t psr_pulscan_cuda_grow(struct psr_pulscan_state *c, struct psr_cuda_group *g, size_t n)
 {
     size_t cap = n + n / 2;
@@ -235,6 +236,7 @@ cudaError_t psr_pulscan_cuda_grow(struct psr_pulscan_state *c, struct psr_cuda_g
 }
 
 /* --- start and end ---------------------------------------------------------------------------- */
+
 static size_t count_pieces(const struct psr_pulscan_state *c)
 {
     return c->most * c->s->nharm * c->plan.npiece;
@@ -411,6 +413,7 @@ void psr_pulscan_cuda_free(struct psr_pulscan_state *c)
 }
 
 /* --- what the kernels are told ---------------------------------------------------------------- */
+
 struct pulscan_k_norm psr_pulscan_cuda_norm(const struct psr_pulscan_state *c,
                                             const struct psr_cuda_group *g)
 {
