@@ -79,6 +79,7 @@ lib_cuda_sources = \
 	lib/rfi/auto/clean_auto_cuda_memory.c \
 	lib/search/dedisp/beams/dedisp_beams_cuda.c \
 	lib/search/dedisp/beams/dedisp_beams_rows.c \
+	lib/search/dedisp/beams/dedisp_beams_rows.h \
 	lib/search/dedisp/cuda/dedisp_cuda.c \
 	lib/search/dedisp/cuda/dedisp_cuda.h \
 	lib/search/dedisp/cuda/dedisp_cuda_block.c \

@@ -25,6 +25,13 @@ tools/a/main.c:5 includes base/y.h
 tools/a/main.c:6 includes z.h" ]
 }
 
+# A machine may have CUDA's headers where every compiler looks, and hide that others cannot compile them.
+@test "without CUDA no source needs its headers" {
+    ! grep -q '^#define HAVE_CUDA 1' "$builddir/config.h" || skip "built with CUDA"
+    found=$(cd "$builddir" && find lib tools -name '*.P*o' -exec grep -l 'cuda_runtime' {} +) || :
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
 # room_pairs FOLDER: which rooms of FOLDER/lib include headers of which others.
 room_pairs() {
     (cd "$1/lib" && grep -roE --include='*.[ch]' '^ *# *include *"[^"]+"' . | sed -E 's/^\.\///; s/: *# *include *"/ /; s/"$//' |

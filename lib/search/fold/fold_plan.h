@@ -4,7 +4,6 @@
 
 #include "dsp/channels/cornerturn.h"
 #include "fold_internal.h"
-#include "fold_kernels.h"
 #include "formats/spectra/unpack.h"
 #include "search/fold/kernels/fold_rows_kernel.h"
 #include <math.h>

@@ -3,7 +3,7 @@
  * The circles of all beams stay on the device.  A block of spectra is copied on a stream of its own
  * while the device is at work on the block before; then sums enter the circles line by line, and the
  * levels of each line follow one another.  Rows of two levels are kept at a time, for all beams. */
-#include "dedisp_line.h"
+#include "dedisp_beams_rows.h"
 
 #include "base/device/cuda_call.h"
 

@@ -1,5 +1,5 @@
 /* Plans the levels of a line of beams for a CUDA device. */
-#include "dedisp_line.h"
+#include "dedisp_beams_rows.h"
 
 #include <stdlib.h>
 
