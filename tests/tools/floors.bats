@@ -32,6 +32,16 @@ tools/a/main.c:6 includes z.h" ]
     [ -z "$found" ] || { echo "$found"; return 1; }
 }
 
+@test "without cairo all functions of pictures are there" {
+    cd "$BATS_TEST_TMPDIR"
+    ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I"$srcdir/lib" -I"$srcdir/tools" -I"$builddir" -c -o none.o "$srcdir/tools/common/canvas_none.c"
+    grep -oE '\bcanvas_[a-z_]+\(' "$srcdir/tools/common/canvas.h" | tr -d '(' | sort -u >declared
+    [ "$(wc -l <declared)" -gt 15 ]
+    nm none.o | awk '$2 == "T" { print $3 }' | sort >defined
+    found=$(comm -23 declared defined)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
 # room_pairs FOLDER: which rooms of FOLDER/lib include headers of which others.
 room_pairs() {
     (cd "$1/lib" && grep -roE --include='*.[ch]' '^ *# *include *"[^"]+"' . | sed -E 's/^\.\///; s/: *# *include *"/ /; s/"$//' |

@@ -106,3 +106,14 @@ void canvas_text_up(struct canvas *c, double x, double y, double height, const c
 {
     (void)c, (void)x, (void)y, (void)height, (void)text;
 }
+
+void canvas_column_text(struct canvas_column *c, const char *name, const char *text)
+{
+    (void)c, (void)name, (void)text;
+}
+
+void canvas_column_number(struct canvas_column *c, const char *name, const char *format,
+                          double value)
+{
+    (void)c, (void)name, (void)format, (void)value;
+}
