@@ -261,9 +261,13 @@ static psr_status check_signal(const struct psr_fake_signal *s, const struct psr
         return psr_fail_field(err, PSR_EINVAL, "shape",
                               "a von Mises profile is a pulsar's, narrower than a turn");
     double top = 0;
-    for (size_t b = 0; s->shape == PSR_FAKE_PROFILE && b < s->nprofile; b++)
+    for (size_t b = 0; s->shape == PSR_FAKE_PROFILE && b < s->nprofile; b++) {
+        if (!isfinite(s->profile[b]))
+            return psr_fail_field(err, PSR_EINVAL, "profile",
+                                  "profile: bin %zu is %g, must be finite", b, s->profile[b]);
         top = fmax(top, s->profile[b]);
-    if (s->shape == PSR_FAKE_PROFILE && !(top > 0 && isfinite(top)))
+    }
+    if (s->shape == PSR_FAKE_PROFILE && !(top > 0))
         return psr_fail_field(err, PSR_EINVAL, "profile",
                               "profile: its highest bin is %g, must be above 0", top);
     if (s->smear && s->dm > 0 && !(psr_obs_lowest_mhz(&frame->obs) > frame->chan_mhz / 2))

@@ -216,6 +216,10 @@ static void test_refusals(void)
     refuse(&obs, (s = burst, s.kind = PSR_FAKE_PULSAR, s), PSR_EINVAL, "period_s");
     refuse(&obs, (s = burst, s.shape = PSR_FAKE_VONMISES, s), PSR_EINVAL, "shape");
     refuse(&obs, (s = burst, s.shape = PSR_FAKE_PROFILE, s), PSR_EINVAL, "profile");
+    const double holed[] = {1, NAN}, endless[] = {1, -INFINITY};
+    s.nprofile = 2;
+    refuse(&obs, (s.profile = holed, s), PSR_EINVAL, "profile");
+    refuse(&obs, (s.profile = endless, s), PSR_EINVAL, "profile");
     s = (struct psr_fake_signal){.kind = PSR_FAKE_PULSAR,
                                  .width_s = 0.01,
                                  .peak = 1,
