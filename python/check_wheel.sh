@@ -9,7 +9,6 @@ tarball=$(realpath "$1")
 mkdir -p "$2"
 out=$(realpath "$2")
 python=${PYTHON:-python3}
-here=$(dirname "$(realpath "$0")")
 most_libraries=10
 [ "$(id -u)" = 0 ] || { echo "check_wheel.sh: only root can change into another userland" >&2; exit 1; }
 command -v mmdebstrap >/dev/null || { echo "check_wheel.sh: there is no mmdebstrap" >&2; exit 1; }
@@ -80,7 +79,7 @@ for suite in ${SUITES:-bullseye bookworm trixie}; do
     [ "$version" = 3.9 ] && packages=('numpy<2' "${packages[@]}") || packages=(numpy astropy matplotlib pandas "${packages[@]}")
     from_pypi "python-$suite" "$version" "${packages[@]}"
     cp "$wheel" "$site/packages"
-    cp -R "$here/tests" "$here/notebooks" "$here/pyproject.toml" "$site/"
+    cp -R "$base"/compilers/build/psrkit/python/{tests,notebooks,pyproject.toml} "$site/"
     mkdir "$site/data"
     [ -z "${PSRKIT_TEST_DATA:-}" ] || cp "$PSRKIT_TEST_DATA"/{parkes_*.fil,*.inf,*.dat} "$site/data/"
     timed "pip install, Python $version" inside "python-$suite" sh -ec \
