@@ -10,6 +10,7 @@ SAMPLES = {
     np.dtype(np.uint16): (16, lib.PSR_UINT), np.dtype(np.int16): (16, lib.PSR_INT),
     np.dtype(np.uint32): (32, lib.PSR_UINT), np.dtype(np.float32): (32, lib.PSR_FLOAT),
 }
+DOUBLE = np.dtype(np.float64)
 
 
 def dtype_of(nbit, kind):
@@ -32,11 +33,19 @@ def from_dlpack(x):
         raise InvalidError("x is on a device, must be on the host", "x", type(x).__name__, "an array on the host") from None
 
 
+def is_plain(x):
+    """Whether an array lies in memory as C has it."""
+    flags = x.flags
+    return flags.c_contiguous and flags.aligned
+
+
 def as_samples(x):
     """x [time, channel] in rows without gaps and of a type that the library takes.
 
     bool becomes uint8, every other type float32; strides, byte order and such are copied away.
     """
+    if type(x) is np.ndarray and x.ndim == 2 and x.dtype in SAMPLES and is_plain(x):
+        return x  # at once, since calls may be short
     x = np.asarray(from_dlpack(x))
     if x.ndim != 2:
         fail("x", "an array of %d dimensions" % x.ndim, "an array [time, channel]")
@@ -47,7 +56,7 @@ def as_samples(x):
         dtype = np.dtype(np.uint8)
     if dtype not in SAMPLES:
         dtype = np.dtype(np.float32)
-    return np.ascontiguousarray(x, dtype=dtype)
+    return np.require(x, dtype, ("C", "A"))
 
 
 def as_series(x, field="series"):
@@ -58,13 +67,15 @@ def as_series(x, field="series"):
     if x.dtype.kind not in "biuf":
         fail(field, "of type %s" % x.dtype, "of integers or real numbers")
     x = x.reshape(-1, x.shape[-1]) if x.ndim == 1 else x
-    if x.dtype != np.float32 or not x.dtype.isnative or x.strides[1] != 4 or x.strides[0] % 4 or x.strides[0] < 4 * x.shape[1]:
+    if x.dtype != np.float32 or not x.dtype.isnative or not x.flags.aligned or x.strides[1] != 4 or x.strides[0] % 4 or x.strides[0] < 4 * x.shape[1]:
         x = np.ascontiguousarray(x, dtype=np.float32)
     return x
 
 
 def as_doubles(x, field):
     """x as doubles, one-dimensional."""
+    if type(x) is np.ndarray and x.ndim == 1 and x.dtype == DOUBLE and is_plain(x):
+        return x
     try:
         x = np.ascontiguousarray(np.atleast_1d(from_dlpack(x)), dtype=np.float64)
     except (TypeError, ValueError):

@@ -8,23 +8,22 @@ from ._arrays import SAMPLES, address, as_doubles, as_samples, struct_dtype, cop
 from ._declarations import ffi
 from ._files import output
 from ._library import Progress, check, fail, lib, new_error
-from ._observation import Observation, as_observation, channel_mhz, names_observation
+from ._observation import as_observation, channel_mhz, names_observation
 from ._table import Table
 
 ALGORITHMS = {"direct": lib.PSR_DEDISP_DIRECT, "tree": lib.PSR_DEDISP_TREE}
 DM_UNIT = "pc cm-3"
 SIGPROC_BLOCKLEN = 2400
 
-# Additions of a call of the library: about a tenth of a second of a core, so that Ctrl-C does not wait long.
-CALL_ADDS = 3e8
+# Additions of a call of the library, and values that it makes: about a tenth of a second of a core, so that Ctrl-C does not wait long.
+CALL_ADDS, CALL_VALUES = 3e8, 1 << 24
 CALL_LEAST = 1024  # spectra
 
-DESC, INFO = ffi.typeof("struct psr_dedisp_desc *"), ffi.typeof("struct psr_dedisp_info *")
+# A result of more bytes is touched before the library fills it, rows of some MiB at a time.
+TOUCH_BYTES, TOUCH_ROWS = 1 << 25, 16
 
-
-@functools.lru_cache(8)
-def backend_text(name):
-    return ffi.new("char[]", name.encode())
+DESC, INFO, PLAN, SIZE, DOUBLES, FLOATS = (ffi.typeof(name) for name in (
+    "struct psr_dedisp_desc *", "struct psr_dedisp_info *", "psr_dedisp **", "size_t *", "double *", "float *"))
 
 
 def as_algorithm(name):
@@ -122,28 +121,34 @@ def plan(obs=None, dm_max=1000.0, dm_min=0.0, *, fctr_mhz=None, bw_mhz=None, nch
     return Plan(c, desc)
 
 
+@functools.lru_cache(32)
+def plain_desc(tsamp_s, nbit, kind, downsamp, dmconst, algorithm, backend, device, nthread, mem_bytes, smear):
+    """A description but for its arrays, and the text in it; kept, since calls are often alike, and fields take longer to set than to copy."""
+    desc, text = ffi.new(DESC), ffi.new("char[]", backend.encode())
+    desc.size, desc.tsamp_s, desc.nbit, desc.kind, desc.downsamp = ffi.sizeof(DESC.item), tsamp_s, nbit, kind, downsamp
+    desc.dmconst = _constants.DMCONST_PRESTO if dmconst is None else dmconst
+    desc.algo, desc.backend, desc.device = as_algorithm(algorithm), text, device
+    desc.nthread, desc.mem_bytes, desc.smear = nthread, mem_bytes, smear
+    return desc, text
+
+
 class Dedisperser:
     """A stream of spectra that is dedispersed: the library's plan, with what it borrows."""
 
     def __init__(self, nbit, kind, freq_mhz, tsamp_s, dms, algorithm="direct", downsamp=1, keep=None, dmconst=None, backend="auto",
                  device=0, nthread=0, mem_bytes=0, smear=0.0, nsamp=-1):
-        desc = ffi.new(DESC)
-        desc.size = ffi.sizeof(DESC.item)
-        desc.nchan, desc.freq_mhz, desc.tsamp_s = len(freq_mhz), address(freq_mhz, "double *"), tsamp_s
-        desc.nbit, desc.kind, desc.downsamp = nbit, kind, downsamp
-        desc.dmconst = _constants.DMCONST_PRESTO if dmconst is None else dmconst
-        desc.ndm, desc.dm, desc.algo, desc.smear = len(dms), address(dms, "double *"), as_algorithm(algorithm), smear
-        name = backend_text(backend)
-        desc.backend, desc.device, desc.nthread, desc.mem_bytes = name, device, nthread, mem_bytes
+        plain = plain_desc(tsamp_s, nbit, kind, downsamp, dmconst, algorithm, backend, device, nthread, mem_bytes, smear)
+        desc = ffi.new(DESC, plain[0][0])
+        desc.nchan, desc.freq_mhz, desc.ndm, desc.dm = len(freq_mhz), address(freq_mhz, DOUBLES), len(dms), address(dms, DOUBLES)
         if keep is not None:
             keep = np.ascontiguousarray(keep, dtype=np.bool_)
             if keep.shape != (len(freq_mhz),):
                 fail("keep", "of shape %s" % (keep.shape,), "a flag for each of %d channels" % len(freq_mhz))
             desc.keep = address(keep, "unsigned char *")
-        out, self.err = ffi.new("psr_dedisp **"), new_error()
+        out, self.err = ffi.new(PLAN), new_error()
         check(lib.psr_dedisp_create(out, desc, self.err), self.err, desc)
-        self.desc, self.borrowed = desc, (freq_mhz, dms, name, keep)
-        self.plan, self.ndm, self.downsamp, self.nout = out[0], len(dms), downsamp, ffi.new("size_t *")
+        self.desc, self.borrowed = desc, (freq_mhz, dms, plain, keep)
+        self.plan, self.ndm, self.downsamp, self.nout = out[0], len(dms), downsamp, ffi.new(SIZE)
         self.maxshift = lib.psr_dedisp_maxshift(self.plan)
         self.step = CALL_LEAST if 0 <= nsamp <= CALL_LEAST else self.choose_step(len(freq_mhz))
 
@@ -153,7 +158,7 @@ class Dedisperser:
         lib.psr_dedisp_describe_sized(self.plan, info, ffi.sizeof(info[0]))
         if ffi.string(info.backend) != b"cpu":
             return max(1, lib.psr_dedisp_block(self.plan))
-        step = max(CALL_ADDS / max(1, nchan * self.ndm), 10 * self.maxshift * self.downsamp / self.ndm, CALL_LEAST)
+        step = max(min(CALL_ADDS / max(1, nchan), CALL_VALUES) / self.ndm, 10 * self.maxshift * self.downsamp / self.ndm, CALL_LEAST)
         return max(1, min(int(step), lib.psr_dedisp_block(self.plan)))
 
     def length(self, nsamp):
@@ -161,13 +166,24 @@ class Dedisperser:
 
     def execute(self, spectra, nsamp, out, at):
         """Appends what nsamp spectra complete to out[:, at:]; returns its length."""
-        to = address(out, "float *") + at
+        to = address(out, FLOATS) + at
         status = lib.psr_dedisp_execute(self.plan, address(spectra), nsamp, to, out.shape[1], self.nout, self.err)
         check(status, self.err)
         return self.nout[0]
 
     def close(self):
         lib.psr_dedisp_destroy(self.plan)
+
+
+def touch(out, at, n):
+    """Has the system provide the ends of out[:, at:at + n], a few rows at a time.
+
+    numpy asks for pages of 2 MiB.  As each row lies in pages of its own, a call of the library would meet as many as there
+    are trials, and clear gigabytes before Ctrl-C counts.
+    """
+    ends = [min(at, out.shape[1] - 1), min(at + n, out.shape[1]) - 1]
+    for row in range(0, len(out), TOUCH_ROWS):
+        out[row:row + TOUCH_ROWS, ends] = 0
 
 
 def run_blocks(dedisperser, blocks, nsamp, progress):
@@ -180,6 +196,8 @@ def run_blocks(dedisperser, blocks, nsamp, progress):
             part = np.empty((dedisperser.ndm, n // dedisperser.downsamp + 1), np.float32)
             parts.append(part[:, :dedisperser.execute(block, n, part, 0)])
         else:
+            if out.nbytes > TOUCH_BYTES and at < out.shape[1]:
+                touch(out, at, n // dedisperser.downsamp + 1)
             at += dedisperser.execute(block, n, out, at)
         done += n
         if bar:
@@ -255,12 +273,13 @@ def dedisperse(x, dms, fch1_mhz=None, foff_mhz=None, tsamp_s=None, *, freq_mhz=N
             fail("freq_mhz", "of %d channels" % len(band), "one for each of %d channels" % x.shape[1])
     if tsamp_s is None:
         fail("tsamp_s", None, "given with an array")
-    nbit, kind = (x.nbit, x._c.kind) if isinstance(x, Observation) else SAMPLES[x.dtype]
-    nsamp = x.nsamp if isinstance(x, Observation) else len(x)
-    dedisperser = Dedisperser(nbit, kind, band, tsamp_s, dms, nsamp=nsamp, **options)
+    is_array = isinstance(x, np.ndarray)
+    nbit, kind = SAMPLES[x.dtype] if is_array else (x.nbit, x._c.kind)
+    nsamp = len(x) if is_array else x.nsamp
+    dedisperser = Dedisperser(nbit, kind, band, float(tsamp_s), dms, nsamp=nsamp, **options)
     try:
         step = dedisperser.step
-        if isinstance(x, Observation):
+        if not is_array:
             blocks = x._packed_blocks(step)
         elif nsamp <= step:
             blocks = ((x, nsamp),) if nsamp else ()

@@ -101,6 +101,7 @@ KINDS = {1: InvalidError, 2: NoMemoryError, 3: FileError, 4: FormatError, 5: Dev
 
 # Words before what is allowed, and before what is not.
 LIMIT = re.compile(r"must be (.*)|is not (.*)|limit (?:of |is )?(.*)|((?:is |are )?(?:above|below|outside) .*)|at (?:least|most) (.*)")
+UNIT = re.compile(r"\((?:[^()\d]|\^-?\d)*\)")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|'[^']*'|\bnan\b|\binf\b")
 
 
@@ -108,7 +109,7 @@ def read_message(message, field):
     """Value and limit of a message of the library, in its words; None where it has none."""
     at = LIMIT.search(message)
     limit = next((text for text in at.groups() if text), None) if at else None
-    head = message[:at.start()] if at else message
+    head = UNIT.sub("", message[:at.start()] if at else message)
     begin = head.find(field) + len(field) if field and field in head else head.find(": ") + 1
     value = NUMBER.search(head, max(begin, 0))
     text = value.group().strip("'") if value else None
@@ -145,8 +146,11 @@ def check(status, err, desc=None):
         raise make_error(err, desc)
 
 
+ERROR = ffi.typeof("psr_err *")
+
+
 def new_error():
-    return ffi.new("psr_err *")
+    return ffi.new(ERROR)
 
 
 def fail(field, value, limit, what=None):

@@ -337,7 +337,7 @@ def from_array(x, fch1_mhz, foff_mhz, tsamp_s, **header):
 
 def names_observation(x):
     """Whether x is an observation or its path, and not an array."""
-    return isinstance(x, (Observation, str, bytes, os.PathLike))
+    return type(x) is not np.ndarray and isinstance(x, (Observation, str, bytes, os.PathLike))
 
 
 def as_observation(x, fch1_mhz=None, foff_mhz=None, tsamp_s=None):

@@ -2,9 +2,9 @@
 import numpy as np
 
 from . import _constants
-from ._arrays import address, dtype_of, unpack
+from ._arrays import address, as_doubles, dtype_of, unpack
 from ._declarations import ffi
-from ._library import check, fail, lib, new_error
+from ._library import InvalidError, check, fail, lib, new_error
 from ._observation import ArrayObservation, set_header
 from ._table import make_table
 
@@ -44,10 +44,16 @@ def pulsar(period_s, dm, *, width_s=None, snr=0.0, peak=0.0, pdot=0.0, phase=0.0
     Returns
     -------
     dict
+
+    Raises
+    ------
+    InvalidError
+        For a value that no observation can have.
     """
-    return dict(kind=lib.PSR_FAKE_PULSAR, period_s=period_s, dm=dm, width_s=0.05 * period_s if width_s is None else width_s, snr=snr,
-                peak=peak, pdot=pdot, phase=phase, shape=shape, profile=profile, scatter_s=scatter_s, scatter_index=scatter_index,
-                spectral_index=spectral_index, smear=smear, orbit=orbit)
+    return checked(
+        "pulsar", kind=lib.PSR_FAKE_PULSAR, period_s=period_s, dm=dm, width_s=0.05 * period_s if width_s is None else width_s, snr=snr,
+        peak=peak, pdot=pdot, phase=phase, shape=shape, profile=profile, scatter_s=scatter_s, scatter_index=scatter_index,
+        spectral_index=spectral_index, smear=smear, orbit=orbit)
 
 
 def burst(t_s, dm, *, width_s=1e-3, snr=0.0, peak=0.0, shape="gaussian", profile=None, scatter_s=0.0, scatter_index=-4.0,
@@ -67,9 +73,10 @@ def burst(t_s, dm, *, width_s=1e-3, snr=0.0, peak=0.0, shape="gaussian", profile
     -------
     dict
     """
-    return dict(kind=lib.PSR_FAKE_BURST, t_s=t_s, dm=dm, width_s=width_s, snr=snr, peak=peak, shape=shape, profile=profile,
-                scatter_s=scatter_s, scatter_index=scatter_index, spectral_index=spectral_index, lowest_mhz=lowest_mhz,
-                highest_mhz=highest_mhz, smear=smear)
+    return checked(
+        "burst", kind=lib.PSR_FAKE_BURST, t_s=t_s, dm=dm, width_s=width_s, snr=snr, peak=peak, shape=shape, profile=profile,
+        scatter_s=scatter_s, scatter_index=scatter_index, spectral_index=spectral_index, lowest_mhz=lowest_mhz,
+        highest_mhz=highest_mhz, smear=smear)
 
 
 def rfi(kind, level=0.0, **fields):
@@ -90,7 +97,21 @@ def rfi(kind, level=0.0, **fields):
     """
     if kind not in RFI_KINDS:
         fail("kind", repr(kind), "one of " + ", ".join(RFI_KINDS))
+    unknown = set(fields) - {name for name, _ in ffi.typeof("struct psr_fake_rfi").fields}
+    if unknown:
+        raise TypeError("unknown part of interference: %s" % min(unknown))
     return dict(fields, kind=getattr(lib, "PSR_FAKE_RFI_" + kind.upper()), level=level)
+
+
+def checked(what, **signal):
+    """A signal whose values the library takes, but for those that go by the observation."""
+    obs, keep = new_obs(nchan=1, nsamp=1, nbit=32, fch1_mhz=1e9, foff_mhz=-1e-6, tsamp_s=1e-3, tstart_mjd=60000), []
+    alone = dict(signal, scatter_index=-10.0, lowest_mhz=0.0, highest_mhz=0.0)
+    try:
+        lib.psr_fake_destroy(new_plan(obs, [alone], [], keep))
+    except InvalidError as error:
+        raise InvalidError(str(error).replace("signal 0", what), error.field, error.value, error.limit) from None
+    return signal
 
 
 def fill_signal(c, signal, keep):
@@ -101,15 +122,46 @@ def fill_signal(c, signal, keep):
             c.shape = SHAPES[value]
         elif name == "profile":
             if value is not None:
-                profile = np.ascontiguousarray(value, np.float64)
+                profile = as_doubles(value, "profile")
                 keep.append(profile)
                 c.shape, c.profile, c.nprofile = SHAPES["profile"], address(profile, "double *"), profile.size
         elif name == "orbit":
+            unknown = set(value or {}) - {part for part, _ in ffi.typeof("struct psr_orbit").fields}
+            if unknown:
+                raise TypeError("unknown part of an orbit: %s" % min(unknown))
             c.binary = value is not None
             for part, number in (value or {}).items():
                 setattr(c.orbit, part, number)
         else:
             setattr(c, name, value)
+
+
+def new_obs(nchan, nsamp, nbit, fch1_mhz, foff_mhz, tsamp_s, tstart_mjd, **header):
+    """Header of a synthetic observation."""
+    obs = ffi.gc(ffi.new("struct psr_obs *"), lib.psr_obs_clear)
+    lib.psr_obs_init(obs)
+    obs.nchan, obs.nif, obs.nbit, obs.kind, obs.nsamp = nchan, 1, nbit, lib.PSR_FLOAT if nbit == 32 else lib.PSR_UINT, nsamp
+    set_header(obs, fch1_mhz, foff_mhz, tsamp_s, tstart_mjd, **header)
+    return obs
+
+
+def new_plan(obs, signals, interference, keep, **options):
+    """The library's plan; options are fields of its description, keep holds what it borrows."""
+    c_signals, c_rfi = ffi.new("struct psr_fake_signal[]", len(signals) or 1), ffi.new("struct psr_fake_rfi[]", len(interference) or 1)
+    for i, signal in enumerate(signals):
+        fill_signal(c_signals[i], signal, keep)
+    for i, item in enumerate(interference):
+        for name, value in item.items():
+            setattr(c_rfi[i], name, value)
+    desc, out, err = ffi.new("struct psr_fake_desc *"), ffi.new("psr_fake **"), new_error()
+    desc.size, desc.obs, desc.dmconst = ffi.sizeof(desc[0]), obs, _constants.DMCONST_PRESTO
+    desc.nsignal, desc.signal, desc.nrfi, desc.rfi = len(signals), c_signals, len(interference), c_rfi
+    for name, value in options.items():
+        if value is not None:
+            setattr(desc, name, value)
+    check(lib.psr_fake_create(out, desc, err), err, desc)
+    keep += [c_signals, c_rfi]
+    return out[0]
 
 
 class FakeObservation(ArrayObservation):
@@ -158,32 +210,20 @@ def fake(signals=(), interference=(), *, nchan=256, nsamp=65536, nbit=8, fch1_mh
     -------
     FakeObservation
     """
-    obs, desc, keep = ffi.gc(ffi.new("struct psr_obs *"), lib.psr_obs_clear), ffi.new("struct psr_fake_desc *"), []
-    lib.psr_obs_init(obs)
-    obs.nchan, obs.nif, obs.nbit, obs.kind, obs.nsamp = nchan, 1, nbit, lib.PSR_FLOAT if nbit == 32 else lib.PSR_UINT, nsamp
-    set_header(obs, fch1_mhz, foff_mhz, tsamp_s, tstart_mjd, **header)
-    signals, interference = list(signals), list(interference)
-    c_signals, c_rfi = ffi.new("struct psr_fake_signal[]", len(signals) or 1), ffi.new("struct psr_fake_rfi[]", len(interference) or 1)
-    for i, signal in enumerate(signals):
-        fill_signal(c_signals[i], signal, keep)
-    for i, item in enumerate(interference):
-        for name, value in item.items():
-            setattr(c_rfi[i], name, value)
-    desc.size, desc.obs, desc.seed, desc.nthread = ffi.sizeof(desc[0]), obs, seed, nthread
-    desc.dmconst = _constants.DMCONST_PRESTO if dmconst is None else dmconst
-    desc.nsignal, desc.signal, desc.nrfi, desc.rfi = len(signals), c_signals, len(interference), c_rfi
-    desc.noise_sigma, desc.red_sigma, desc.red_index = noise_sigma, red_sigma, red_index
+    signals, interference, keep = list(signals), list(interference), []
+    obs = new_obs(nchan, nsamp, nbit, fch1_mhz, foff_mhz, tsamp_s, tstart_mjd, **header)
     if gain is not None:
         gain = np.ascontiguousarray(gain, np.float64)
         if gain.shape != (nchan,):
             fail("gain", "of shape %s" % (gain.shape,), "one for each of %d channels" % nchan)
-        desc.gain = address(gain, "double *")
-    out, err = ffi.new("psr_fake **"), new_error()
-    check(lib.psr_fake_create(out, desc, err), err, desc)
+        keep.append(gain)
+        gain = address(gain, "double *")
+    plan = new_plan(obs, signals, interference, keep, seed=seed, nthread=nthread, noise_sigma=noise_sigma, red_sigma=red_sigma,
+                    red_index=red_index, gain=gain, dmconst=dmconst)
     try:
-        data, truth = execute(out[0], nsamp, nchan, nbit, dtype_of(nbit, obs.kind)), read_truth(out[0], len(signals))
+        data, truth = execute(plan, nsamp, nchan, nbit, dtype_of(nbit, obs.kind)), read_truth(plan, len(signals))
     finally:
-        lib.psr_fake_destroy(out[0])
+        lib.psr_fake_destroy(plan)
     found = FakeObservation(data, fch1_mhz=fch1_mhz, foff_mhz=foff_mhz, tsamp_s=tsamp_s, tstart_mjd=tstart_mjd, **header)
     found.truth = truth
     return found
