@@ -247,6 +247,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/hdf5/cutout.h \
 	lib/formats/hdf5/fbh5.c \
 	lib/formats/hdf5/fbh5.h \
+	lib/formats/hdf5/fbh5_file.c \
+	lib/formats/hdf5/fbh5_process.c \
+	lib/formats/hdf5/fbh5_process.h \
 	lib/formats/hdf5/fbh5_write.c \
 	lib/formats/hdf5/hdf5_library.c \
 	lib/formats/hdf5/hdf5_library.h \

@@ -400,7 +400,7 @@ check-slurm: $(bin_PROGRAMS) tests/support/page_check
 	PSRKIT_FILES=50 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(SLURM_TESTS) tests/tools/workflow.bats'
 .PHONY: check-slurm
 
-dist_noinst_DATA += tests/tools/helper.bash tests/tools/check_cutout.py tests/tools/check_edits.py tests/tools/check_lists.py tests/tools/slurm.bash tests/tools/workflow.bash $(CLI_TESTS) $(SLURM_TESTS)
+dist_noinst_DATA += tests/tools/helper.bash tests/tools/check_cutout.py tests/tools/check_edits.py tests/tools/check_lists.py tests/tools/fbh5_crash.h5 tests/tools/fbh5_hang.h5 tests/tools/slurm.bash tests/tools/workflow.bash $(CLI_TESTS) $(SLURM_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
 else
@@ -480,7 +480,7 @@ tests_fuzz_fuzz_candlist_SOURCES = tests/fuzz/fuzz_candlist.c tests/fuzz/fuzz_ma
 tests_fuzz_fuzz_catalogue_SOURCES = tests/fuzz/fuzz_catalogue.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_chi2sig_SOURCES = tests/fuzz/fuzz_chi2sig.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h $(fuzz_more_chi2sig)
 tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
-tests_fuzz_fuzz_fbh5_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=1500
+tests_fuzz_fuzz_fbh5_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=500
 tests_fuzz_fuzz_fbh5_SOURCES = tests/fuzz/fuzz_fbh5.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c tests/fuzz/fuzz_main.c $(fuzz_more_json)

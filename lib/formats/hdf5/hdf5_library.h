@@ -1,8 +1,8 @@
 /* hdf5_library.h: HDF5, loaded with the first file (private).
  *
- * Threads: HDF5 has one state for the whole program.  Where it was built to be safe for threads
- * (H5is_library_threadsafe, as Debian's and conda's are), files of different threads are independent.  Elsewhere
- * all HDF5 files of a program have one owner: the thread that reads and writes them, one call at a time. */
+ * Threads: files are read by processes of their own.  HDF5 has one state for the whole program: where it was built to be
+ * safe for threads (H5is_library_threadsafe, as Debian's and conda's are), files that different threads write are
+ * independent.  Elsewhere one thread writes all of them, one call at a time. */
 #ifndef PSR_FORMATS_HDF5_HDF5_LIBRARY_H
 #define PSR_FORMATS_HDF5_HDF5_LIBRARY_H
 
@@ -44,6 +44,7 @@
     F(H5Eset_auto2)                                                                                \
     F(H5Fclose)                                                                                    \
     F(H5Fcreate)                                                                                   \
+    F(H5Fget_vfd_handle)                                                                           \
     F(H5Fopen)                                                                                     \
     F(H5Pclose)                                                                                    \
     F(H5Pcreate)                                                                                   \
