@@ -427,6 +427,17 @@ make_line() {
     ddplan -d 20 -plan >(cat >piped) >/dev/null
     for _ in $(seq 100); do [ -s piped ] && break; sleep 0.05; done
     [ -s piped ]
-    [ -L null ]
+    # A pipe is opened once, and by its name.
+    search="gpuaccel-pulscan -q -device cpu -zmax 20 a.dat"
+    fold="gpufold -q -noplot -p 0.1 -dm 40 -o t in.fil"
+    for name in a_ACCEL_20 a_ACCEL_20.cand a_ACCEL_20.txtcand t_100.00ms_Cand.pfd t_100.00ms_Cand.pfd.bestprof; do
+        rm -f $name
+        mkfifo $name
+        cat $name >taken &
+        case $name in a*) timeout 60 $search ;; *) timeout 60 $fold ;; esac
+        wait $!
+        [ -s taken ]
+    done
     [ -L folder ]
+    [ -L null ]
 }

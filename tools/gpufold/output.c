@@ -85,14 +85,18 @@ static psr_status check_outputs(struct psr_overwrite_check *check, const char *r
     return st || c->plot_device ? st : psr_fail_nomem(err, "names", 64);
 }
 
-/* A folder that is missing or read-only is told before the input is read, not after. */
+/* A folder that is missing or read-only is told before the input is read, not after.  A pipe is opened once: its reader
+ * would see an end. */
 static psr_status try_folder(const char *root, const struct psr_candlist *list, psr_err *err)
 {
     psr_outfile *f = NULL;
+    struct stat is;
     char *path = join(root, "_", list->cand[0].name, pfd_suffix);
-    psr_status st = path ? psr_outfile_create(&f, path, err) : psr_fail_nomem(err, "names", 64);
-    if (!st)
-        psr_outfile_abort(f);
+    const bool pipe = path && stat(path, &is) == 0 && S_ISFIFO(is.st_mode);
+    psr_status st = !path  ? psr_fail_nomem(err, "names", 64)
+                    : pipe ? PSR_OK
+                           : psr_outfile_create(&f, path, err);
+    psr_outfile_abort(f);
     free(path);
     return st;
 }

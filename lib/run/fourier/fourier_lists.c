@@ -1,4 +1,5 @@
 /* Names and writes the lists of a Fourier search: accelsearch's three, or Pulscan's one. */
+#include "base/input/readfd.h"
 #include "base/output/outfile_internal.h"
 #include "search/matched/response/accel_internal.h"
 
@@ -53,7 +54,7 @@ static psr_status check_mark(const struct psr_fourier_desc *d, const char *root,
     char line[PSR_FOURIER_SUFFIX] = "", *name = name_list(d, root, PSR_FOURIER_TXTCAND, err);
     if (!name)
         return PSR_ENOMEM;
-    FILE *f = fopen(name, "r");
+    FILE *f = psr_is_regular(name) ? fopen(name, "r") : NULL; /* a pipe has nothing to read */
     psr_status st = PSR_OK;
     if (f && fgets(line, sizeof line, f) && !strncmp(line, "# -search ", 10) &&
         strcmp(line, mark_of(d)) != 0)
