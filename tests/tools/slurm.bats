@@ -19,7 +19,7 @@ setup() {
     local="snakemake -s $flow/Snakefile --profile $flow/profiles/laptop --configfile c.yaml --cores 2"
     go="snakemake -s $flow/Snakefile --profile $flow/profiles/slurm --configfile c.yaml --cores 2 --jobs 4"
     go="$go --slurm-status-command squeue --slurm-init-seconds-before-status-checks 2 --latency-wait 5"
-    go="$go --slurm-no-account --resources mem_mb=1800 --group-components small=4"
+    go="$go --slurm-no-account --default-resources slurm_partition=all --resources mem_mb=1800 --group-components small=4"
 }
 
 teardown() {
