@@ -431,7 +431,7 @@ make_line() {
     search="gpuaccel-pulscan -q -device cpu -zmax 20 a.dat"
     fold="gpufold -q -noplot -p 0.1 -dm 40 -o t in.fil"
     for name in a_ACCEL_20 a_ACCEL_20.cand a_ACCEL_20.txtcand t_100.00ms_Cand.pfd t_100.00ms_Cand.pfd.bestprof; do
-        rm -f $name
+        rm -f a_ACCEL* t_*
         mkfifo $name
         cat $name >taken &
         case $name in a*) timeout 60 $search ;; *) timeout 60 $fold ;; esac
