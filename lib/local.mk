@@ -518,6 +518,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/accel_lines.c \
 	lib/search/matched/accel_plan.c \
 	lib/search/matched/accel_plan.h \
+	lib/search/matched/hidden_peaks.c \
 	lib/search/matched/peaks.c \
 	lib/search/matched/peaks.h \
 	lib/search/matched/cpu/cell_sums.c \

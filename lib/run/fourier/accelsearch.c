@@ -172,6 +172,9 @@ static psr_status measure(psr_accelsearch *p, size_t k, struct psr_accelsearch_r
     psr_status st = find_peaks(p, k, err);
     if (!st && p->search.numharm > 1 && !p->search.keep_harmonics)
         st = psr_accel_drop_harmonics(&p->peaks, &result->nremoved, err);
+    if (!st && !p->presto)
+        st = psr_accel_add_hidden(&p->search, p->lines, p->norm[k], p->ops->bank(p->state),
+                                  &p->hits[k], &p->peaks, err);
     if (st)
         return st;
     if (p->search.max && p->peaks.n > p->search.max) {

@@ -68,6 +68,14 @@ void psr_accel_lines_clean(const struct psr_accel_lines *lines, double r, int64_
             psr_line_subtract(&lines->line[k], first, n, x);
 }
 
+bool psr_accel_lines_have(const struct psr_accel_lines *lines, double r)
+{
+    for (size_t k = 0; k < lines->n; k++)
+        if (fabs(lines->line[k].r - r) <= AT)
+            return true;
+    return false;
+}
+
 /* --- one line --------------------------------------------------------------------------------- */
 
 /* Bins without the lines that are known. */

@@ -56,6 +56,9 @@ PSR_MUST_CHECK psr_status psr_accel_lines_subtract(struct psr_accel_lines *lines
 void psr_accel_lines_clean(const struct psr_accel_lines *lines, double r, int64_t first, size_t n,
                            struct psr_split x);
 
+/* Whether one of them is at r. */
+bool psr_accel_lines_have(const struct psr_accel_lines *lines, double r);
+
 /* NULL is fine. */
 void psr_accel_lines_destroy(struct psr_accel_lines *lines);
 

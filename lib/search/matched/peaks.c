@@ -44,14 +44,24 @@ static int by_frequency(const void *pa, const void *pb)
     return (a->nharm > b->nharm) - (a->nharm < b->nharm);
 }
 
-static int best_first(const void *pa, const void *pb)
+int psr_accel_compare(const struct psr_accel_peak *a, const struct psr_accel_peak *b)
 {
-    const struct psr_accel_peak *a = pa, *b = pb;
     if (a->sigma > b->sigma || a->sigma < b->sigma)
         return a->sigma > b->sigma ? -1 : 1;
     if (a->power > b->power || a->power < b->power)
         return a->power > b->power ? -1 : 1;
-    return by_frequency(pa, pb);
+    return by_frequency(a, b);
+}
+
+static int best_first(const void *pa, const void *pb)
+{
+    return psr_accel_compare(pa, pb);
+}
+
+void psr_accel_sort_peaks(struct psr_accel_peaks *peaks)
+{
+    if (peaks->n)
+        qsort(peaks->peak, peaks->n, sizeof *peaks->peak, best_first);
 }
 
 /* Marks peaks, by rising frequency, that have a better one less than PSR_ACCEL_CLOSEST below them; from the
@@ -86,7 +96,7 @@ static psr_status drop_beaten(struct psr_accel_peaks *peaks, psr_err *err)
             if (!beaten[i])
                 peaks->peak[n++] = peaks->peak[i];
         peaks->n = n;
-        qsort(peaks->peak, n, sizeof *peaks->peak, best_first);
+        psr_accel_sort_peaks(peaks);
     }
     bool done = beaten && queue;
     free(beaten);
@@ -94,25 +104,30 @@ static psr_status drop_beaten(struct psr_accel_peaks *peaks, psr_err *err)
     return done ? PSR_OK : psr_fail_nomem(err, "peaks", 9.0 * (double)peaks->n);
 }
 
+struct psr_accel_peak psr_accel_peak_of(const struct psr_accel_search *s,
+                                        const struct psr_accel_hit *h)
+{
+    const double nharm = 1 << h->stage;
+    return (struct psr_accel_peak){
+        .r = 0.5 * (double)h->i / nharm,
+        .z = 2.0 * h->j / nharm,
+        .w = 20.0 * h->l / nharm,
+        .sigma = psr_accel_sigma(s, (double)h->power, h->stage),
+        .power = (double)h->power,
+        .nharm = 1 << h->stage,
+    };
+}
+
 psr_status psr_accel_select(const struct psr_accel_search *s, const struct psr_accel_hits *hits,
                             struct psr_accel_peaks *peaks, psr_err *err)
 {
     peaks->n = 0;
     for (size_t k = 0; k < hits->n; k++) {
-        const struct psr_accel_hit *h = &hits->hit[k];
-        const double nharm = 1 << h->stage;
         psr_status st =
             psr_grow(&peaks->peak, &peaks->room, peaks->n, sizeof *peaks->peak, "peaks", err);
         if (st)
             return st;
-        peaks->peak[peaks->n++] = (struct psr_accel_peak){
-            .r = 0.5 * (double)h->i / nharm,
-            .z = 2.0 * h->j / nharm,
-            .w = 20.0 * h->l / nharm,
-            .sigma = psr_accel_sigma(s, (double)h->power, h->stage),
-            .power = (double)h->power,
-            .nharm = 1 << h->stage,
-        };
+        peaks->peak[peaks->n++] = psr_accel_peak_of(s, &hits->hit[k]);
     }
     return drop_beaten(peaks, err);
 }

@@ -1,4 +1,4 @@
-/* accelsearch: pulsars beside bright lines, and bright lines alone. */
+/* accelsearch: pulsars beside bright lines and beside other pulsars, and bright lines alone. */
 #include <psrkit/experimental/accelsearch.h>
 #include <psrkit/signif.h>
 
@@ -52,14 +52,14 @@ static struct signal draw_line(uint64_t *random, double r)
     };
 }
 
-static psr_accelsearch *make_plan(int zmax, int nthread)
+static psr_accelsearch *make_plan(int zmax, int numharm, double rlo, int nthread)
 {
     const struct psr_accelsearch_desc d = {.size = sizeof d,
                                            .nbin = NBIN,
                                            .zmax = zmax,
-                                           .numharm = 8,
+                                           .numharm = numharm,
                                            .sigma = 2,
-                                           .rlo = 100,
+                                           .rlo = rlo,
                                            .nthread = nthread,
                                            .backend = "cpu"};
     psr_accelsearch *plan = NULL;
@@ -100,7 +100,7 @@ static size_t count_others(const struct psr_accelsearch_result *found, double r,
 
 static void test_beside(uint64_t *random, int zmax, double nearest, int ntrial)
 {
-    psr_accelsearch *plan = make_plan(zmax, 1);
+    psr_accelsearch *plan = make_plan(zmax, 8, 100, 1);
     int lost = 0, misplaced = 0;
     size_t others = 0;
     for (int trial = 0; trial < ntrial; trial++) {
@@ -128,9 +128,66 @@ static void test_beside(uint64_t *random, int zmax, double nearest, int ntrial)
     psr_accelsearch_destroy(plan);
 }
 
+/* Adds a steady pulse of 16 harmonics at r bins, which is no whole number. */
+static void add_slow(float *x, double r, double power, double turns)
+{
+    for (int h = 1; h <= 16; h++)
+        for (int64_t k = 1; k < NBIN; k++) {
+            const double q = (double)k - h * r;
+            const double complex v = sqrt(power * exp(-h * h / 200.0)) * sin(M_PI * q) /
+                                     (M_PI * q) * cexp(I * M_PI * (2 * h * turns - q));
+            x[2 * k] += (float)creal(v);
+            x[2 * k + 1] += (float)cimag(v);
+        }
+}
+
+/* Whether small multiples of two frequencies come so close that most of the harmonics of one are the other's. */
+static bool is_ratio(double a, double b)
+{
+    for (int p = 1; p <= 4; p++)
+        for (int q = 1; q <= 4; q++)
+            if (fabs(p * a - q * b) < 8)
+                return true;
+    return false;
+}
+
+/* Slow pulsars are everywhere within 15 bins of some p/q of each other. */
+static void test_two_slow(uint64_t *random, int zmax, int ntrial)
+{
+    psr_accelsearch *plan = make_plan(zmax, 16, 10, 1);
+    int lost = 0, misplaced = 0;
+    size_t rows[2] = {0, 0};
+    for (int trial = 0; trial < ntrial; trial++) {
+        double r[2] = {30 + 220 * tap_uniform(random), 0}, power[2];
+        do
+            r[1] = r[0] + 100 * tap_uniform(random) - 50;
+        while (r[1] < 20 || is_ratio(r[0], r[1]));
+        float *x = make_noise(random, 1);
+        for (int k = 0; k < 2; k++) {
+            power[k] = k ? 12 : 12 * pow(30, tap_uniform(random));
+            add_slow(x, r[k], power[k], tap_uniform(random));
+            struct psr_accelsearch_result found = run(plan, x);
+            rows[k] += found.ncand;
+            for (int m = 0; m <= k; m++) {
+                const struct psr_accel_cand *c = find_near(&found, r[m]);
+                lost += c == NULL;
+                misplaced += c && fabs(c->r.value - r[m]) > 12 * c->r.error;
+                if (!c)
+                    diag("%d pulsars: none at %.2f (power %.0f), at %.2f (%.0f) another", k + 1,
+                         r[m], power[m], r[1 - m], power[1 - m]);
+            }
+        }
+        free(x);
+    }
+    ok(lost == 0 && misplaced == 0,
+       "zmax %d: of %d pairs of slow pulsars %d lost, %d misplaced; %zu rows of one, %zu of two",
+       zmax, ntrial, lost, misplaced, rows[0], rows[1]);
+    psr_accelsearch_destroy(plan);
+}
+
 static void test_threads(uint64_t *random)
 {
-    psr_accelsearch *one = make_plan(50, 1), *four = make_plan(50, 4);
+    psr_accelsearch *one = make_plan(50, 8, 100, 1), *four = make_plan(50, 8, 100, 4);
     float *x = make_noise(random, 1);
     for (int k = 0; k < 6; k++) {
         const struct signal line = draw_line(random, 400 + 800 * k + 40 * tap_uniform(random));
@@ -240,6 +297,8 @@ int main(void)
     test_beside(&random, 20, 18, 6);
     test_beside(&random, 50, 18, 8);
     test_beside(&random, 120, 22, 4);
+    test_two_slow(&random, 0, 12);
+    test_two_slow(&random, 50, 6);
     test_threads(&random);
     return done_testing();
 }

@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The simplex's variables are the offsets of the highest harmonic's r, z and w, over these. */
 static const double UNIT[PSR_SIMPLEX_MOST] = {1, 4, 40};
@@ -105,6 +106,10 @@ static psr_status take_bins(struct place *p, int h, psr_err *err)
     struct psr_split bin = {x + 2 * n, x + 3 * n};
     psr_accel_normalise_load(p->norm, first, n, bin);
     psr_accel_lines_clean(p->lines, h * k->r, first, n, bin);
+    if (k->others >> (h - 1) & 1) { /* nothing of it is this one's */
+        memset(bin.re, 0, n * sizeof *bin.re);
+        memset(bin.im, 0, n * sizeof *bin.im);
+    }
     for (size_t i = 0; i < n; i++) { /* mean power 1 to a variance of 1 in each part */
         x[2 * i] = (float)M_SQRT2 * bin.re[i];
         x[2 * i + 1] = (float)M_SQRT2 * bin.im[i];
@@ -203,6 +208,7 @@ static psr_status refine_one(struct place p, struct psr_accel_cand *cand,
             weight += h * h * harm[h - 1].power.value;
         /* It is r - w / 60 that is uncorrelated with w. */
         double zerr = 3 * sqrt(10 / weight) / M_PI, werr = 30 * sqrt(14 / weight) / M_PI;
+        const double dof = 2.0 * (k->nharm - __builtin_popcount(k->others));
         double rerr = hypot(3 / (M_PI * sqrt(6 * weight)), p.s->lmax > 0 ? werr / 60 : 0);
         *cand = (struct psr_accel_cand){
             .sigma = k->sigma,
@@ -212,8 +218,8 @@ static psr_status refine_one(struct place p, struct psr_accel_cand *cand,
             .z = {z, p.s->jmax > 0 ? zerr : 2.0 / k->nharm},
             .w = {w, p.s->lmax > 0 ? werr : 20.0 / k->nharm},
             .harm = harm,
-            .dof = 2.0 * k->nharm,
-            .ln_p = psr_chi2_logp(2 * k->power, 2.0 * k->nharm).ln_sf,
+            .dof = dof,
+            .ln_p = psr_chi2_logp(2 * k->power, dof).ln_sf,
             .first = (int64_t)floor(r - fabs(z) / 2),
             .width = (int64_t)fabs(z) + 1,
             .sign_known = true,
