@@ -232,6 +232,7 @@ psr_status psr_cand_measure(struct psr_cand_score *score, const struct psr_pfd *
     for (int k = 0; k < PSR_CAND_NNUMBER; k++)
         score->number[k] = NAN;
     score->probability = score->moved_bins = NAN;
+    score->ranked = false;
     score->reasons[0] = '\0';
     if (fold->nbin < 3)
         return PSR_OK;
@@ -319,6 +320,18 @@ static void score_moved(struct psr_cand_score *score)
         snprintf(score->reasons + n, sizeof score->reasons - n, "%s%s", n ? "; " : "", words);
 }
 
+static void add_what_sift_knows(const struct psr_sift_cand *cand)
+{
+    struct psr_cand_score *s = cand->score;
+    if (s->ranked || isnan(s->probability))
+        return;
+    s->ranked = true;
+    if (cand->marks & PSR_SIFT_DM_UNKNOWN)
+        score_open_dm(cand);
+    if (s->moved_bins > MOVED_BINS)
+        score_moved(s);
+}
+
 /* What folds to less than this share of its harmonic's probability is its fundamental by chance. */
 static const double FUNDAMENTAL_SHARE = 0.05;
 
@@ -338,10 +351,8 @@ psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err)
         item && order ? PSR_OK : psr_fail_nomem(err, "candidates", (double)n * sizeof *item);
     for (size_t i = 0; i < n && !st; i++) {
         struct psr_cand_score *s = cand[i].score;
-        if (s && cand[i].marks & PSR_SIFT_DM_UNKNOWN && !isnan(s->probability))
-            score_open_dm(&cand[i]);
-        if (s && s->moved_bins > MOVED_BINS && !isnan(s->probability))
-            score_moved(s);
+        if (s)
+            add_what_sift_knows(&cand[i]);
         item[i] = (struct item){psr_sift_comes_later(&cand[i]),
                                 s && !isnan(s->probability) ? fmin(s->probability, SURE) : -1, i};
     }

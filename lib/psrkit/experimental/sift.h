@@ -381,6 +381,7 @@ struct psr_cand_score {
                            folded */
     char reasons[PSR_CAND_REASONS]; /* for and against it, in words, with "; " between */
     double moved_bins; /* by how many 1 / T the fold moved the frequency; not a number: not known */
+    bool ranked;       /* psr_cand_rank has put into the probability what the sift knows */
 };
 
 /* Name of a number in lists: alpha, beta, gamma, share_bands, .. */
@@ -396,7 +397,7 @@ PSR_MUST_CHECK psr_status psr_cand_measure(struct psr_cand_score *score, const s
  * (PSR_SIFT_DM_UNKNOWN), beta leaves the probability of the score; and where the fold does not reject DM 0 by 4 sigma either,
  * so do alpha and gamma, dm0_sigma counts from 0, and the odds are multiplied by dm_share: interference is at DM 0, a pulsar
  * at any DM.  A fold that moved the frequency by more than 0.3 bins is that of another signal, or of none: the odds are
- * multiplied by 0.03.
+ * multiplied by 0.03.  A score that is ranked already keeps its probability.
  * Given:  cand [n]   a copy of the result's
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_cand_rank(struct psr_sift_cand *cand, size_t n, psr_err *err);

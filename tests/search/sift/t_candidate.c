@@ -219,6 +219,11 @@ static void test_rank(void)
            elsewhere.probability < PSR_CAND_LINE && strstr(elsewhere.reasons, "moved the period") &&
            there.probability == 0.9 && unknown.probability == 0.9,
        "a fold at another period is another signal's: %.3f", elsewhere.probability);
+    const double once = elsewhere.probability, open_once = low_dms.probability;
+    ok(psr_cand_rank(moving, 3, &err) == PSR_OK && psr_cand_rank(open, 2, &err) == PSR_OK &&
+           memcmp(&once, &elsewhere.probability, sizeof once) == 0 &&
+           memcmp(&open_once, &low_dms.probability, sizeof once) == 0,
+       "ranked again they keep their probability: %.3f", elsewhere.probability);
 }
 
 int main(void)
