@@ -69,6 +69,7 @@ struct psrsearch_step {
     char *program;            /* the tool's file; a bare name is looked up in PATH */
     const char *output;       /* end of the name of standard output; NULL: the log */
     bool wanted;
+    bool yields; /* runs on what others leave of the processors */
 };
 
 /* A search: its steps and names. */

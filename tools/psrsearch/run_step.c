@@ -62,6 +62,8 @@ static _Noreturn void become(const struct psrsearch_step *step, char *const *arg
     const int nothing = open("/dev/null", O_RDONLY);
     offer_terminal(bars && isatty(STDERR_FILENO));
     setenv("OMP_WAIT_POLICY", "passive", 0); /* spinning threads take cores from those that work */
+    if (step->yields)
+        (void)!nice(10);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     signal(SIGPIPE, SIG_DFL);

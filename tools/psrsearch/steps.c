@@ -309,6 +309,7 @@ psr_status psrsearch_commands_make(struct psrsearch_plan *p, const struct psrsea
     }
     /* The search needs it for these two, and more threads than the user has said never work. */
     p->beside = !o->zap && strcmp(o->clean, "mask") != 0 && !o->ncpus;
+    p->step[PSRSEARCH_MASK].yields = p->beside;
     p->step[PSRSEARCH_PLAN].wanted = o->plan == NULL;
     p->step[PSRSEARCH_FOLD].wanted = o->ncands > 0;
     p->step[PSRSEARCH_PAR].wanted = o->par != NULL;

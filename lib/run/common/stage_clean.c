@@ -20,10 +20,11 @@ struct psr_stage_clean {
     struct psr_mask mask;
     psr_clean *plan; /* NULL where nothing is to be cleaned, or automatically */
     psr_clean_auto *automatic;
-    void *cleaned; /* floats, or what automatic cleaning makes; NULL: cleaned in place */
-    bool pinned;   /* that memory */
-    size_t room;
-    int64_t ngiven;        /* spectra so far */
+    void *cleaned;  /* floats, or what automatic cleaning makes; NULL: cleaned in place */
+    bool pinned;    /* that memory, which has two blocks: one is cleaned while the other is used */
+    bool second;    /* the block that was made last */
+    size_t room;    /* spectra of a block */
+    int64_t ngiven; /* spectra so far */
     unsigned char *masked; /* [nchan] in a block, from the lowest frequency */
 };
 
@@ -215,8 +216,9 @@ int psr_stage_clean_nbit(const psr_stage_clean *c)
 
 size_t psr_stage_clean_row_bytes(const psr_stage_clean *c)
 {
-    bool floats = c->plan && (c->d.zerodm || c->d.floats);
-    return c->automatic ? c->d.obs->nchan : floats ? c->d.obs->nchan * sizeof(float) : 0;
+    const bool floats = c->plan && (c->d.zerodm || c->d.floats);
+    const size_t bytes = c->automatic ? 1 : floats ? sizeof(float) : 0;
+    return c->d.obs->nchan * (psr_stage_clean_on_device(c) ? 2 * bytes : bytes);
 }
 
 /* Blocks that are no whole ones of cleaning may bring one more with them. */
@@ -238,12 +240,13 @@ psr_status psr_stage_clean_reserve(psr_stage_clean *c, size_t nsamp, psr_err *er
 static psr_status run_auto(psr_stage_clean *c, struct psr_block *b, psr_err *err)
 {
     size_t n;
-    psr_status st =
-        b->n ? psr_clean_auto_execute(c->automatic, b->spectra, b->n, c->cleaned, &n, err)
-             : psr_clean_auto_finish(c->automatic, c->cleaned, &n, err);
+    c->second = c->pinned && !c->second;
+    void *to = (char *)c->cleaned + (c->second ? c->room * c->d.obs->nchan : 0);
+    psr_status st = b->n ? psr_clean_auto_execute(c->automatic, b->spectra, b->n, to, &n, err)
+                         : psr_clean_auto_finish(c->automatic, to, &n, err);
     if (st)
         return st;
-    b->spectra = c->cleaned;
+    b->spectra = to;
     b->n = n;
     b->first = c->ngiven;
     b->nstep = 0;

@@ -56,7 +56,7 @@ int64_t psr_stage_clean_bytes(const psr_stage_clean *c);
 enum psr_kind psr_stage_clean_kind(const psr_stage_clean *c);
 int psr_stage_clean_nbit(const psr_stage_clean *c);
 
-/* Additional bytes of a cleaned spectrum; 0 if it is cleaned in place. */
+/* Additional bytes for each spectrum of a block; 0 if it is cleaned in place. */
 size_t psr_stage_clean_row_bytes(const psr_stage_clean *c);
 
 /* Allocates memory for blocks of up to nsamp spectra; call once, before the first.
@@ -65,7 +65,7 @@ PSR_MUST_CHECK psr_status psr_stage_clean_reserve(psr_stage_clean *c, size_t nsa
 
 /* Processes a block; an empty one ends the input.
  * Returned: *block   the spectra cleaned so far, possibly a different number, with their masked
- *                    ranges and steps
+ *                    ranges and steps, until the next call; the spectra of a device stay for one call more
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_stage_clean_run(psr_stage_clean *c, struct psr_block *block,
                                               psr_err *err);

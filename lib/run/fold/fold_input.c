@@ -242,6 +242,9 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
         st = psr_stage_clean_reserve(in->clean, nsamp, err);
     if (st)
         return st;
+    /* not beyond the last block that is folded, which the record of what was removed would show */
+    in->overlaps =
+        psr_stage_clean_on_device(in->clean) && !in->is_pipe && d->end == 1 && d->length_s == 0;
     return psr_read_ahead_create(
         &in->ahead,
         &(struct psr_read_ahead_desc){.source = in->spectra.source,
@@ -264,6 +267,8 @@ psr_status psr_fold_input_open(struct psr_fold_input *in, const struct psr_folde
 
 void psr_fold_input_end(struct psr_fold_input *in)
 {
+    psr_async_task_end(&in->task);
+    in->is_coming = in->overlaps = false;
     psr_read_ahead_destroy(in->ahead);
     psr_stage_clean_destroy(in->clean);
     in->ahead = NULL;
@@ -277,14 +282,36 @@ psr_status psr_fold_input_begin(struct psr_fold_input *in, const struct psr_fold
     return in->is_series ? begin_series(in, err) : begin_spectra(in, desc, err);
 }
 
+static psr_status next_spectra(struct psr_fold_input *in, struct psr_block *block, bool *end,
+                               psr_err *err)
+{
+    psr_status st = psr_read_ahead_next(in->ahead, block, err);
+    *end = block->n == 0;
+    return st ? st : psr_stage_clean_run(in->clean, block, err);
+}
+
+static psr_status make_coming(void *ctx, psr_err *err)
+{
+    struct psr_fold_input *in = ctx;
+    return next_spectra(in, &in->coming, &in->coming_ends, err);
+}
+
 psr_status psr_fold_input_next(struct psr_fold_input *in, struct psr_block *block, bool *end,
                                psr_err *err)
 {
     if (in->is_series)
         return next_samples(in, block, end, err);
-    psr_status st = psr_read_ahead_next(in->ahead, block, err);
-    *end = block->n == 0;
-    return st ? st : psr_stage_clean_run(in->clean, block, err);
+    if (!in->overlaps)
+        return next_spectra(in, block, end, err);
+    if (!in->is_coming)
+        psr_async_task_start(&in->task, make_coming, in);
+    psr_status st = psr_async_task_wait(&in->task, err);
+    *block = in->coming;
+    *end = in->coming_ends;
+    in->is_coming = !st && !*end;
+    if (in->is_coming)
+        psr_async_task_start(&in->task, make_coming, in);
+    return st;
 }
 
 enum psr_kind psr_fold_input_kind(const struct psr_fold_input *in)

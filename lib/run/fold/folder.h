@@ -139,6 +139,10 @@ struct psr_fold_input {
     int64_t nsamp, skip; /* spectra in all; those before the first one folded */
     psr_read_ahead *ahead;
     psr_stage_clean *clean;
+    bool overlaps; /* a device cleans the next block while one is folded */
+    struct psr_async_task task;
+    struct psr_block coming; /* what the task makes, once it was started */
+    bool is_coming, coming_ends;
     float *values; /* of a series */
 };
 

@@ -211,6 +211,13 @@ bool psr_fold_is_full(const psr_fold *f)
     return psr_fold_arrived(f) >= psr_fold_blocks(f) + f->ahead;
 }
 
+/* A device folds whole windows: spectra up to the end of this one, or of the input. */
+static size_t to_full(const struct psr_fold *f)
+{
+    const size_t room = f->room - f->filled, missing = (size_t)psr_fold_missing(f);
+    return missing < room ? missing : room;
+}
+
 psr_status psr_fold_execute(psr_fold *f, const void *spectra, size_t nsamp,
                             const struct psr_step *step, size_t nstep, psr_err *err)
 {
@@ -218,7 +225,8 @@ psr_status psr_fold_execute(psr_fold *f, const void *spectra, size_t nsamp,
     const unsigned char *in = spectra;
     psr_status st = psr_fold_replaced_take(f, step, nstep, err);
     while (nsamp && !st && !psr_fold_is_full(f)) {
-        const size_t to_edge = block - f->filled % block, n = nsamp < to_edge ? nsamp : to_edge;
+        const size_t to_edge = f->device ? to_full(f) : block - f->filled % block,
+                     n = nsamp < to_edge ? nsamp : to_edge;
         if (f->cornerturn) {
             psr_cornerturn_reset(f->cornerturn);
             psr_cornerturn_run(f->cornerturn, in, n, f->window + f->filled * (size_t)f->store,

@@ -56,6 +56,7 @@ struct state {
     size_t *sums;                     /* [ncand + 1] where each one's begin */
     size_t ngroup;
     struct psr_fold_lists own[CHUNK]; /* of each candidate of a launch */
+    size_t *order;                    /* [ncand] of those of each launch, the fastest first */
     struct place place[CHUNK];
     struct launch launch[NSET];
 };
@@ -148,7 +149,25 @@ static void destroy(void *state)
     for (size_t i = 0; i < CHUNK; i++)
         psr_fold_lists_free(&c->own[i]);
     free(c->sums);
+    free(c->order);
     free(c);
+}
+
+/* The lists of a candidate have as many runs as its bins pass: the longest first, so that no thread is last with them. */
+static void order_candidates(struct state *c, const struct psr_fold *f)
+{
+    for (size_t i = 0; i < f->d.ncand; i++) {
+        const size_t first = i / CHUNK * CHUNK;
+        const double rate = f->cube[i].cand.f * (double)f->cube[i].cand.nbin;
+        size_t at = i;
+        for (; at > first; at--) {
+            const struct psr_fold_candidate *before = &f->cube[first + c->order[at - 1]].cand;
+            if (before->f * (double)before->nbin >= rate)
+                break;
+            c->order[at] = c->order[at - 1];
+        }
+        c->order[at] = i - first;
+    }
 }
 
 static psr_status create(void **state, const struct psr_fold *f, int device, psr_err *err)
@@ -157,13 +176,18 @@ static psr_status create(void **state, const struct psr_fold *f, int device, psr
     if (st)
         return st;
     struct state *c = calloc(1, sizeof *c);
-    if (c)
+    if (c) {
         c->sums = calloc(f->d.ncand + 1, sizeof *c->sums);
-    if (!c || !c->sums) {
+        c->order = calloc(f->d.ncand + 1, sizeof *c->order);
+    }
+    if (!c || !c->sums || !c->order) {
+        free(c ? c->sums : NULL);
+        free(c ? c->order : NULL);
         free(c);
         return psr_fail_nomem(err, "a fold", (double)f->d.ncand * sizeof *c->sums);
     }
     c->device = device;
+    order_candidates(c, f);
     c->ngroup = f->nslice / f->d.ncand;
     for (size_t i = 0; i < f->d.ncand; i++)
         c->sums[i + 1] = c->sums[i] + 2 * c->ngroup * GROUP * f->cube[i].cand.nbin;
@@ -186,7 +210,8 @@ static psr_status list_all(struct state *c, struct psr_fold *f, size_t first, si
     psr_status st = PSR_OK;
     const int nthread = f->d.nthread;
 #pragma omp parallel for schedule(dynamic) num_threads(nthread)
-    for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < n; k++) {
+        const size_t i = c->order[first + k];
         psr_err why;
         const psr_status failed = psr_fold_lists_fill(&c->own[i], f, &f->cube[first + i], &why);
         if (failed) {
