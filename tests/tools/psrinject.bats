@@ -13,6 +13,8 @@ setup() {
     refuses 2 "must be the lower one first" psrinject -snr 9:6 -o d "$g8"
     refuses 2 "'x' is not a number" psrinject -dm 1:x -o d "$g8"
     refuses 2 'nothing is added' psrinject -pulsars 0 -bursts 0 -o d "$g8"
+    refuses 2 'must have one for each of 1 inputs' psrinject -interference quiet,sparks -o d "$g8"
+    refuses 2 "''" psrinject -interference quiet, -o d "$g8"
     refuses 1 'No such file' psrinject -o d none.fil
     [ ! -e d ]
 }
@@ -37,6 +39,28 @@ setup() {
     psrinject "${bright[@]}" -snr 1 -pulsars 0 -bursts 3 -o faint t.fil
     awk -F'\t' '!/^#/ && ($9 != "search" || $8 != 0) { exit 1 }' faint/recall.tsv
     grep -q 'Found: 0 of 3' faint/recall.html
+}
+
+@test "kinds of interference have curves, shares and a column of their own" {
+    local i
+    for i in 1 2; do
+        fakebin -q -period 0 -nchans 32 -nbits 8 -tobs 12 -tsamp 1024 -fch1 1500 -foff 8 -seed $i -o $i.fil
+    done
+    few=(-q -pulsars 0 -bursts 8 -each 2 -dm 15:60 -snr 20:30 -search "-budget fast -hidm 80")
+    psrinject "${few[@]}" -interference quiet,tones -o d 1.fil 2.fil
+    [ "$(grep -v '^#' d/recall.tsv | cut -f 10 | sort | uniq -c | tr -s ' \n' ' ')" = " 4 quiet 4 tones " ]
+    grep -qE "<td>quiet</td>(<td[^>]*>4</td>){2}<td[^>]*>1.000</td><td>0.800 to 1.000</td>" d/recall.html
+    [ "$(grep -c '<figcaption>interference' d/recall.html)" = 1 ]
+    refuses 1 'has the results of other options' psrinject "${few[@]}" -o d 1.fil 2.fil
+    psrinject "${few[@]}" -o names 1.fil 2.fil
+    [ "$(grep -v '^#' names/recall.tsv | cut -f 10 | sort -u | tr '\n' ' ')" = "1.fil 2.fil " ]
+    psrinject "${few[@]}" -o one 1.fil
+    [ "$(grep -c '<figcaption>interference' one/recall.html)" = 0 ]
+    # tables of runs before there was the column
+    sed -i 's/\t-$//' one/00*.tsv
+    rm one/recall.*
+    psrinject "${few[@]}" -o one 1.fil
+    [ "$(grep -v '^#' one/recall.tsv | cut -f 10 | sort -u)" = - ]
 }
 
 @test "a tool that fails is told, with where its messages are" {

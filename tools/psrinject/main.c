@@ -62,6 +62,8 @@ static psr_status check_settings(struct job *j)
                      o->period_s.low, o->period_s.high, o->duty.low, o->duty.high, o->width_s.low,
                      o->width_s.high, o->dm.low, o->dm.high, o->snr.low, o->snr.high, o->accn.low,
                      o->accn.high, o->probability, (long long)o->seed, o->search);
+    if (o->interference && n > 0 && (size_t)n < sizeof now)
+        n += snprintf(now + n, sizeof now - (size_t)n, " -interference %s", o->interference);
     for (size_t i = 0; i < o->npath && n > 0 && (size_t)n < sizeof now; i++)
         n += snprintf(now + n, sizeof now - (size_t)n, " %s", o->path[i]);
     if (mkdir(o->output, 0777) != 0 && errno != EEXIST)

@@ -2,6 +2,7 @@
 #include "base/tool.h"
 #include "psrinject.h"
 
+#include <ctype.h>
 #include <psrkit/experimental/outfile.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,10 @@ static void add_options(struct cli_table *list, struct inject_options *o, struct
          "Options of psrsearch, in one word: \"-budget fast -hidm 500\".", 0, 0},
         {"probability", CLI_DOUBLE, &o->probability, "P",
          "A pulsar is found if its fold has this probability (default 0.5).", 0, 1},
+        {"interference", CLI_TEXT, &o->interference, "KIND,..",
+         "Kind of interference in each input, one word for each: the page has their curves apart "
+         "(default: the names of the inputs, where there are several).",
+         0, 0},
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->output, "DIR",
          "Write the results into the folder DIR: recall.html, recall.tsv and a table for each "
@@ -82,6 +87,26 @@ static void take_words(struct inject_options *o, const struct words *w, const st
         cli_usage_error(tool, "-o DIR is needed");
     if (o->npulsar + o->nburst == 0)
         cli_usage_error(tool, "-pulsars and -bursts are 0: nothing is added");
+}
+
+/* A word for each input. */
+static void check_kinds(const struct inject_options *o, const struct cli *tool)
+{
+    size_t n = 1;
+    if (!o->interference)
+        return;
+    for (const char *word = o->interference;; n++) {
+        const size_t length = strcspn(word, ",");
+        if (!length || length >= INJECT_WORD || strcspn(word, " \t\r\n") < length)
+            cli_usage_error(tool, "-interference: '%.*s', must be a word of 1 to %d letters",
+                            (int)length, word, INJECT_WORD - 1);
+        if (!word[length])
+            break;
+        word += length + 1;
+    }
+    if (n != o->npath)
+        cli_usage_error(tool, "-interference has %zu words, must have one for each of %zu inputs",
+                        n, o->npath);
 }
 
 void inject_options_parse(struct inject_options *o, struct cli *tool, int argc, char **argv)
@@ -113,6 +138,22 @@ void inject_options_parse(struct inject_options *o, struct cli *tool, int argc, 
     take_words(o, &w, tool);
     o->path = (const char *const *)(argv + 1);
     o->npath = (size_t)n;
+    check_kinds(o, tool);
+}
+
+void inject_kind(char kind[INJECT_WORD], const struct inject_options *o, size_t input)
+{
+    const char *slash = strrchr(o->path[input], '/'), *word = o->interference;
+    if (!word) {
+        const char *name = slash ? slash + 1 : o->path[input];
+        snprintf(kind, INJECT_WORD, "%.*s", INJECT_WORD - 1, o->npath > 1 ? name : "-");
+        for (char *c = kind; *c; c++)
+            *c = isspace((unsigned char)*c) ? '_' : *c;
+        return;
+    }
+    for (size_t i = 0; i < input; i++)
+        word += strcspn(word, ",") + 1;
+    snprintf(kind, INJECT_WORD, "%.*s", (int)strcspn(word, ","), word);
 }
 
 /* Reads and writes tables of signals and what became of them. */
@@ -125,12 +166,13 @@ psr_status inject_table_write(const char *path, const struct inject_row *row, si
     if (st)
         return st;
     st = psr_outfile_printf(f, err,
-                            "#kind\tdm\tt_s\twidth_s\tperiod_s\taccn_m_s2\tsnr\tfound_snr\tlost\n");
+                            "#kind\tdm\tt_s\twidth_s\tperiod_s\taccn_m_s2\tsnr\tfound_snr\tlost"
+                            "\tinterference\n");
     for (size_t i = 0; i < n && !st; i++)
-        st = psr_outfile_printf(f, err, "%s\t%.6f\t%.9f\t%.9g\t%.12g\t%.9g\t%.4f\t%.4f\t%s\n",
+        st = psr_outfile_printf(f, err, "%s\t%.6f\t%.9f\t%.9g\t%.12g\t%.9g\t%.4f\t%.4f\t%s\t%s\n",
                                 row[i].pulsar ? "pulsar" : "burst", row[i].dm, row[i].t_s,
                                 row[i].width_s, row[i].period_s, row[i].accn, row[i].snr,
-                                row[i].found_snr, row[i].lost);
+                                row[i].found_snr, row[i].lost, row[i].interference);
     if (st)
         psr_outfile_abort(f);
     return st ? st : psr_outfile_commit(f, err);
@@ -145,11 +187,12 @@ psr_status inject_table_read(struct inject_result *all, const char *path, psr_er
     if (st)
         return st;
     while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &exists, err)) && exists) {
-        struct inject_row r = {.pulsar = false};
+        struct inject_row r = {.interference = "-"}; /* a column that earlier tables lack */
         if (*line == '#')
             continue;
-        if (sscanf(line, "%7s %lf %lf %lf %lf %lf %lf %lf %15s", kind, &r.dm, &r.t_s, &r.width_s,
-                   &r.period_s, &r.accn, &r.snr, &r.found_snr, r.lost) != 9)
+        if (sscanf(line, "%7s %lf %lf %lf %lf %lf %lf %lf %15s %31s", kind, &r.dm, &r.t_s,
+                   &r.width_s, &r.period_s, &r.accn, &r.snr, &r.found_snr, r.lost,
+                   r.interference) < 9)
             st = psr_fail(err, PSR_EFORMAT, "%s: line %ld has no 9 columns", path, in.number);
         r.pulsar = !strcmp(kind, "pulsar");
         if (!st)

@@ -22,6 +22,7 @@ struct inject_set {
 enum {
     BINS = 6,
     PARTS = 3,
+    KINDS = 8,
     WIDTH = 420,
     HEIGHT = 260,
     LEFT = 50,
@@ -30,7 +31,33 @@ enum {
     INNER_H = 200
 };
 
-static const char *const colour[PARTS] = {"#1b6ca8", "#d9822b", "#3a8f3a"};
+static const char *const colour[KINDS] = {"#1b6ca8", "#d9822b", "#3a8f3a", "#b03060",
+                                          "#7a5cc0", "#8a6d3b", "#17a2a2", "#555555"};
+
+/* Kinds of interference in the inputs, in the order in which they appear; the last stands for all beyond. */
+struct kinds {
+    const char *name[KINDS];
+    size_t n;
+};
+
+static size_t kind_of(const struct kinds *k, const struct inject_row *row)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (!strcmp(k->name[i], row->interference))
+            return i;
+    return k->n < KINDS ? k->n : KINDS - 1;
+}
+
+static struct kinds find_kinds(const struct inject_set *s)
+{
+    struct kinds k = {.n = 0};
+    for (size_t i = 0; i < s->all->n; i++) {
+        const struct inject_row *row = &s->all->row[i];
+        if (row->pulsar == s->pulsar && k.n < KINDS && kind_of(&k, row) == k.n)
+            k.name[k.n++] = row->interference;
+    }
+    return k;
+}
 
 /* What curves are drawn apart for. */
 static const struct parameter {
@@ -101,15 +128,29 @@ static void point(struct html *h, double x, const struct inject_share *share, si
     html_number(h, "%.1f\"/></g>\n", TOP + (1 - share->high) * INNER_H);
 }
 
-/* Found against S/N of the signals with from <= value <= to; NULL: all. */
-static void curve(struct html *h, const struct inject_set *s, const struct parameter *p,
-                  double from, double to, size_t part)
+/* Signals of a set that a curve is drawn for. */
+struct choice {
+    const struct parameter *parameter; /* whose value is in [from, to]; NULL: any */
+    double from, to;
+    const struct kinds *kinds; /* NULL: any */
+    size_t part, nparts;       /* of the panel; the kind, where there are kinds */
+};
+
+static bool is_chosen(const struct inject_row *row, const struct inject_set *s,
+                      const struct choice *c)
+{
+    const double value = c->parameter ? value_of(row, c->parameter) : c->from;
+    return row->pulsar == s->pulsar && value >= c->from && value <= c->to &&
+           (!c->kinds || kind_of(c->kinds, row) == c->part);
+}
+
+/* Found against S/N. */
+static void curve(struct html *h, const struct inject_set *s, const struct choice *c)
 {
     size_t found[BINS] = {0}, n[BINS] = {0};
     for (size_t i = 0; i < s->all->n; i++) {
         const struct inject_row *row = &s->all->row[i];
-        const double value = p ? value_of(row, p) : 0;
-        if (row->pulsar != s->pulsar || (p && (value < from || value > to)))
+        if (!is_chosen(row, s, c))
             continue;
         const double at = (row->snr - s->low) / fmax(s->high - s->low, 1e-9) * BINS;
         const int bin = (int)fmin(fmax(at, 0), BINS - 1);
@@ -118,9 +159,9 @@ static void curve(struct html *h, const struct inject_set *s, const struct param
     }
     for (size_t b = 0; b < BINS; b++) {
         const struct inject_share share = inject_share(found[b], n[b]);
+        const double within = (double)(c->part + 1) / (double)(c->nparts + 1);
         if (n[b])
-            point(h, ((double)b + 0.35 + 0.15 * (double)part) / BINS, &share, found[b], n[b],
-                  colour[part]);
+            point(h, ((double)b + within) / BINS, &share, found[b], n[b], colour[c->part]);
     }
 }
 
@@ -150,17 +191,29 @@ static const char style[] =
     "td,th{padding:.2em .6em;border-bottom:1px solid #ddd;text-align:left}"
     ".n{text-align:right}svg{margin:0 1em 1em 0}code{overflow-wrap:anywhere}";
 
+static void begin_panel(struct html *h, const char *caption)
+{
+    html_raw(h, "<figure style=\"display:inline-block;margin:0;max-width:430px\"><figcaption>");
+    html_text(h, caption);
+}
+
+static void begin_legend(struct html *h, size_t part)
+{
+    html_raw(h, " <span style=\"color:");
+    html_raw(h, colour[part]);
+    html_raw(h, "\">");
+}
+
+/* All, or thirds of a parameter. */
 static void panel(struct html *h, const struct inject_set *s, const struct parameter *p)
 {
-    double end[PARTS + 1];
+    double end[PARTS + 1] = {0};
+    const size_t nparts = p ? PARTS : 1;
     if (p && !find_thirds(s, p, end))
         return;
-    html_raw(h, "<figure style=\"display:inline-block;margin:0\"><figcaption>");
-    html_text(h, p ? p->name : "all");
-    for (size_t k = 0; p && k < PARTS; k++) {
-        html_raw(h, " <span style=\"color:");
-        html_raw(h, colour[k]);
-        html_raw(h, "\">");
+    begin_panel(h, p ? p->name : "all");
+    for (size_t k = 0; p && k < nparts; k++) {
+        begin_legend(h, k);
         html_number(h, p->format, end[k]);
         html_raw(h, " to ");
         html_number(h, p->format, end[k + 1]);
@@ -168,23 +221,82 @@ static void panel(struct html *h, const struct inject_set *s, const struct param
     }
     html_raw(h, "</figcaption>\n");
     axes(h, s);
-    for (size_t k = 0; k < (p ? PARTS : 1); k++)
-        curve(h, s, p, p ? end[k] : 0, p ? end[k + 1] : 0, k);
+    for (size_t k = 0; k < nparts; k++)
+        curve(h, s, &(struct choice){p, end[k], end[p ? k + 1 : k], NULL, k, nparts});
     html_raw(h, "</svg></figure>\n");
 }
 
-/* Curves of all, and for thirds of each parameter that varies. */
-static void inject_draw_panels(struct html *h, const struct inject_set *s)
+static void kinds_panel(struct html *h, const struct inject_set *s, const struct kinds *kinds)
+{
+    begin_panel(h, "interference");
+    for (size_t k = 0; k < kinds->n; k++) {
+        begin_legend(h, k);
+        html_text(h, kinds->name[k]);
+        html_raw(h, "</span>");
+    }
+    html_raw(h, "</figcaption>\n");
+    axes(h, s);
+    for (size_t k = 0; k < kinds->n; k++)
+        curve(h, s, &(struct choice){NULL, 0, 0, kinds, k, kinds->n});
+    html_raw(h, "</svg></figure>\n");
+}
+
+/* Curves of all, for thirds of each parameter that varies, and for kinds of interference. */
+static void inject_draw_panels(struct html *h, const struct inject_set *s,
+                               const struct kinds *kinds)
 {
     panel(h, s, NULL);
     for (size_t k = 0; k < sizeof parameters / sizeof *parameters; k++)
         if (s->pulsar ? parameters[k].of_pulsars : parameters[k].of_bursts)
             panel(h, s, &parameters[k]);
+    if (kinds->n > 1)
+        kinds_panel(h, s, kinds);
+}
+
+static const char *const lost_by[] = {"mask", "cleaning", "search", "sift", "fold", "score"};
+enum { NLOST = sizeof lost_by / sizeof *lost_by };
+
+/* A row for each kind: what was found of it, and what lost the others. */
+static void kinds_table(struct html *h, const struct inject_set *s, const struct kinds *kinds)
+{
+    html_raw(h, "<table><tr><th>interference</th><th>found</th><th>of</th><th>share</th>"
+                "<th>68 %</th>");
+    for (size_t k = 0; k < NLOST; k++) {
+        html_raw(h, "<th>lost by ");
+        html_raw(h, lost_by[k]);
+        html_raw(h, "</th>");
+    }
+    html_raw(h, "</tr>\n");
+    for (size_t i = 0; i < kinds->n; i++) {
+        const struct choice c = {NULL, 0, 0, kinds, i, kinds->n};
+        size_t n = 0, lost[NLOST] = {0}, all_lost = 0;
+        for (size_t r = 0; r < s->all->n; r++) {
+            const struct inject_row *row = &s->all->row[r];
+            if (!is_chosen(row, s, &c))
+                continue;
+            n++;
+            all_lost += strcmp(row->lost, "-") != 0;
+            for (size_t k = 0; k < NLOST; k++)
+                lost[k] += !strcmp(row->lost, lost_by[k]);
+        }
+        const struct inject_share share = inject_share(n - all_lost, n);
+        html_raw(h, "<tr><td>");
+        html_text(h, kinds->name[i]);
+        html_raw(h, "</td>");
+        html_cell(h, "%.0f", (double)(n - all_lost));
+        html_cell(h, "%.0f", (double)n);
+        html_cell(h, "%.3f", share.value);
+        html_number(h, "<td>%.3f to ", share.low);
+        html_number(h, "%.3f</td>", share.high);
+        for (size_t k = 0; k < NLOST; k++)
+            html_cell(h, "%.0f", (double)lost[k]);
+        html_raw(h, "</tr>\n");
+    }
+    html_raw(h, "</table>\n");
 }
 
 static void summary(struct html *h, const struct inject_set *s)
 {
-    static const char *const steps[] = {"mask", "cleaning", "search", "sift", "fold", "score"};
     size_t found = 0;
     for (size_t i = 0; i < s->all->n; i++)
         found += s->all->row[i].pulsar == s->pulsar && !strcmp(s->all->row[i].lost, "-");
@@ -196,14 +308,14 @@ static void summary(struct html *h, const struct inject_set *s)
     html_number(h, ", %.3f", share.value);
     html_number(h, " (%.3f to ", share.low);
     html_number(h, "%.3f). Lost by:", share.high);
-    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+    for (size_t k = 0; k < NLOST; k++) {
         size_t n = 0;
         for (size_t i = 0; i < s->all->n; i++)
-            n += s->all->row[i].pulsar == s->pulsar && !strcmp(s->all->row[i].lost, steps[k]);
+            n += s->all->row[i].pulsar == s->pulsar && !strcmp(s->all->row[i].lost, lost_by[k]);
         if (!n)
             continue;
         html_raw(h, " ");
-        html_raw(h, steps[k]);
+        html_raw(h, lost_by[k]);
         html_raw(h, " ");
         html_count(h, n);
         html_raw(h, ";");
@@ -213,8 +325,11 @@ static void summary(struct html *h, const struct inject_set *s)
 
 static void list_lost(struct html *h, const struct inject_set *s)
 {
-    html_raw(h, "<table><tr><th>lost by</th><th>S/N</th><th>DM</th><th>width, s</th><th>");
-    html_raw(h, s->pulsar ? "period, s</th><th>acceleration</th></tr>\n" : "time, s</th></tr>\n");
+    html_raw(
+        h,
+        "<h3>Lost</h3>\n<table><tr><th>lost by</th><th>S/N</th><th>DM</th><th>width, s</th><th>");
+    html_raw(h, s->pulsar ? "period, s</th><th>acceleration</th>" : "time, s</th>");
+    html_raw(h, "<th>interference</th></tr>\n");
     for (size_t i = 0; i < s->all->n; i++) {
         const struct inject_row *row = &s->all->row[i];
         if (row->pulsar != s->pulsar || !strcmp(row->lost, "-"))
@@ -228,7 +343,9 @@ static void list_lost(struct html *h, const struct inject_set *s)
         html_cell(h, "%.6g", row->pulsar ? row->period_s : row->t_s);
         if (row->pulsar)
             html_cell(h, "%.4g", row->accn);
-        html_raw(h, "</tr>\n");
+        html_raw(h, "<td>");
+        html_text(h, row->interference);
+        html_raw(h, "</td></tr>\n");
     }
     html_raw(h, "</table>\n");
 }
@@ -247,8 +364,11 @@ static void section(struct html *h, struct inject_set *s)
     if (!s->n)
         return;
     html_raw(h, s->pulsar ? "<h2>Pulsars</h2>\n" : "<h2>Bursts</h2>\n");
+    const struct kinds kinds = find_kinds(s);
     summary(h, s);
-    inject_draw_panels(h, s);
+    inject_draw_panels(h, s, &kinds);
+    if (kinds.n > 1)
+        kinds_table(h, s, &kinds);
     list_lost(h, s);
 }
 
@@ -260,7 +380,8 @@ static void write_page(struct html *h, struct inject_set *s, const char *command
     html_raw(h, "</style></head><body><h1>Recall</h1>\n<p><code>");
     html_text(h, command);
     html_raw(h, "</code></p>\n<p>Share of injected signals that the search found, against their "
-                "S/N; each curve has a third of the signals, bars are binomial intervals of 68 %. "
+                "S/N; each curve has a third of the signals, or those in one kind of interference; "
+                "bars are binomial intervals of 68 %. "
                 "A pulsar is found if a fold at its period, or at a harmonic up to the fourth, "
                 "has the probability that was asked for; a burst if the list of bursts has its "
                 "time and DM. What was lost is listed with the first step after which it was "

@@ -6,7 +6,7 @@
 #include <psrkit/fake.h>
 #include <psrkit/obs.h>
 
-enum { INJECT_PATH = 4096, INJECT_EACH = 100 };
+enum { INJECT_PATH = 4096, INJECT_EACH = 100, INJECT_WORD = 32 };
 
 struct inject_range {
     double low, high;
@@ -15,8 +15,9 @@ struct inject_range {
 struct inject_options {
     int64_t npulsar, nburst, each; /* signals; bursts in a copy */
     struct inject_range period_s, duty, width_s, dm, snr, accn;
-    const char *search; /* psrsearch's options */
-    double probability; /* from which a folded candidate is found */
+    const char *search;       /* psrsearch's options */
+    double probability;       /* from which a folded candidate is found */
+    const char *interference; /* "KIND,KIND..", one for each input; NULL: their names */
     const char *output;
     int64_t seed, jobs, ncpus;
     bool keep, quiet, verbose;
@@ -31,8 +32,9 @@ void inject_options_parse(struct inject_options *o, struct cli *tool, int argc, 
 struct inject_row {
     bool pulsar;
     double dm, t_s, width_s, period_s, accn, snr;
-    double found_snr; /* 0: not found */
-    char lost[16];    /* the step that lost it; "-": found */
+    double found_snr;               /* 0: not found */
+    char lost[16];                  /* the step that lost it; "-": found */
+    char interference[INJECT_WORD]; /* of the input; "-": there is one input, and no word for it */
 };
 
 /* Of an input. */
@@ -51,6 +53,9 @@ struct inject_trial {
 };
 
 int64_t inject_ntrial(const struct inject_options *o);
+
+/* Kind of interference in an input: what the options say of it, or its name. */
+void inject_kind(char kind[INJECT_WORD], const struct inject_options *o, size_t input);
 
 /* Draws the signals of a trial: the same for the same seed and number. */
 void inject_draw(struct inject_trial *t);

@@ -346,6 +346,8 @@ psr_status inject_trial_run(struct inject_trial *t, psr_err *err)
     name_in(found, t, "search");
     name_in(root, t, "search/copy");
     inject_table_name(table, t->opt, t->number);
+    for (size_t i = 0; i < t->n; i++)
+        inject_kind(t->row[i].interference, t->opt, (size_t)t->number % t->opt->npath);
     psr_status st = remove_folder(folder, err);
     if (!st && mkdir(folder, 0777) != 0)
         st = psr_fail_errno(err, "%s", folder);
