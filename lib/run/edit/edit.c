@@ -60,8 +60,9 @@ static psr_status edit_add_run(psr_edit *p, size_t n, psr_err *err)
     return psr_fake_inject(p->signals, p->in.nbit, p->in.kind, p->nread, n, p->read, err);
 }
 
-/* Of a block: it stays in a core's cache between reading and writing; values are worth threads. */
-enum { BLOCK_BYTES = 1 << 19, VALUES_BYTES = 1 << 22 };
+/* Of a block: it stays in a core's cache between reading and writing, like the values that are made of it; values are
+ * worth threads. */
+enum { BLOCK_BYTES = 1 << 19, VALUES_BYTES = 1 << 17, THREADS_BYTES = 1 << 22 };
 
 /* Spectra over which the scatter of channels is measured for signals, and what they may take. */
 enum { SCATTER_SPECTRA = 4096, SCATTER_BYTES = 1 << 27 };
@@ -205,7 +206,8 @@ static psr_status make_room(psr_edit *p, psr_err *err)
     const struct psr_edit_channels *c = &p->channels;
     const size_t row_bytes = psr_source_block_bytes(p->source, 1),
                  out_bytes = psr_row_bytes(c->nchan, c->nbit);
-    p->block = (p->values ? VALUES_BYTES : BLOCK_BYTES) / row_bytes + 1;
+    const size_t bytes = !p->values ? BLOCK_BYTES : p->nthread == 1 ? VALUES_BYTES : THREADS_BYTES;
+    p->block = bytes / row_bytes + 1;
     if (p->signals) /* spectra whatever their bits are, for the same scatters */
         p->block = SCATTER_BYTES / row_bytes / SCATTER_SPECTRA ? SCATTER_SPECTRA
                                                                : SCATTER_BYTES / row_bytes + 1;
