@@ -13,20 +13,9 @@
 #ifndef PSR_ASTRO_BARYCENTRE_H
 #define PSR_ASTRO_BARYCENTRE_H
 
+#include "base/obs_internal.h"
+
 #include <psrkit/obs.h>
-
-/* Position of a telescope in metres in the ITRS; 0, 0, 0 is the geocentre. */
-struct psr_site {
-    double xyz_m[3];
-};
-
-/* Looks up a telescope by any name that PRESTO or a file format uses, ignoring case.
- * Returned: true and its site; false and the geocentre for an unknown name */
-bool psr_site_find(const char *telescope, struct psr_site *site);
-
-/* As psr_site_find, with the names that PRESTO's barycentring knows.  These are fewer than the
- * names it writes: it puts KAT-7 and Ooty at the geocentre. */
-bool psr_site_find_as_presto(const char *telescope, struct psr_site *site);
 
 /* Given:  text   "LON,LAT,H": degrees east, degrees north, metres above the WGS84 ellipsoid
  * Status: PSR_EINVAL */

@@ -24,4 +24,17 @@ double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b);
 /* PRESTO's name of the instrument with this SIGPROC machine_id, "Unknown" for others. */
 const char *psr_machine_name(int machine_id);
 
+/* Position of a telescope in metres in the ITRS; 0, 0, 0 is the geocentre. */
+struct psr_site {
+    double xyz_m[3];
+};
+
+/* Looks up a telescope by any name that PRESTO or a file format uses, ignoring case.
+ * Returned: true and its site; false and the geocentre for an unknown name */
+bool psr_site_find(const char *telescope, struct psr_site *site);
+
+/* As psr_site_find, with the names that PRESTO's barycentring knows.  These are fewer than the
+ * names it writes: it puts KAT-7 and Ooty at the geocentre. */
+bool psr_site_find_as_presto(const char *telescope, struct psr_site *site);
+
 #endif

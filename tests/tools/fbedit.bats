@@ -116,6 +116,16 @@ value() {
     leaves_no 'x[_.]*'
 }
 
+@test "PSRFITS says where a telescope is, if that is known" {
+    fbedit -q -end 1024smp -set telescope=Parkes -o a.fits "$g8"
+    head -c 5760 a.fits | fold -w 80 >cards
+    grep -q '^ANT_X   = *-4554231.5' cards
+    grep -q '^ANT_Z   = *-3454036.2' cards
+    grep -q '^BE_PHASE= *0' cards
+    fbedit -q -end 1024smp -set telescope=0 -o a.fits "$g8"
+    [ "$(head -c 5760 a.fits | grep -c ANT_X)" = 0 ]
+}
+
 @test "levels in PSRFITS stand for values" {
     for nbits in 4 8 16; do
         fbedit -q -nbits 32 -o a.fil "$g8"

@@ -90,6 +90,8 @@ static psr_status write_primary(psr_outfile *f, const struct psr_obs *obs, psr_e
 {
     struct header h = {.n = 0};
     char ra[32], dec[32];
+    struct psr_site site;
+    const bool known = psr_site_find(obs->telescope, &site);
     double seconds = obs->tstart.frac * PSR_DAY_S, whole = floor(seconds);
     format_angle(ra, sizeof ra, obs->ra_deg / 15, false);
     format_angle(dec, sizeof dec, obs->dec_deg, true);
@@ -106,6 +108,7 @@ static psr_status write_primary(psr_outfile *f, const struct psr_obs *obs, psr_e
                  {"SRC_NAME", obs->source},
                  {"TRK_MODE", "TRACK"},
                  {"FD_POLN", "LIN"},
+                 {"BECONFIG", "N/A"},
                  {"COORD_MD", "J2000"},
                  {"RA", ra},
                  {"DEC", dec}};
@@ -117,6 +120,10 @@ static psr_status write_primary(psr_outfile *f, const struct psr_obs *obs, psr_e
                    {"OBSNCHAN", (double)obs->nchan},
                    {"CHAN_DM", obs->chan_dm},
                    {"EQUINOX", 2000},
+                   {"BE_PHASE", 0}, /* unknown */
+                   {"BE_DCC", 0},
+                   {"BE_DELAY", 0},
+                   {"TCYCLE", 0},
                    {"STT_IMJD", (double)obs->tstart.day},
                    {"STT_SMJD", whole},
                    {"STT_OFFS", seconds - whole}};
@@ -130,6 +137,8 @@ static psr_status write_primary(psr_outfile *f, const struct psr_obs *obs, psr_e
         put_text(&h, "DATE-OBS", obs->date);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         put_number(&h, numbers[i].key, numbers[i].value);
+    for (int i = 0; i < 3 && known; i++)
+        put_number(&h, (const char *const[]){"ANT_X", "ANT_Y", "ANT_Z"}[i], site.xyz_m[i]);
     if (obs->beam_arcsec >= 0) {
         put_number(&h, "BMAJ", obs->beam_arcsec / 3600);
         put_number(&h, "BMIN", obs->beam_arcsec / 3600);

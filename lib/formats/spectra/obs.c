@@ -284,6 +284,68 @@ double psr_telescope_beam_arcsec(const char *name, double freq_mhz)
     return 1.2 * wavelength_m / t->dish_m * (180 / M_PI) * 3600;
 }
 
+/* Coordinates as TEMPO's obsys.dat has them, and tempo2 or PINT where it has none: those that
+ * PRESTO goes by. */
+static const struct place {
+    const char *names; /* that PRESTO knows, separated by | */
+    const char *more;  /* that it does not; NULL: none */
+    double xyz_m[3];
+} places[] = {
+    {"GBT", NULL, {882589.289, -4924872.368, 3943729.418}},
+    {"Arecibo", NULL, {2390487.080, -5564731.357, 1994720.633}},
+    {"VLA", NULL, {-1601192.0, -5041981.4, 3554871.4}},
+    {"Parkes", NULL, {-4554231.5, 2816759.1, -3454036.3}},
+    {"Jodrell", "Jodrell Bank", {3822626.04, -154105.65, 5086486.04}},
+    {"GB43m|GB 140ft|NRAO20", NULL, {882872.57, -4924552.73, 3944154.92}},
+    {"Nancay", NULL, {4324165.81, 165927.11, 4670132.83}},
+    {"Effelsberg", NULL, {4033949.5, 486989.4, 4900430.8}},
+    {"SRT", "Sardinia Radio Telescope", {4865182.766, 791922.689, 4035137.174}},
+    {"FAST", NULL, {-1668557.0, 5506838.0, 2744934.0}},
+    {"WSRT", NULL, {3828445.659, 445223.600, 5064921.5677}},
+    {"GMRT", NULL, {1656342.30, 5797947.77, 2073243.16}},
+    {"CHIME", NULL, {-2059166.313, -3621302.972, 4814304.113}},
+    {"LOFAR", NULL, {3826577.462, 461022.624, 5064892.526}},
+    {"LWA", "LWA1", {-1602196.60, -5042313.47, 3553971.51}},
+    {"MWA", NULL, {-2559454.08, 5095372.14, -2849057.18}},
+    {"MeerKAT", NULL, {5109360.133, 2006852.586, -3238948.127}},
+    {"ATA", NULL, {-2524263.18, -4123529.78, 4147966.36}},
+    {"K7", "KAT-7", {5109943.1050, 2003650.7359, -3239908.3195}},
+    {"Geocenter", "Geocentre", {0, 0, 0}},
+};
+
+static bool is_among(const char *name, const char *names)
+{
+    size_t length = strlen(name);
+    while (*names) {
+        size_t n = strcspn(names, "|");
+        if (n == length && strncasecmp(name, names, n) == 0)
+            return true;
+        names += n + (names[n] == '|');
+    }
+    return false;
+}
+
+static bool find_place(const char *telescope, bool presto, struct psr_site *site)
+{
+    *site = (struct psr_site){{0, 0, 0}};
+    for (const struct place *p = places; p < places + sizeof places / sizeof *places; p++)
+        if (is_among(telescope, p->names) || (!presto && p->more && is_among(telescope, p->more))) {
+            memcpy(site->xyz_m, p->xyz_m, sizeof site->xyz_m);
+            return true;
+        }
+    return false;
+}
+
+bool psr_site_find(const char *telescope, struct psr_site *site)
+{
+    return find_place(telescope, false, site);
+}
+
+bool psr_site_find_as_presto(const char *telescope, struct psr_site *site)
+{
+    return find_place(telescope, true, site);
+}
+
 const char *psr_machine_name(int machine_id)
 {
     static const struct {
