@@ -26,6 +26,7 @@ struct nodes {
     uint32_t total[FFA_MAX_LEVELS + 1];           /* rows of a level */
     uint32_t first[FFA_MAX_LEVELS + 1];           /* its first one among all levels' */
     uint32_t largest;                             /* 1: sums may saturate */
+    uint32_t fold;                                /* that the thread block works on */
 };
 
 /* How a row is made: of which rows of the level below it, or of the fold (start). */
@@ -144,8 +145,8 @@ static __device__ void plan_rows(struct nodes &n, struct recipe *recipe,
             n.first[level + 1] = n.first[level] + n.total[level];
     }
     __syncthreads();
-    for (uint32_t k = 1 + threadIdx.x; k < 2u << sweep.levels; k += blockDim.x)
-        for (uint32_t i = 0; i < n.count[k]; i++)
+    for (uint32_t k = 1 + threadIdx.x / WARP; k < 2u << sweep.levels; k += blockDim.x / WARP)
+        for (uint32_t i = threadIdx.x % WARP; i < n.count[k]; i += WARP)
             recipe[n.first[31 - __clz(k)] + n.offset[k] + i] = {k, i, 0};
     __syncthreads();
     const uint32_t rows = n.first[sweep.levels] + n.total[sweep.levels];
@@ -343,16 +344,92 @@ template <> struct boxcars<0> {
     }
 };
 
+/* What a lane knows of its width of w bins = sum_l digit_l 3^l. */
+struct bound {
+    float gain, loss;
+    uint32_t digits; /* two bits each, the lowest first */
+};
+
+/* Digits of the number of bins that a lane's width has, by 3. */
+static __device__ uint32_t find_digits(int lane)
+{
+    int w = lane + 1, one = 2, two = 3, three = 4;
+    for (int k = 4; k <= lane; k++) {
+        w = three + one;
+        one = two;
+        two = three;
+        three = w;
+    }
+    uint32_t digits = 0;
+    for (int l = 0; w; l++, w /= 3)
+        digits |= (uint32_t)(w % 3) << 2 * l;
+    return digits;
+}
+
+static __device__ struct bound find_bound(const float *gain, uint32_t nwidth, int lane)
+{
+    return lane < (int)nwidth
+               ? (struct bound){gain[lane], gain[FFA_MAX_WIDTHS + lane], find_digits(lane)}
+               : (struct bound){0, 0, 0};
+}
+
+static __device__ float find_snr(float gain, float loss, int most, float sum)
+{
+    return gain * (float)most - loss * sum;
+}
+
+static __host__ __device__ constexpr int levels_of(int widest)
+{
+    return widest < 3 ? 1 : 1 + levels_of(widest / 3);
+}
+
+static __host__ __device__ constexpr int size_of(int level)
+{
+    return level ? 3 * size_of(level - 1) : 1;
+}
+
+template <int L> struct boxes {
+    static __device__ void take(int *most, const int *sums, int less)
+    {
+        boxes<L - 1>::take(most, sums, less);
+        most[L - 1] = __viaddmax_s32(sums[size_of(L - 1)], less, most[L - 1]);
+    }
+};
+template <> struct boxes<0> {
+    static __device__ void take(int *, const int *, int)
+    {
+    }
+};
+
+/* Whether a boxcar may be above the threshold: sums of 3^l bins, of largest value m_l, bound those of the lane's width
+ * by sum_l digit_l m_l.  In noise hardly a row passes. */
+template <int LEVELS>
+static __device__ bool may_exceed(const struct bound &lane_bound, float sigma, const int *sums,
+                                  int nbin, int lane)
+{
+    int most[LEVELS], all = 0;
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++)
+        most[l] = INT_MIN;
+    for (int i = lane; i < nbin; i += WARP)
+        boxes<LEVELS>::take(most, sums + i, -sums[i]);
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++)
+        all += (int)(lane_bound.digits >> 2 * l & 3) * find_largest(most[l]);
+    return __any_sync(ALL,
+                      find_snr(lane_bound.gain, lane_bound.loss, all, (float)sums[nbin]) > sigma);
+}
+
+/* S/N of a row, whose sums are made. */
 template <int WIDTHS>
 static __device__ void rate_row(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                const int16_t *x, uint32_t s, int *sums, int lane)
+                                uint32_t s, const int *sums, int lane)
 {
     const int nbin = fold.nbin;
     int best[FFA_MAX_WIDTHS];
 #pragma unroll
     for (int i = 0; i < WIDTHS; i++)
         best[i] = INT_MIN;
-    sum_bins(x, nbin, width_of(WIDTHS - 1), sums, lane);
     for (int i = lane; i < nbin; i += WARP)
         boxcars<WIDTHS>::take(best, sums + i, -sums[i]);
     const float *gain = m.d_gain + (size_t)fold.number * 2 * FFA_MAX_WIDTHS,
@@ -364,13 +441,12 @@ static __device__ void rate_row(const struct ffa_k_merge &m, const struct ffa_k_
     for (int k = 0; k < WIDTHS; k++) {
         if (k >= (int)m.nwidth)
             break;
-        const float z = gain[k] * (float)find_largest(best[k]) - loss[k] * sum;
+        const float z = find_snr(gain[k], loss[k], find_largest(best[k]), sum);
         at = z > snr ? k : at;
         snr = z > snr ? z : snr;
     }
     if (lane == 0)
         use_trial(m, fold, s, snr, at);
-    __syncwarp();
 }
 
 template <int WIDTHS>
@@ -378,30 +454,34 @@ static __device__ void rate_rows(const struct ffa_k_merge &m, const struct ffa_k
                                  const struct nodes &n, const int16_t *rows, char *room,
                                  size_t bytes)
 {
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const size_t each = bytes_of_sums(fold.nbin, width_of(WIDTHS - 1));
+    constexpr int WIDEST = width_of(WIDTHS - 1);
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, nbin = fold.nbin;
+    const size_t each = bytes_of_sums(fold.nbin, WIDEST);
     const int fit = (int)(bytes / each),
               warps = (int)(blockDim.x / WARP) < fit ? (int)(blockDim.x / WARP) : fit;
     if (warp >= warps)
         return;
-    for (uint32_t r = warp; r < n.count[1]; r += warps)
-        rate_row<WIDTHS>(m, fold, rows + (size_t)r * fold.pitch, n.low[1] + r,
-                         (int *)(room + each * warp), lane);
+    int *sums = (int *)(room + each * warp);
+    const struct bound bound =
+        find_bound(m.d_gain + (size_t)fold.number * 2 * FFA_MAX_WIDTHS, m.nwidth, lane);
+    for (uint32_t r = warp; r < n.count[1]; r += warps) {
+        sum_bins(rows + (size_t)r * fold.pitch, nbin, WIDEST, sums, lane);
+        if (!m.d_hit || may_exceed<levels_of(WIDEST)>(bound, m.sigma, sums, nbin, lane))
+            rate_row<WIDTHS>(m, fold, n.low[1] + r, sums, lane);
+        __syncwarp();
+    }
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static __device__ uint32_t find_fold(const struct ffa_k_merge &m)
+/* All threads look at once: a search by halves waits for memory at each step. */
+static __device__ uint32_t find_fold(struct nodes &n, const struct ffa_k_merge &m)
 {
-    uint32_t low = 0, high = m.nfold;
-    while (high - low > 1) {
-        const uint32_t middle = (low + high) / 2;
-        if (m.d_block[middle] <= blockIdx.x)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    for (uint32_t i = threadIdx.x; i < m.nfold; i += blockDim.x)
+        if (m.d_block[i] <= blockIdx.x && blockIdx.x < m.d_block[i + 1])
+            n.fold = i;
+    __syncthreads();
+    return n.fold;
 }
 
 template <int WIDTHS>
@@ -409,13 +489,13 @@ static __global__ void __launch_bounds__(1024) merge(const __grid_constant__ ffa
 {
     extern __shared__ uint4 shared[];
     const struct ffa_k_sweep &w = m.sweep;
-    const uint32_t at = find_fold(m), block = blockIdx.x - m.d_block[at];
+    struct nodes &n = *(struct nodes *)shared;
+    const uint32_t at = find_fold(n, m), block = blockIdx.x - m.d_block[at];
     const struct ffa_k_fold fold = m.d_fold[at];
     const uint32_t low = m.rate ? fold.s_lo : 0,
                    rows = m.rate ? fold.s_hi - fold.s_lo
                                  : (fold.nrow + (1u << w.depth) - 1) >> w.depth,
                    tiles = (rows + w.tile - 1) / w.tile, tile = block % tiles;
-    struct nodes &n = *(struct nodes *)shared;
     struct recipe *recipe = (struct recipe *)(&n + 1);
     int16_t *even = (int16_t *)((char *)shared + bytes_of_plan(w.rows)),
             *odd = even + (size_t)w.even * fold.pitch;
