@@ -173,6 +173,23 @@ same_numbers() {
     refuses 2 '-dmrange needs -refine' gpufold -p 1 -dmrange 5,6 s.fil
 }
 
+@test "-stay folds a pulsar beside a brighter one at its own period" {
+    fakebin -q -seed 6 -tobs 88 -tsamp 2048 -nchans 16 -nbits 8 -fch1 1500 -foff -18 -o s.fil -period 0 \
+        -add "pulsar period=0.95768 dm=90 width=0.05 snr=20" -add "pulsar period=1.221967 dm=70 width=0.02 snr=110"
+    number() { sed -n 's/.*"'"$1"'": \([-0-9.e]*\|null\),.*/\1/p' a.json; }
+    bins() { awk -v p="$(number p_s_topo)" 'BEGIN { d = 88 * (1 / p - 1 / 0.95768); print d < 0 ? -d : d }'; }
+    fold() { gpufold -q -topo -p 0.9577 -dm 80 -fine -nodmsearch -refine -json -noplot -o a "$@" s.fil >a.json; }
+    fold
+    awk -v off="$(bins)" 'BEGIN { exit !(off > 0.5) }' # the other's 7/9
+    [ "$(number moved_bins)" = null ]
+    fold -stay 0.3
+    awk -v off="$(bins)" 'BEGIN { exit !(off < 0.05) }'
+    awk -v moved="$(number moved_bins)" 'BEGIN { exit !(moved > 0.5 && moved < 1) }'
+    fold -stay 2
+    awk -v off="$(bins)" 'BEGIN { exit !(off > 0.5) }'
+    refuses 2 '-stay needs -refine' gpufold -p 1 -stay 0.3 s.fil
+}
+
 @test "-harmonics gives the shortest period whose turns do not differ" {
     common="-q -tobs 20 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 4 -period 0"
     fakebin $common -seed 5 -o s.fil -add "pulsar period=0.1 dm=40 width=0.004 snr=30"

@@ -19,6 +19,7 @@ struct accelsift_fold {
     char *name; /* LIST_Cand_NUMBER; owned */
     bool narrow;
     double topo_hz, topo_hz_s, bary_hz, bary_hz_s; /* and their drift; not numbers: not known */
+    double moved_bins; /* of a best trial that gpufold left; not a number: none */
     struct psr_cand_score score;
 };
 
@@ -57,6 +58,7 @@ static psr_status take_fold(struct accelsift_folds *folds, const struct json_val
     f->topo_hz_s = -json_number(line, "pd_topo") * ratio / (topo_s * topo_s);
     f->bary_hz = ratio / bary_s;
     f->bary_hz_s = -json_number(line, "pd_bary") * ratio / (bary_s * bary_s);
+    f->moved_bins = json_number(line, "moved_bins");
     snprintf(f->score.reasons, sizeof f->score.reasons, "%s%s%s", f->narrow ? "narrow" : "",
              f->narrow && *json_text(line, "reasons") ? "; " : "", json_text(line, "reasons"));
     return PSR_OK;
@@ -115,6 +117,8 @@ static void accelsift_folds_clear(struct accelsift_folds *folds)
 static double count_moved(const struct accelsift_fold *f, const struct psr_sift_cand *c)
 {
     const double half_s = c->tobs_s / 2;
+    if (!isnan(f->moved_bins))
+        return f->moved_bins;
     return fmin(fabs(f->topo_hz + f->topo_hz_s * half_s - c->freq_hz),
                 fabs(f->bary_hz + f->bary_hz_s * half_s - c->freq_hz)) *
            c->tobs_s;

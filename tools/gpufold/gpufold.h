@@ -82,6 +82,7 @@ struct gpufold_numbers {
     bool is_folded;
     struct psr_bestprof best; /* without the profile */
     int64_t ntrial, nsamp;
+    double moved_bins; /* not a number: as far as the period is */
     bool narrow;
     struct psr_cand_score score;
     struct psr_fold_ratio ratio; /* the period that is told over that of best */

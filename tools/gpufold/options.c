@@ -126,6 +126,10 @@ static void add_search(struct cli_table *list, struct gpufold_options *o)
         {"dmrange", CLI_TEXT, &o->dmrange, "LO,HI",
          "-refine keeps the DM inside, as a search's range (always inside the trials of -ndmfact).",
          0, 0},
+        {"stay", CLI_DOUBLE, &o->run.stay_bins, "BINS",
+         "-refine begins at the candidate's own values where the best trial is more than BINS / T "
+         "off its frequency: that is another signal. -json tells by how much (moved_bins).",
+         0, 1e6},
         {"harmonics", CLI_FLAG, &o->harmonics, NULL,
          "Then try 1/3, 1/2, 2 and 3 times the best period, in another pass over the input: -json "
          "gives the shortest whose turns differ by less than 3 sigma.",
@@ -273,6 +277,8 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
     if ((is_pipe || is_stream) && !o->root)
         cli_usage_error(tool, "%s needs -o", is_pipe ? "standard input" : argv[1]);
     set_dmrange(o, tool);
+    if (o->run.stay_bins > 0 && !o->run.refine)
+        cli_usage_error(tool, "-stay needs -refine");
     check_harmonics(o, tool, !is_pipe && !is_stream);
     if (is_pipe && o->candfile && !strcmp(o->candfile, "-"))
         cli_usage_error(tool, "standard input cannot be both the data and the list");

@@ -258,6 +258,7 @@ static void print_json(FILE *to, const struct gpufold_numbers *n)
     print_spin(&j, "topo", best->topo, ratio);
     print_spin(&j, "bary", best->bary, ratio);
     psr_json_double(&j, "p_ratio", ratio);
+    psr_json_double(&j, "moved_bins", n->moved_bins);
     print_precisely(&j, "epoch_topo_mjd", best->tepoch_mjd);
     print_precisely(&j, "epoch_bary_mjd", best->bepoch_mjd);
     psr_json_int(&j, "trials", n->ntrial);
@@ -277,6 +278,7 @@ psr_status gpufold_numbers_take(struct gpufold_numbers *n, const struct psr_fold
                                   .best = *fold->best,
                                   .ntrial = fold->found->ntrial,
                                   .nsamp = fold->nsamp,
+                                  .moved_bins = fold->moved_bins,
                                   .ratio = {1, 1}};
     n->best.profile = NULL;
     psr_status st = psr_fold_is_narrow(&n->narrow, fold->pfd, err);

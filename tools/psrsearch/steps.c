@@ -254,6 +254,7 @@ static void make_fold(struct words *w, const struct psrsearch_plan *p,
     words_add(w, "-refine");
     words_add(w, "-dmrange");
     add_range(w, o->lodm, p->hidm);
+    words_add_text(w, "-stay", "0.3"); /* a search is right to a tenth of it */
     words_add_flag(w, "-harmonics", o->budget_ratios);
     words_add_flag(w, "-topo", p->topo);
     add_place(w, o);

@@ -342,6 +342,8 @@ struct psr_folder_fold {
     const struct psr_fold_view *view; /* NULL unless it was asked for */
     const struct psr_obs *obs;        /* of the input */
     int64_t nsamp;                    /* samples that were to be folded */
+    double
+        moved_bins; /* with stay_bins, how far the best trial was where the fold stayed; else not a number */
 };
 
 /* Call psr_folder_defaults first, then set fields.  Pointers are borrowed and must stay valid as long
@@ -420,7 +422,10 @@ struct psr_folder_desc {
     bool presto;
 
     double dm_lo, dm_hi; /* limits of the DM with refine, beside the trials'; dm_hi 0: none */
-    bool whole_turns;    /* a turn that the end cuts is not folded, and sub-bands are in phase:
+    double
+        stay_bins; /* with refine, which then begins at the candidate's own values where the best trial is
+                            more than so many 1 / T off its frequency: another signal; 0: anywhere */
+    bool whole_turns; /* a turn that the end cuts is not folded, and sub-bands are in phase:
                             for psr_fold_find_ratio */
 };
 

@@ -19,7 +19,8 @@ static uint64_t digest_options(uint64_t digest, const struct psr_folder_desc *d,
         d->pstep,     d->pdstep,     d->dmstep,     d->npfact,     d->ndmfact,      d->nosearch,
         d->nopsearch, d->nopdsearch, d->nodmsearch, d->searchpdd,  d->mask != NULL, d->clean_auto,
         d->refine,    d->pols,       d->presto};
-    const double number[] = {d->start, d->end, d->clip_sigma, d->length_s, d->dm_lo, d->dm_hi};
+    const double number[] = {d->start, d->end,   d->clip_sigma, d->length_s,
+                             d->dm_lo, d->dm_hi, d->stay_bins};
     digest = psr_digest_text(digest, "fold " PACKAGE_VERSION);
     digest = digest_integers(digest, integer, sizeof integer / sizeof *integer);
     digest = psr_digest_bytes(digest, number, sizeof number);

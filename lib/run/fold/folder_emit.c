@@ -23,6 +23,7 @@ struct result {
     struct psr_fold_best found;
     size_t joined; /* parts of the fold in one of the result */
     struct psr_fold_times times;
+    double moved_bins; /* of a best trial that was left; else not a number */
 };
 
 struct emission {
@@ -137,11 +138,41 @@ static psr_status begin_result(const struct emission *e, size_t k, struct result
     return PSR_OK;
 }
 
+/* By how many 1 / T the best trial moves the frequency in the middle. */
+static double find_shift(const struct result *r)
+{
+    const double f = 1 / r->pfd.trial_period_s[r->found.period] - r->pfd.fold.f;
+    return fabs(f + r->found.fdot * r->times.length_s / 2) * r->times.length_s;
+}
+
+/* Leaves a best trial that is another signal's for the fold's own values. */
+static psr_status stay_near(const struct emission *e, struct result *r, psr_err *err)
+{
+    struct psr_fold_search_desc desc = psr_folder_describe_search(e->f);
+    const double shift = find_shift(r);
+    const int64_t ntrial = r->found.ntrial;
+    psr_fold_search *search = NULL;
+    if (!e->f->d.refine || !(e->f->d.stay_bins > 0) || !(shift > e->f->d.stay_bins))
+        return PSR_OK;
+    desc.keep_p = desc.keep_pd = true;
+    desc.nthread = 1;
+    psr_status st = psr_fold_search_create(&search, &desc, err);
+    if (!st)
+        st = psr_fold_search_run(search, &r->pfd, &r->times, &r->found, err);
+    psr_fold_search_destroy(search);
+    r->found.ntrial = ntrial;
+    r->moved_bins = shift;
+    return st;
+}
+
 static psr_status search_result(const struct emission *e, psr_fold_search *search, size_t k,
                                 struct result *r, psr_err *err)
 {
     psr_status st = begin_result(e, k, r, err);
-    return st ? st : psr_fold_search_run(search, &r->pfd, &r->times, &r->found, err);
+    r->moved_bins = NAN;
+    if (!st)
+        st = psr_fold_search_run(search, &r->pfd, &r->times, &r->found, err);
+    return st ? st : stay_near(e, r, err);
 }
 
 /* To the trials, whether they were searched or not, and to what was asked for. */
@@ -210,7 +241,8 @@ static psr_status end_result(const struct emission *e, psr_fold_search *search, 
                                          .found = &r->found,
                                          .view = drawn ? &view : NULL,
                                          .obs = &e->f->in.obs,
-                                         .nsamp = e->f->wanted};
+                                         .nsamp = e->f->wanted,
+                                         .moved_bins = r->moved_bins};
     if (!st)
         st = d->take(d->ctx, e->f->index[k], &fold, err);
     psr_fold_view_clear(&view);
