@@ -228,30 +228,19 @@ bin_psrreport_LDFLAGS = $(tools_ldflags)
 bin_psrreport_SOURCES = \
 	tools/psrreport/candidates.c \
 	tools/psrreport/candyjar.c \
-	tools/psrreport/fold_json.c \
 	tools/psrreport/folder.c \
 	tools/psrreport/folds.c \
 	tools/psrreport/frame.c \
-	tools/psrreport/lines.c \
 	tools/psrreport/main.c \
-	tools/psrreport/options.c \
 	tools/psrreport/overview.c \
 	tools/psrreport/page.c \
 	tools/psrreport/page.h \
 	tools/psrreport/page_candidates.c \
 	tools/psrreport/page_pulses.c \
 	tools/psrreport/page_steps.c \
-	tools/psrreport/page_summary.c \
-	tools/psrreport/picture.c \
 	tools/psrreport/plot.c \
-	tools/psrreport/plot_burst.c \
 	tools/psrreport/psrreport.h \
-	tools/psrreport/pulses.c \
-	tools/psrreport/script.c \
-	tools/psrreport/sift.c \
-	tools/psrreport/verdicts.c \
-	tools/psrreport/views.c \
-	tools/psrreport/words.c
+	tools/psrreport/pulses.c
 
 bin_psrsearch_CPPFLAGS = $(tools_cppflags)
 bin_psrsearch_LDADD = $(tools_ldadd)

@@ -129,33 +129,6 @@ static void put_folder(struct html *h, const struct report *r)
     html_raw(h, "</td>");
 }
 
-static void put_row(struct overview *o, const struct report *r, const psr_err *failure)
-{
-    struct html *h = &o->html;
-    const struct report_cand *best = r->ncand ? &r->cand[0] : NULL;
-    double seconds = 0;
-    for (size_t i = 0; i < r->nstep; i++) {
-        const double s = json_number(r->step[i].json, "seconds");
-        seconds += isfinite(s) ? s : 0;
-    }
-    put_folder(h, r);
-    html_cell(h, "%.6f", r->has_inf ? (double)r->inf.epoch.day + r->inf.epoch.frac : NAN);
-    html_cell(h, "%.6g", r->has_inf ? r->length_s : NAN);
-    html_cell(h, "%.0f", r->nstep ? (double)r->nstep : NAN);
-    html_cell(h, "%.1f", r->nstep ? seconds : NAN);
-    html_cell(h, "%.0f", r->list || r->nlist ? (double)r->ncand : NAN);
-    html_cell(h, "%.1f", best ? best->value[CAND_SIGMA] : NAN);
-    html_cell(h, "%.1f", best && best->fold ? best->fold->best.sigma : NAN);
-    html_cell(h, "%.10g", best ? best->value[CAND_PERIOD_S] : NAN);
-    html_cell(h, "%.2f", best ? best->value[CAND_DM] : NAN);
-    html_raw(h, "<td>");
-    html_text(h, best ? best->note : "");
-    html_raw(h, "</td>");
-    html_cell(h, "%.0f", r->burst_file ? (double)r->nburst : NAN);
-    html_cell(h, "%.2f", r->nburst ? r->burst[0].snr : NAN);
-    put_state(o, r, failure);
-}
-
 /* Outputs that were named are none of the files that it is made from. */
 static psr_status check_output(const struct report *r, psr_err *err)
 {
@@ -195,8 +168,32 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
         over = report_write_candyjar(o->csv, r, err);
     if (st == PSR_ENOMEM)
         *err = why;
-    else
-        put_row(o, r, st ? &why : NULL);
+    else {
+        const psr_err *failure = st ? &why : NULL;
+        struct html *h = &o->html;
+        const struct report_cand *best = r->ncand ? &r->cand[0] : NULL;
+        double seconds = 0;
+        for (size_t i = 0; i < r->nstep; i++) {
+            const double s = json_number(r->step[i].json, "seconds");
+            seconds += isfinite(s) ? s : 0;
+        }
+        put_folder(h, r);
+        html_cell(h, "%.6f", r->has_inf ? (double)r->inf.epoch.day + r->inf.epoch.frac : NAN);
+        html_cell(h, "%.6g", r->has_inf ? r->length_s : NAN);
+        html_cell(h, "%.0f", r->nstep ? (double)r->nstep : NAN);
+        html_cell(h, "%.1f", r->nstep ? seconds : NAN);
+        html_cell(h, "%.0f", r->list || r->nlist ? (double)r->ncand : NAN);
+        html_cell(h, "%.1f", best ? best->value[CAND_SIGMA] : NAN);
+        html_cell(h, "%.1f", best && best->fold ? best->fold->best.sigma : NAN);
+        html_cell(h, "%.10g", best ? best->value[CAND_PERIOD_S] : NAN);
+        html_cell(h, "%.2f", best ? best->value[CAND_DM] : NAN);
+        html_raw(h, "<td>");
+        html_text(h, best ? best->note : "");
+        html_raw(h, "</td>");
+        html_cell(h, "%.0f", r->burst_file ? (double)r->nburst : NAN);
+        html_cell(h, "%.2f", r->nburst ? r->burst[0].snr : NAN);
+        put_state(o, r, failure);
+    }
     o->code = cli_worse(o->code, r->code);
     report_clear(r);
     free(r);
@@ -213,29 +210,6 @@ static psr_status put_rows(struct overview *o, char *const *folder, size_t n, ps
     return st;
 }
 
-/* Those of -list follow the others. */
-static psr_status put_all(struct overview *o, char *const *folder, size_t n, psr_err *err)
-{
-    struct html *h = &o->html;
-    struct psr_names listed = {0};
-    psr_status st = o->opt->list ? psr_names_read(&listed, o->opt->list, err) : PSR_OK;
-    page_begin(h, o->opt->title ? o->opt->title : "Searches");
-    page_table(h, "folders", columns, NCOLUMN);
-    if (!st)
-        st = put_rows(o, folder, n, err);
-    if (!st)
-        st = put_rows(o, listed.name, listed.n, err);
-    psr_names_clear(&listed);
-    page_table_end(h);
-    html_raw(h, "<p>");
-    html_count(h, o->ngood);
-    html_raw(h, " folders are complete, ");
-    html_count(h, o->nbad);
-    html_raw(h, " are not.</p>\n");
-    page_end(h);
-    return st ? st : h->status;
-}
-
 psr_status report_overview(const struct cli *tool, const struct psrreport_options *opt,
                            char *const *folder, size_t n, int *code, psr_err *err)
 {
@@ -248,8 +222,27 @@ psr_status report_overview(const struct cli *tool, const struct psrreport_option
         st = psr_outfile_create(&o.csv, opt->csv, err);
     if (!st && o.csv)
         st = report_begin_candyjar(o.csv, err);
-    if (!st)
-        st = put_all(&o, folder, n, err);
+    if (!st) {
+        /* Those of -list follow the others. */
+        struct html *h = &o.html;
+        struct psr_names listed = {0};
+        st = o.opt->list ? psr_names_read(&listed, o.opt->list, err) : PSR_OK;
+        page_begin(h, o.opt->title ? o.opt->title : "Searches");
+        page_table(h, "folders", columns, NCOLUMN);
+        if (!st)
+            st = put_rows(&o, folder, n, err);
+        if (!st)
+            st = put_rows(&o, listed.name, listed.n, err);
+        psr_names_clear(&listed);
+        page_table_end(h);
+        html_raw(h, "<p>");
+        html_count(h, o.ngood);
+        html_raw(h, " folders are complete, ");
+        html_count(h, o.nbad);
+        html_raw(h, " are not.</p>\n");
+        page_end(h);
+        st = st ? st : h->status;
+    }
     *code = o.code;
     if (!st && !run_stop_signal() && o.csv) {
         st = psr_outfile_commit(o.csv, err);

@@ -5,6 +5,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- the first lines of a page ---------------------------------------------------------------- */
+
+/* what was found, and which pulsars are known. */
+
+/* Names of pulsars with the ratio of the frequency, each once. */
+static void put_known(struct page *p)
+{
+    const struct report *r = p->r;
+    for (size_t i = 0, n = 0; i < r->ncand; i++) {
+        bool told = report_classify(&r->cand[i]) != REPORT_KNOWN;
+        for (size_t k = 0; k < i && !told; k++)
+            told = !strcmp(r->cand[i].note, r->cand[k].note);
+        if (told)
+            continue;
+        html_raw(&p->html, n++ ? ", " : ": ");
+        html_text(&p->html, r->cand[i].note);
+    }
+}
+
+/* What was found, in a sentence. */
+static void page_summary(struct page *p)
+{
+    struct html *h = &p->html;
+    size_t count[REPORT_NCLASS] = {0}, likely = 0;
+    for (size_t i = 0; i < p->r->ncand; i++) {
+        const struct report_cand *c = &p->r->cand[i];
+        const enum report_class class = report_classify(c);
+        count[class]++;
+        likely += class == REPORT_GOOD && c->fold && c->fold->score.probability > PSR_CAND_LINE;
+    }
+    html_raw(h, "<p id=\"summary\">");
+    html_count(h, count[REPORT_GOOD]);
+    html_raw(h, " candidates without marks, ");
+    html_count(h, likely);
+    html_raw(h, " of them likely; ");
+    html_count(h, count[REPORT_MARKED]);
+    html_raw(h, " of likely interference; ");
+    html_count(h, p->r->nburst);
+    html_raw(h, " bursts; ");
+    html_count(h, count[REPORT_KNOWN]);
+    html_raw(h, " of known pulsars");
+    put_known(p);
+    html_raw(h, ".</p>\n");
+}
+
 /* Of the room for pictures, the part that folds leave to others. */
 enum { OTHERS = 8 };
 
@@ -26,36 +71,6 @@ static psr_status put_sections(struct page *p, psr_err *err)
         st = page_steps(p, err);
     page_problems(p);
     return st;
-}
-
-/* The last part of the folder's path, whatever it is given as. */
-static void make_title(const struct report *r, char *title, size_t room)
-{
-    char *path = realpath(r->folder, NULL);
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    const char *name = slash && slash[1] ? slash + 1 : r->folder;
-    if (r->opt->title)
-        snprintf(title, room, "%s", r->opt->title);
-    else if (r->has_inf)
-        snprintf(title, room, "%s: %s", r->inf.object, name);
-    else
-        snprintf(title, room, "%s", name);
-    free(path);
-}
-
-static psr_status write_page(struct report *r, psr_outfile *f, const char *base, psr_err *err)
-{
-    struct page p = {
-        .html = {.f = f, .err = err}, .r = r, .base = base, .left_bytes = r->opt->max_bytes};
-    char title[2 * PSR_TEXT_MAX + 256];
-    make_title(r, title, sizeof title);
-    page_begin(&p.html, title);
-    psr_status st = put_sections(&p, err);
-    page_end(&p.html);
-    if (!st && p.left_out && !r->opt->quiet)
-        fprintf(stderr, "%s: %zu pictures are linked, not embedded (-maxsize)\n", r->tool->name,
-                p.left_out);
-    return st ? st : p.html.status;
 }
 
 /* Addresses of the folder's files: relative if the page is in it, so that both may move. */
@@ -110,8 +125,30 @@ static psr_status write_both(struct report *r, const char *const *output, psr_er
                          : psr_fail_nomem(err, r->folder, (double)strlen(r->folder));
     if (!st)
         st = psr_outfile_create(&csv, output[1], err);
-    if (!st)
-        st = write_page(r, page, base, err);
+    if (!st) {
+        struct page p = {
+            .html = {.f = page, .err = err}, .r = r, .base = base, .left_bytes = r->opt->max_bytes};
+        char title[2 * PSR_TEXT_MAX + 256];
+        /* The last part of the folder's path, whatever it is given as. */
+        const size_t room = sizeof title;
+        char *path = realpath(r->folder, NULL);
+        const char *slash = path ? strrchr(path, '/') : NULL;
+        const char *name = slash && slash[1] ? slash + 1 : r->folder;
+        if (r->opt->title)
+            snprintf(title, room, "%s", r->opt->title);
+        else if (r->has_inf)
+            snprintf(title, room, "%s: %s", r->inf.object, name);
+        else
+            snprintf(title, room, "%s", name);
+        free(path);
+        page_begin(&p.html, title);
+        st = put_sections(&p, err);
+        page_end(&p.html);
+        if (!st && p.left_out && !r->opt->quiet)
+            fprintf(stderr, "%s: %zu pictures are linked, not embedded (-maxsize)\n", r->tool->name,
+                    p.left_out);
+        st = st ? st : p.html.status;
+    }
     if (!st)
         st = report_begin_candyjar(csv, err);
     if (!st)

@@ -35,18 +35,12 @@ PSR_MUST_CHECK psr_status page_file_picture(struct page *p, const char *name, co
 /* Embeds a PNG in memory, however large. */
 void page_picture(struct page *p, const unsigned char *bytes, size_t n, const char *alt);
 
-/* What was found, in a sentence. */
-void page_summary(struct page *p);
-
 /* Controls that filter rows with a candidate's name (data-c), and save the page; a script shows them. */
 void page_filter(struct html *h);
 
 /* The pieces of the script, up to NULL, and its SHA-256 in base64, by which the policy of a page knows it. */
 extern const char *const page_script[];
 #define PAGE_SCRIPT_SUM "Qf7srj5vFCUPqekNg+a5niZ0cO0PUBt++YTanF53fzg="
-
-/* Explains numbers and marks. */
-void page_words(struct html *h);
 
 PSR_MUST_CHECK psr_status page_candidates(struct page *p, psr_err *err);
 PSR_MUST_CHECK psr_status page_pulses(struct page *p, psr_err *err);

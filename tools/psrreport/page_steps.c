@@ -64,27 +64,6 @@ void page_observation(struct page *p)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* The command as a shell takes it. */
-static psr_status put_command(struct html *h, const struct json_value *command, psr_err *err)
-{
-    size_t n = 0;
-    const struct json_value *first = command && command->type == JSON_ARRAY ? command->first : NULL;
-    for (const struct json_value *v = first; v; v = v->next)
-        n++;
-    char **word = calloc(n + 1, sizeof *word);
-    size_t k = 0;
-    for (const struct json_value *v = first; v && word; v = v->next)
-        word[k++] = v->type == JSON_STRING ? (char *)(uintptr_t)v->text : (char *)(uintptr_t) "";
-    char *text = word && n ? quote_command(word[0], (int)n, word) : NULL;
-    psr_status st = text || !n ? PSR_OK : psr_fail_nomem(err, "a command", (double)n);
-    html_raw(h, "<td><code>");
-    html_text(h, text ? text : "");
-    html_raw(h, "</code></td>");
-    free(text);
-    free((void *)word);
-    return st;
-}
-
 static void put_outputs(struct html *h, const struct json_value *outputs)
 {
     double bytes = 0;
@@ -97,25 +76,6 @@ static void put_outputs(struct html *h, const struct json_value *outputs)
     html_raw(h, ", ");
     html_size(h, bytes);
     html_raw(h, "</td>");
-}
-
-static psr_status put_step(struct html *h, const struct json_value *step, double total_s,
-                           psr_err *err)
-{
-    const double seconds = json_number(step, "seconds");
-    html_raw(h, "<tr><td>");
-    html_text(h, json_text(step, "step"));
-    html_raw(h, "</td><td>");
-    html_text(h, json_text(step, "start_utc"));
-    html_raw(h, "</td>");
-    html_cell(h, "%.2f", seconds);
-    html_cell(h, "%.1f", total_s > 0 ? 100 * seconds / total_s : NAN);
-    psr_status st = put_command(h, json_member(step, "command"), err);
-    put_outputs(h, json_member(step, "outputs"));
-    html_raw(h, "<td>");
-    html_text(h, json_text(step, "version"));
-    html_raw(h, "</td></tr>\n");
-    return st;
 }
 
 psr_status page_steps(struct page *p, psr_err *err)
@@ -138,8 +98,40 @@ psr_status page_steps(struct page *p, psr_err *err)
     html_raw(h, " s in all.</p>\n<table id=\"steps\">\n<thead><tr><th>Step</th><th>Begun (UTC)</th>"
                 "<th class=\"n\">Time (s)</th><th class=\"n\">Share (%)</th><th>Command</th>"
                 "<th class=\"n\">Files</th><th>Version</th></tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < r->nstep && !st; i++)
-        st = put_step(h, r->step[i].json, total_s, err);
+    for (size_t i = 0; i < r->nstep && !st; i++) {
+        const struct json_value *step = r->step[i].json;
+        const double seconds = json_number(step, "seconds");
+        html_raw(h, "<tr><td>");
+        html_text(h, json_text(step, "step"));
+        html_raw(h, "</td><td>");
+        html_text(h, json_text(step, "start_utc"));
+        html_raw(h, "</td>");
+        html_cell(h, "%.2f", seconds);
+        html_cell(h, "%.1f", total_s > 0 ? 100 * seconds / total_s : NAN);
+        /* The command as a shell takes it. */
+        const struct json_value *command = json_member(step, "command");
+        size_t n = 0;
+        const struct json_value *first =
+            command && command->type == JSON_ARRAY ? command->first : NULL;
+        for (const struct json_value *v = first; v; v = v->next)
+            n++;
+        char **word = calloc(n + 1, sizeof *word);
+        size_t k = 0;
+        for (const struct json_value *v = first; v && word; v = v->next)
+            word[k++] =
+                v->type == JSON_STRING ? (char *)(uintptr_t)v->text : (char *)(uintptr_t) "";
+        char *text = word && n ? quote_command(word[0], (int)n, word) : NULL;
+        st = text || !n ? PSR_OK : psr_fail_nomem(err, "a command", (double)n);
+        html_raw(h, "<td><code>");
+        html_text(h, text ? text : "");
+        html_raw(h, "</code></td>");
+        free(text);
+        free((void *)word);
+        put_outputs(h, json_member(step, "outputs"));
+        html_raw(h, "<td>");
+        html_text(h, json_text(step, "version"));
+        html_raw(h, "</td></tr>\n");
+    }
     page_table_end(h);
     return st;
 }

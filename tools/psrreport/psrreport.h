@@ -21,10 +21,6 @@ struct psrreport_options {
     bool quiet;
 };
 
-/* Reads the command line; mistakes end the program with exit code 2.
- * Returned: *tool for messages; the number of folders, in argv[1 .. n] */
-int psrreport_options_parse(struct psrreport_options *o, struct cli *tool, int argc, char **argv);
-
 /* --- what a folder holds ---------------------------------------------------------------------- */
 
 /* A fold: its .pfd, and the picture beside it. */
@@ -142,8 +138,6 @@ PSR_MUST_CHECK psr_status report_read_steps(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_candidates(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_folds(struct report *r, psr_err *err);
 
-/* Of .fold.json, for folds that were read. */
-PSR_MUST_CHECK psr_status report_read_fold_numbers(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_events(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_bursts(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_views(struct report *r, psr_err *err);
@@ -155,20 +149,12 @@ PSR_MUST_CHECK psr_status report_read_views(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_add_candidate(struct report *r, const struct report_cand *from,
                                                const char *list, const char *note, psr_err *err);
 
-/* Sifts the folder's lists of searches, with accelsift's defaults, where no list of
- * accelsift is there.
- * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status report_sift(struct report *r, psr_err *err);
-
 /* Whether this is the name of a list of a search: ROOT_ACCEL_200, with or without JERK, or ROOT_ffa.csv. */
 bool report_is_search_list(const char *name);
 
 /* Gives candidates their folds, adds the folds that are left, and sorts.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_join_folds(struct report *r, psr_err *err);
-
-/* Gives candidates the verdicts of a file.  Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status report_read_verdicts(struct report *r, psr_err *err);
 
 /* Which table a candidate is in: of the new ones, of known pulsars and their harmonics that chance does not
  * explain, or of those whose marks count and that come after all others. */
