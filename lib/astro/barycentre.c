@@ -28,27 +28,23 @@ void psr_bary_init(struct psr_bary *b, const struct psr_site *site, double ra_de
     eraS2c(ra_deg * ERFA_DD2R, dec_deg * ERFA_DD2R, b->source);
 }
 
-/* The site against the Earth's centre on the axes of the GCRS, au. */
-static void place_site(const struct psr_bary *b, double tt, double ut1, double place_au[3])
-{
-    double celestial[3][3], pv[2][3];
-    memset(place_au, 0, 3 * sizeof *place_au);
-    if (b->geocentre)
-        return;
-    eraC2i06a(ERFA_DJM0, tt, celestial);
-    eraPvtob(b->east_rad, b->north_rad, b->height_m, 0, 0, eraSp00(ERFA_DJM0, tt),
-             eraEra00(ERFA_DJM0, ut1), pv);
-    eraTrxp(celestial, pv[0], pv[0]);
-    eraSxp(1 / ERFA_DAU, pv[0], place_au);
-}
-
 /* Seconds from TT at the site to TDB at the barycentre; tt and ut1 are MJD. */
 static double delay_s(const struct psr_bary *b, double tt, double ut1)
 {
     double from_sun[2][3], from_barycentre[2][3], site_au[3], r_au[3], s_au[3];
     double source[3] = {b->source[0], b->source[1], b->source[2]};
     eraEpv00(ERFA_DJM0, tt, from_sun, from_barycentre);
-    place_site(b, tt, ut1, site_au);
+    /* The site against the Earth's centre on the axes of the GCRS, au. */
+    double celestial[3][3], pv[2][3];
+    memset(site_au, 0, 3 * sizeof *site_au);
+    if (!b->geocentre) {
+
+        eraC2i06a(ERFA_DJM0, tt, celestial);
+        eraPvtob(b->east_rad, b->north_rad, b->height_m, 0, 0, eraSp00(ERFA_DJM0, tt),
+                 eraEra00(ERFA_DJM0, ut1), pv);
+        eraTrxp(celestial, pv[0], pv[0]);
+        eraSxp(1 / ERFA_DAU, pv[0], site_au);
+    }
     eraPpp(from_barycentre[0], site_au, r_au);
     eraPpp(from_sun[0], site_au, s_au);
     double einstein_s =

@@ -84,8 +84,18 @@ static double advance_rad(const struct psr_ephemeris_local *l, double t_s)
     return l->omega_rate * o->period_s / two_pi * (true_anomaly(o, t_s) - true_anomaly(o, 0));
 }
 
-static void set_orbit(struct psr_ephemeris_local *l, const struct psr_ephemeris *e, double dt)
+psr_status psr_ephemeris_at(struct psr_ephemeris_local *l, const struct psr_ephemeris *e,
+                            double mjd, psr_err *err)
 {
+    *l = (struct psr_ephemeris_local){.binary = e->pb_s > 0};
+    move_spin(l->f, e->f, (long double)(mjd - e->pepoch_mjd) * (long double)day_s);
+    add_glitches(l->f, e, mjd);
+    if (!(l->f[0] > 0 && l->f[0] < 1e9))
+        return psr_fail_field(err, PSR_EINVAL, "F0", "F0 = %g Hz at MJD %.6f: must be above 0",
+                              l->f[0], mjd);
+    if (!l->binary)
+        return PSR_OK;
+    const double dt = (mjd - e->t0_mjd) * day_s;
     const double turns = dt / e->pb_s, pb = e->pb_s + e->pbdot * dt;
     const double orbits = turns - 0.5 * e->pbdot * turns * turns;
     struct psr_orbit *o = &l->orbit;
@@ -100,27 +110,14 @@ static void set_orbit(struct psr_ephemeris_local *l, const struct psr_ephemeris 
     o->omega_rad = e->omega_deg * (M_PI / 180) + e->omdot_rads * turned;
     l->x_rate = e->xdot;
     l->gamma_s = e->laplace ? 0 : e->gamma_s;
-    if (!e->laplace)
-        return;
-    const double eps1 = e->eps1 + e->eps1dot * dt, eps2 = e->eps2 + e->eps2dot * dt;
-    o->ecc = hypot(eps1, eps2);
-    o->omega_rad = o->ecc > 0 ? atan2(eps1, eps2) : 0;
-    o->t0_s += pb * o->omega_rad / two_pi;
-    o->t0_s -= pb * ceil(o->t0_s / pb);
-}
+    if (e->laplace) {
 
-psr_status psr_ephemeris_at(struct psr_ephemeris_local *l, const struct psr_ephemeris *e,
-                            double mjd, psr_err *err)
-{
-    *l = (struct psr_ephemeris_local){.binary = e->pb_s > 0};
-    move_spin(l->f, e->f, (long double)(mjd - e->pepoch_mjd) * (long double)day_s);
-    add_glitches(l->f, e, mjd);
-    if (!(l->f[0] > 0 && l->f[0] < 1e9))
-        return psr_fail_field(err, PSR_EINVAL, "F0", "F0 = %g Hz at MJD %.6f: must be above 0",
-                              l->f[0], mjd);
-    if (!l->binary)
-        return PSR_OK;
-    set_orbit(l, e, (mjd - e->t0_mjd) * day_s);
+        const double eps1 = e->eps1 + e->eps1dot * dt, eps2 = e->eps2 + e->eps2dot * dt;
+        o->ecc = hypot(eps1, eps2);
+        o->omega_rad = o->ecc > 0 ? atan2(eps1, eps2) : 0;
+        o->t0_s += pb * o->omega_rad / two_pi;
+        o->t0_s -= pb * ceil(o->t0_s / pb);
+    }
     psr_status st = psr_orbit_check(&l->orbit, err);
     struct psr_orbit sum = l->orbit;
     if (st)

@@ -157,52 +157,6 @@ static psr_status take_line(struct par_file *p, enum par_key key, const struct p
     return PSR_OK;
 }
 
-static psr_status take_number(struct par_file *p, const struct number *n,
-                              const struct psr_text_row *row, psr_err *err)
-{
-    double value = 0;
-    psr_status st = take_line(p, n->key, row, err);
-    if (row->n > 1)
-        convert_exponent(row->word[1]);
-    if (!st)
-        st = psr_text_row_double(row, 1, row->word[0], n->min, n->max, &value, err);
-    if (n->is_scaled && fabs(value) > 1e-7)
-        value *= 1e-12;
-    p->value[n->key] = value * n->unit;
-    return st;
-}
-
-/* F0, F1, .. */
-static psr_status take_frequency(struct par_file *p, const struct psr_text_row *row, psr_err *err)
-{
-    int64_t k = 0;
-    psr_status st = PSR_OK;
-    const char *digits = row->word[0] + 1;
-    if (*digits && psr_parse_int("F", digits, 0, PSR_EPHEMERIS_NF - 1, &k, NULL))
-        return psr_text_row_fail(row, err, row->word[0], "%s: more than F%d is not covered",
-                                 row->word[0], PSR_EPHEMERIS_NF - 1);
-    if (p->line_f[k])
-        return psr_text_row_fail(row, err, row->word[0], "%s: a second one, after line %ld",
-                                 row->word[0], p->line_f[k]);
-    p->line_f[k] = row->number;
-    if (row->n > 1)
-        convert_exponent(row->word[1]);
-    st = psr_text_row_double(row, 1, row->word[0], k ? -1e9 : 1e-6, 1e9, &p->f[k], err);
-    return st;
-}
-
-static psr_status take_text(struct par_file *p, enum par_key key, const struct psr_text_row *row,
-                            psr_err *err)
-{
-    psr_status st = take_line(p, key, row, err);
-    if (st)
-        return st;
-    if (row->n < 2)
-        return psr_text_row_fail(row, err, row->word[0], "%s is missing", row->word[0]);
-    snprintf(p->text[key], sizeof p->text[key], "%s", row->word[1]);
-    return PSR_OK;
-}
-
 /* GLEP_1, GLF0_1, .. */
 static psr_status take_glitch(struct par_file *p, const struct psr_text_row *row, bool *taken,
                               psr_err *err)
@@ -282,14 +236,48 @@ static psr_status take_row(void *ctx, const struct psr_text_row *row, psr_err *e
     const char *name = row->word[0];
     if (!strcmp(name, "C")) /* TEMPO's comment */
         return PSR_OK;
-    if ((*name == 'F' || *name == 'f') && strspn(name + 1, "0123456789") == strlen(name + 1))
-        return take_frequency(p, row, err);
+    if ((*name == 'F' || *name == 'f') && strspn(name + 1, "0123456789") == strlen(name + 1)) {
+        /* F0, F1, .. */
+        int64_t k = 0;
+        psr_status st = PSR_OK;
+        const char *digits = row->word[0] + 1;
+        if (*digits && psr_parse_int("F", digits, 0, PSR_EPHEMERIS_NF - 1, &k, NULL))
+            return psr_text_row_fail(row, err, row->word[0], "%s: more than F%d is not covered",
+                                     row->word[0], PSR_EPHEMERIS_NF - 1);
+        if (p->line_f[k])
+            return psr_text_row_fail(row, err, row->word[0], "%s: a second one, after line %ld",
+                                     row->word[0], p->line_f[k]);
+        p->line_f[k] = row->number;
+        if (row->n > 1)
+            convert_exponent(row->word[1]);
+        st = psr_text_row_double(row, 1, row->word[0], k ? -1e9 : 1e-6, 1e9, &p->f[k], err);
+        return st;
+    }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!strcasecmp(name, texts[i].name))
-            return take_text(p, texts[i].key, row, err);
+        if (!strcasecmp(name, texts[i].name)) {
+            const enum par_key key = texts[i].key;
+            psr_status st = take_line(p, key, row, err);
+            if (st)
+                return st;
+            if (row->n < 2)
+                return psr_text_row_fail(row, err, row->word[0], "%s is missing", row->word[0]);
+            snprintf(p->text[key], sizeof p->text[key], "%s", row->word[1]);
+            return PSR_OK;
+        }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (!strcasecmp(name, numbers[i].name))
-            return take_number(p, &numbers[i], row, err);
+        if (!strcasecmp(name, numbers[i].name)) {
+            const struct number *n = &numbers[i];
+            double value = 0;
+            psr_status st = take_line(p, n->key, row, err);
+            if (row->n > 1)
+                convert_exponent(row->word[1]);
+            if (!st)
+                st = psr_text_row_double(row, 1, row->word[0], n->min, n->max, &value, err);
+            if (n->is_scaled && fabs(value) > 1e-7)
+                value *= 1e-12;
+            p->value[n->key] = value * n->unit;
+            return st;
+        }
     bool taken = false;
     psr_status st = take_glitch(p, row, &taken, err);
     return st || taken ? st : take_other(row, err);

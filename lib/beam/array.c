@@ -24,8 +24,19 @@ void psr_array_clear(struct psr_array *a)
 
 /* --- checking --------------------------------------------------------------------------------- */
 
-static psr_status check_cells(const struct psr_array *a, const char *name, psr_err *err)
+psr_status psr_array_check(const struct psr_array *a, const char *name, psr_err *err)
 {
+    if (a->m < 1 || a->m > PSR_ARRAY_GRID_MAX || a->n < 1 || a->n > PSR_ARRAY_GRID_MAX)
+        return psr_fail_field(err, PSR_EFORMAT, "grid",
+                              "%s: a grid of %zu x %zu is outside 1 to %d", name, a->m, a->n,
+                              PSR_ARRAY_GRID_MAX);
+    if (!isfinite(a->ns_m) || !isfinite(a->ew_m) || a->ns_m == 0 || a->ew_m == 0)
+        return psr_fail_field(err, PSR_EFORMAT, "spacing",
+                              "%s: a spacing of %g and %g m must be finite and not 0", name,
+                              a->ns_m, a->ew_m);
+    if (a->ndish < 1 || a->ndish > MOST_DISHES)
+        return psr_fail_field(err, PSR_EFORMAT, "dish", "%s: %zu dishes is outside 1 to %d", name,
+                              a->ndish, MOST_DISHES);
     size_t nplace = a->m * a->n, nused = 0;
     psr_status st = PSR_OK;
     int32_t *dish = malloc(nplace * sizeof *dish); /* at each place */
@@ -53,22 +64,6 @@ static psr_status check_cells(const struct psr_array *a, const char *name, psr_e
                             a->ndish);
     free(dish);
     return st;
-}
-
-psr_status psr_array_check(const struct psr_array *a, const char *name, psr_err *err)
-{
-    if (a->m < 1 || a->m > PSR_ARRAY_GRID_MAX || a->n < 1 || a->n > PSR_ARRAY_GRID_MAX)
-        return psr_fail_field(err, PSR_EFORMAT, "grid",
-                              "%s: a grid of %zu x %zu is outside 1 to %d", name, a->m, a->n,
-                              PSR_ARRAY_GRID_MAX);
-    if (!isfinite(a->ns_m) || !isfinite(a->ew_m) || a->ns_m == 0 || a->ew_m == 0)
-        return psr_fail_field(err, PSR_EFORMAT, "spacing",
-                              "%s: a spacing of %g and %g m must be finite and not 0", name,
-                              a->ns_m, a->ew_m);
-    if (a->ndish < 1 || a->ndish > MOST_DISHES)
-        return psr_fail_field(err, PSR_EFORMAT, "dish", "%s: %zu dishes is outside 1 to %d", name,
-                              a->ndish, MOST_DISHES);
-    return check_cells(a, name, err);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -156,21 +151,6 @@ static psr_status take_placeholders(void *ctx, const struct psr_text_row *row, p
     return st;
 }
 
-static psr_status make_room(struct parser *p, size_t ndish, psr_err *err)
-{
-    if (ndish > p->room) {
-        size_t room = 2 * ndish;
-        int32_t *grown = realloc(p->a->cell, room * sizeof *grown);
-        if (!grown)
-            return psr_fail_nomem(err, "dishes", (double)room * sizeof *grown);
-        p->a->cell = grown;
-        p->room = room;
-    }
-    while (p->a->ndish < ndish)
-        p->a->cell[p->a->ndish++] = ABSENT;
-    return PSR_OK;
-}
-
 /* "dish INDEX M N" or "dish INDEX none". */
 static psr_status take_dish(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
@@ -187,10 +167,20 @@ static psr_status take_dish(void *ctx, const struct psr_text_row *row, psr_err *
         st = psr_text_row_int(row, 2, "m", 0, (int64_t)a->m - 1, &m, err);
     if (!st && !none)
         st = psr_text_row_int(row, 3, "n", 0, (int64_t)a->n - 1, &n, err);
-    if (!st)
-        st = make_room(p, (size_t)d + 1, err);
     if (st)
         return st;
+    const size_t ndish = (size_t)d + 1;
+    if (ndish > p->room) {
+        size_t room = 2 * ndish;
+        int32_t *grown = realloc(p->a->cell, room * sizeof *grown);
+        if (!grown)
+            return psr_fail_nomem(err, "dishes", (double)room * sizeof *grown);
+        p->a->cell = grown;
+        p->room = room;
+    }
+    while (p->a->ndish < ndish)
+        p->a->cell[p->a->ndish++] = ABSENT;
+
     if (a->cell[d] != ABSENT)
         return psr_text_row_fail(row, err, "dish", "dish %lld is listed twice", (long long)d);
     a->cell[d] = none ? -1 : (int32_t)(m * (int64_t)a->n + n);

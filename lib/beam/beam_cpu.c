@@ -193,25 +193,6 @@ static void grid_lane(const struct cpu *cpu, float *grid, const uint8_t *volt, c
     }
 }
 
-/* Transforms samples t .. t + n - 1, of lanes first .. first + n - 1, and adds their power. */
-static void add_batch(const struct cpu *cpu, struct scratch *s, const struct piece *p, size_t f,
-                      uint64_t t, size_t first, size_t n)
-{
-    const struct psr_beam_work *w = cpu->w;
-    const size_t sample = w->nfreq * PSR_BEAM_NPOL * w->ndish;
-    if (n < TIMES)
-        memset(s->grid, 0, lanes(w) * sizeof *s->grid);
-    for (size_t i = 0; i < n * PSR_BEAM_NPOL; i++) {
-        size_t fp = f * PSR_BEAM_NPOL + i % PSR_BEAM_NPOL, lane = first * PSR_BEAM_NPOL + i;
-        size_t row = (size_t)(t - p->t0) + i / PSR_BEAM_NPOL;
-        grid_lane(cpu, s->grid + 2 * lane, p->in + row * sample + fp * w->ndish,
-                  w->weight ? w->weight + fp * w->ndish * 2 : NULL);
-    }
-    fftwf_execute_dft(cpu->along_n, (fftwf_complex *)s->grid, (fftwf_complex *)s->half);
-    fftwf_execute_dft(cpu->along_m, (fftwf_complex *)s->half, (fftwf_complex *)s->full);
-    cpu->loops->add_power(s->sum, s->full, lanes(w));
-}
-
 /* Adds samples a .. b - 1 of the stream to a sum that began at sample "begin". */
 static void add_samples(const struct cpu *cpu, struct scratch *s, const struct piece *p, size_t f,
                         uint64_t begin, uint64_t a, uint64_t b)
@@ -219,7 +200,20 @@ static void add_samples(const struct cpu *cpu, struct scratch *s, const struct p
     while (a < b) {
         size_t first = (size_t)((a - begin) % TIMES), n = TIMES - first;
         n = b - a < n ? (size_t)(b - a) : n;
-        add_batch(cpu, s, p, f, a, first, n);
+        /* Transforms samples t .. t + n - 1, of lanes first .. first + n - 1, and adds their power. */
+        const struct psr_beam_work *w = cpu->w;
+        const size_t sample = w->nfreq * PSR_BEAM_NPOL * w->ndish;
+        if (n < TIMES)
+            memset(s->grid, 0, lanes(w) * sizeof *s->grid);
+        for (size_t i = 0; i < n * PSR_BEAM_NPOL; i++) {
+            size_t fp = f * PSR_BEAM_NPOL + i % PSR_BEAM_NPOL, lane = first * PSR_BEAM_NPOL + i;
+            size_t row = (size_t)(a - p->t0) + i / PSR_BEAM_NPOL;
+            grid_lane(cpu, s->grid + 2 * lane, p->in + row * sample + fp * w->ndish,
+                      w->weight ? w->weight + fp * w->ndish * 2 : NULL);
+        }
+        fftwf_execute_dft(cpu->along_n, (fftwf_complex *)s->grid, (fftwf_complex *)s->half);
+        fftwf_execute_dft(cpu->along_m, (fftwf_complex *)s->half, (fftwf_complex *)s->full);
+        cpu->loops->add_power(s->sum, s->full, lanes(w));
         a += n;
     }
 }

@@ -75,14 +75,6 @@ static void make_kernel(const struct psr_resampler *r, const struct psr_beam_pha
         u[n + at - j] = s->cotangent[j];
 }
 
-static void emit_grid(const struct psr_beam_work *w, const float *level, size_t nsum, float *to)
-{
-    const size_t m = 2 * w->m, n = 2 * w->n;
-    for (size_t k = 0; k < nsum; k++)
-        for (size_t p = 0; p < m; p++)
-            memcpy(to + k * m * n + p * n, level + (p * PSR_BEAM_GROUP + k) * n, n * sizeof *to);
-}
-
 /* Eq. 9: up to MIX_BEAMS north-south directions of nsum sums. */
 static void mix_north(const struct psr_resampler *r, struct psr_resample_scratch *s,
                       const float *level, const double *theta_ns, size_t n, size_t nsum)
@@ -107,45 +99,38 @@ static void emit_beam(const struct psr_resampler *r, const struct psr_resample_s
         to[k * r->w->nbeam] = r->loops->dot(s->mix + (b * PSR_BEAM_GROUP + k) * n, u_ew, n);
 }
 
-/* Eq. 6 */
-static void emit_points(const struct psr_resampler *r, struct psr_resample_scratch *s,
-                        const float *level, size_t f, size_t nsum, float *to)
-{
-    const struct psr_beam_work *w = r->w;
-    const double *ns = w->theta_ns + f * w->nbeam, *ew = w->theta_ew + f * w->nbeam;
-    for (size_t first = 0; first < w->nbeam; first += MIX_BEAMS) {
-        size_t n = w->nbeam - first < MIX_BEAMS ? w->nbeam - first : MIX_BEAMS;
-        mix_north(r, s, level, ns + first, n, nsum);
-        for (size_t b = 0; b < n; b++) {
-            make_kernel(r, &r->ew, s, ew[first + b], s->u_ew);
-            emit_beam(r, s, b, s->u_ew, nsum, to + first + b);
-        }
-    }
-}
-
-/* Eqs 9 and 10 */
-static void emit_product(const struct psr_resampler *r, struct psr_resample_scratch *s,
-                         const float *level, size_t f, size_t nsum, float *to)
-{
-    const struct psr_beam_work *w = r->w;
-    for (size_t j = 0; j < w->n_ew; j++)
-        make_kernel(r, &r->ew, s, w->theta_ew[f * w->n_ew + j], s->u_ew + j * 2 * w->n);
-    for (size_t first = 0; first < w->n_ns; first += MIX_BEAMS) {
-        size_t n = w->n_ns - first < MIX_BEAMS ? w->n_ns - first : MIX_BEAMS;
-        mix_north(r, s, level, w->theta_ns + f * w->n_ns + first, n, nsum);
-        for (size_t i = 0; i < n * w->n_ew; i++)
-            emit_beam(r, s, i / w->n_ew, s->u_ew + i % w->n_ew * 2 * w->n, nsum,
-                      to + first * w->n_ew + i);
-    }
-}
-
 void psr_resample(const struct psr_resampler *r, struct psr_resample_scratch *s, const float *level,
                   size_t f, size_t nsum, float *to)
 {
-    if (r->w->pattern == PSR_BEAM_GRID)
-        emit_grid(r->w, level, nsum, to);
-    else if (r->w->pattern == PSR_BEAM_POINTS)
-        emit_points(r, s, level, f, nsum, to);
-    else
-        emit_product(r, s, level, f, nsum, to);
+    if (r->w->pattern == PSR_BEAM_GRID) {
+        const size_t m = 2 * r->w->m, n = 2 * r->w->n;
+        for (size_t k = 0; k < nsum; k++)
+            for (size_t p = 0; p < m; p++)
+                memcpy(to + k * m * n + p * n, level + (p * PSR_BEAM_GROUP + k) * n,
+                       n * sizeof *to);
+    } else if (r->w->pattern == PSR_BEAM_POINTS) {
+        /* Eq. 6 */
+        const struct psr_beam_work *w = r->w;
+        const double *ns = w->theta_ns + f * w->nbeam, *ew = w->theta_ew + f * w->nbeam;
+        for (size_t first = 0; first < w->nbeam; first += MIX_BEAMS) {
+            size_t n = w->nbeam - first < MIX_BEAMS ? w->nbeam - first : MIX_BEAMS;
+            mix_north(r, s, level, ns + first, n, nsum);
+            for (size_t b = 0; b < n; b++) {
+                make_kernel(r, &r->ew, s, ew[first + b], s->u_ew);
+                emit_beam(r, s, b, s->u_ew, nsum, to + first + b);
+            }
+        }
+    } else {
+        /* Eqs 9 and 10 */
+        const struct psr_beam_work *w = r->w;
+        for (size_t j = 0; j < w->n_ew; j++)
+            make_kernel(r, &r->ew, s, w->theta_ew[f * w->n_ew + j], s->u_ew + j * 2 * w->n);
+        for (size_t first = 0; first < w->n_ns; first += MIX_BEAMS) {
+            size_t n = w->n_ns - first < MIX_BEAMS ? w->n_ns - first : MIX_BEAMS;
+            mix_north(r, s, level, w->theta_ns + f * w->n_ns + first, n, nsum);
+            for (size_t i = 0; i < n * w->n_ew; i++)
+                emit_beam(r, s, i / w->n_ew, s->u_ew + i % w->n_ew * 2 * w->n, nsum,
+                          to + first * w->n_ew + i);
+        }
+    }
 }

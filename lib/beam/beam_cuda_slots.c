@@ -66,36 +66,6 @@ static void place_dish(struct graph *g, int32_t dish)
     set_bank(g, dish, a, true);
 }
 
-static void fill_slots(const struct graph *g, const struct beam_k_layout *l, size_t ndish,
-                       struct psr_beam_slots *s)
-{
-    for (size_t d = 0; d < ndish; d++)
-        s->write[d] = (uint16_t)(g->side[0].round[d] * BANKS + g->bank[d]);
-    for (int i = 0; i < 2 * l->words; i++) {
-        int32_t dish = s->dish[i], round = i / 2 / BANKS * 2 + i % 2;
-        s->read[i] = dish >= 0 ? s->write[dish] : (uint16_t)free_bank(&g->side[1], round);
-    }
-}
-
-/* Which dish is at each place read, and which are written and read together. */
-static void find_rounds(struct graph *g, const struct beam_k_layout *l,
-                        const struct psr_beam_work *w, size_t ndish, struct psr_beam_slots *s)
-{
-    for (size_t d = 0; d < ndish; d++) {
-        g->side[0].round[d] = (int32_t)(d / 4 / BANKS * 4 + d % 4);
-        g->side[1].round[d] = -1;
-    }
-    for (int i = 0; i < 2 * l->words; i++) {
-        int32_t place = beam_k_place(w->m, w->n, i / 2, i % 2);
-        s->dish[i] = -1;
-        for (size_t d = 0; place >= 0 && d < w->ndish; d++)
-            if (w->cell[d] == place)
-                s->dish[i] = (int32_t)d;
-        if (s->dish[i] >= 0)
-            g->side[1].round[s->dish[i]] = i / 2 / BANKS * 2 + i % 2;
-    }
-}
-
 size_t psr_beam_slots_dishes(const struct psr_beam_work *w)
 {
     return (w->ndish + 3) / 4 * 4;
@@ -123,14 +93,32 @@ psr_status psr_beam_slots_make(struct psr_beam_slots *s, const struct beam_k_lay
     for (size_t n = 0; n < nwrite + nread; n++)
         for (int b = 0; b < BANKS; b++)
             g.side[0].at[n][b] = -1;
-    find_rounds(&g, l, w, ndish, s);
+    /* Which dish is at each place read, and which are written and read together. */
+    for (size_t d = 0; d < ndish; d++) {
+        g.side[0].round[d] = (int32_t)(d / 4 / BANKS * 4 + d % 4);
+        g.side[1].round[d] = -1;
+    }
+    for (int i = 0; i < 2 * l->words; i++) {
+        int32_t place = beam_k_place(w->m, w->n, i / 2, i % 2);
+        s->dish[i] = -1;
+        for (size_t d = 0; place >= 0 && d < w->ndish; d++)
+            if (w->cell[d] == place)
+                s->dish[i] = (int32_t)d;
+        if (s->dish[i] >= 0)
+            g.side[1].round[s->dish[i]] = i / 2 / BANKS * 2 + i % 2;
+    }
     for (size_t d = 0; d < ndish; d++)
         if (g.side[1].round[d] >= 0)
             place_dish(&g, (int32_t)d);
     for (size_t d = 0; d < ndish; d++)
         if (g.side[1].round[d] < 0)
             place_dish(&g, (int32_t)d);
-    fill_slots(&g, l, ndish, s);
+    for (size_t d = 0; d < ndish; d++)
+        s->write[d] = (uint16_t)(g.side[0].round[d] * BANKS + g.bank[d]);
+    for (int i = 0; i < 2 * l->words; i++) {
+        int32_t dish = s->dish[i], round = i / 2 / BANKS * 2 + i % 2;
+        s->read[i] = dish >= 0 ? s->write[dish] : (uint16_t)free_bank(&g.side[1], round);
+    }
     free(memory);
     return PSR_OK;
 }

@@ -187,12 +187,6 @@ psr_status psr_pointing_to_sky(const struct psr_array *a, struct psr_mjd utc, do
 
 /* --- to the grid ------------------------------------------------------------------------------ */
 
-static void cosines_of(double az_deg, double el_deg, double *north, double *east)
-{
-    *north = cos(el_deg * ERFA_DD2R) * cos(az_deg * ERFA_DD2R);
-    *east = cos(el_deg * ERFA_DD2R) * sin(az_deg * ERFA_DD2R);
-}
-
 /* Direction cosines of a beam that is a place in the sky, wherever that is given. */
 static psr_status find_cosines(const struct psr_pointings *a, size_t i,
                                const struct psr_pointing_frame *f, struct psr_mjd when,
@@ -214,7 +208,8 @@ static psr_status find_cosines(const struct psr_pointings *a, size_t i,
                             "beam %zu: %.6f %.6f is below the horizon, at elevation %.3f degrees",
                             i, pointing->x, pointing->y, el_deg);
     }
-    cosines_of(az_deg, el_deg, north, east);
+    *north = cos(el_deg * ERFA_DD2R) * cos(az_deg * ERFA_DD2R);
+    *east = cos(el_deg * ERFA_DD2R) * sin(az_deg * ERFA_DD2R);
     return PSR_OK;
 }
 
@@ -229,33 +224,27 @@ static psr_status check_cosines(size_t i, double freq_mhz, double north, double 
                     i, freq_mhz, north, east, r);
 }
 
-static psr_status point_beam(const struct psr_pointings *a, size_t i,
-                             const struct psr_pointing_frame *f, struct psr_mjd when,
-                             double *theta_ns, double *theta_ew, psr_err *err)
-{
-    const struct psr_pointing *pointing = a->pointing + i;
-    const bool moves = pointing->kind != PSR_POINTING_THETA || pointing->at_mhz > 0;
-    double north = 0, east = 0, ns = pointing->x, ew = pointing->y;
-    psr_status st = moves ? find_cosines(a, i, f, when, &north, &east, err) : PSR_OK;
-    for (size_t c = 0; c < f->nfreq && !st; c++) {
-        if (moves)
-            psr_array_theta(f->array, f->freq_mhz[c], north, east, &ns, &ew);
-        else
-            psr_array_cosines(f->array, f->freq_mhz[c], ns, ew, &north, &east);
-        st = check_cosines(i, f->freq_mhz[c], north, east, err);
-        theta_ns[c * a->n + i] = -f->phase_sign * ns;
-        theta_ew[c * a->n + i] = -f->phase_sign * ew;
-    }
-    return st;
-}
-
 psr_status psr_pointings_theta(const struct psr_pointings *a, const struct psr_pointing_frame *f,
                                struct psr_mjd start, struct psr_mjd now, double *theta_ns,
                                double *theta_ew, psr_err *err)
 {
     psr_status st = PSR_OK;
-    for (size_t i = 0; i < a->n && !st; i++)
-        st = point_beam(a, i, f, a->pointing[i].track ? now : start, theta_ns, theta_ew, err);
+    for (size_t i = 0; i < a->n && !st; i++) {
+        struct psr_mjd when = a->pointing[i].track ? now : start;
+        const struct psr_pointing *pointing = a->pointing + i;
+        const bool moves = pointing->kind != PSR_POINTING_THETA || pointing->at_mhz > 0;
+        double north = 0, east = 0, ns = pointing->x, ew = pointing->y;
+        st = moves ? find_cosines(a, i, f, when, &north, &east, err) : PSR_OK;
+        for (size_t c = 0; c < f->nfreq && !st; c++) {
+            if (moves)
+                psr_array_theta(f->array, f->freq_mhz[c], north, east, &ns, &ew);
+            else
+                psr_array_cosines(f->array, f->freq_mhz[c], ns, ew, &north, &east);
+            st = check_cosines(i, f->freq_mhz[c], north, east, err);
+            theta_ns[c * a->n + i] = -f->phase_sign * ns;
+            theta_ew[c * a->n + i] = -f->phase_sign * ew;
+        }
+    }
     return st;
 }
 

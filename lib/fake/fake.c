@@ -306,21 +306,6 @@ static void add_octave(const struct psr_fake *p, int octave, int64_t spacing, fl
     }
 }
 
-/* Adds red noise to rows first .. first + n - 1 of x. */
-static void fake_add_red(const struct psr_fake *p, int64_t first, size_t n, float *x)
-{
-    const int octaves = count_octaves(p->frame.obs.nsamp);
-    double total = 0;
-    for (int j = 0; j < octaves; j++)
-        total += exp2(j * (1 + p->red_index));
-    for (int j = 0; j < octaves; j++) {
-        double share = exp2(j * (1 + p->red_index)) / total;
-        double height = p->red_sigma * sqrt(share / straight_share);
-        int64_t spacing = (p->frame.obs.nsamp >> j) + 1;
-        add_octave(p, j, spacing, (float)height, first, (int64_t)n, x);
-    }
-}
-
 static void make_tile(const struct psr_fake *p, const size_t *active, size_t nactive,
                       struct psr_fake_room *room, int64_t first, size_t rows, uint8_t *out)
 {
@@ -337,8 +322,19 @@ static void make_tile(const struct psr_fake *p, const size_t *active, size_t nac
                                          .n = (int64_t)rows};
             psr_fake_add_pulses(p, &p->part[active[k]].ready, c, &room->cursor[k * nchan + c], &to);
         }
-    if (p->red_sigma > 0)
-        fake_add_red(p, first, rows, x);
+    if (p->red_sigma > 0) {
+        /* Adds red noise to rows first .. first + n - 1 of x. */
+        const int octaves = count_octaves(p->frame.obs.nsamp);
+        double total = 0;
+        for (int j = 0; j < octaves; j++)
+            total += exp2(j * (1 + p->red_index));
+        for (int j = 0; j < octaves; j++) {
+            double share = exp2(j * (1 + p->red_index)) / total;
+            double height = p->red_sigma * sqrt(share / straight_share);
+            int64_t spacing = (p->frame.obs.nsamp >> j) + 1;
+            add_octave(p, j, spacing, (float)height, first, (int64_t)rows, x);
+        }
+    }
     if (p->nrfi)
         psr_fake_rfi_add(p, first, rows, x, room->normal);
     if (p->gain)
@@ -385,19 +381,6 @@ psr_status psr_fake_find_active(psr_fake *p, int64_t first, size_t nsamp, size_t
     return st;
 }
 
-static psr_status make_cursors(psr_fake *p, size_t nactive, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (int n = 0; n < p->nthread && !st && nactive; n++) {
-        size_t bytes = nactive * p->frame.obs.nchan * sizeof *p->room[n].cursor;
-        free(p->room[n].cursor);
-        p->room[n].cursor = malloc(bytes);
-        if (!p->room[n].cursor)
-            st = psr_fail_nomem(err, "pulses under way", (double)bytes);
-    }
-    return st;
-}
-
 psr_status psr_fake_execute(psr_fake *p, int64_t first, size_t nsamp, void *out, psr_err *err)
 {
     size_t nactive = 0, *active = malloc((p->npart + 1) * sizeof *active);
@@ -406,8 +389,16 @@ psr_status psr_fake_execute(psr_fake *p, int64_t first, size_t nsamp, void *out,
     psr_status st =
         first < 0 ? psr_fail(err, PSR_EINVAL, "sample %lld, must not be below 0", (long long)first)
                   : psr_fake_find_active(p, first, nsamp, active, &nactive, err);
-    if (!st)
-        st = make_cursors(p, nactive, err);
+    if (!st) {
+        st = PSR_OK;
+        for (int n = 0; n < p->nthread && !st && nactive; n++) {
+            size_t bytes = nactive * p->frame.obs.nchan * sizeof *p->room[n].cursor;
+            free(p->room[n].cursor);
+            p->room[n].cursor = malloc(bytes);
+            if (!p->room[n].cursor)
+                st = psr_fail_nomem(err, "pulses under way", (double)bytes);
+        }
+    }
     /* Parts are whole tiles, and the noise of a tile begins where a group of numbers does. */
     size_t parts = (size_t)p->nthread * PARTS_PER_THREAD;
     size_t tiles = (nsamp + p->tile_rows - 1) / p->tile_rows;
@@ -433,18 +424,6 @@ enum { LOOKED_AT = 64, NRESPONSE = 257 };
 struct response {
     double step, added[NRESPONSE], sigma;
 };
-
-static void make_response(struct response *r, int nbit, double highest)
-{
-    double none, mean, variance;
-    psr_quantised_moments(nbit, 0, 1, &none, &variance);
-    r->sigma = sqrt(variance);
-    r->step = fmax(highest, 1e-6) / (NRESPONSE - 1);
-    for (int i = 0; i < NRESPONSE; i++) {
-        psr_quantised_moments(nbit, i * r->step, 1, &mean, &variance);
-        r->added[i] = mean - none;
-    }
-}
 
 static double respond(const struct response *r, double height)
 {
@@ -510,24 +489,6 @@ static psr_status measure_pulse(const struct psr_fake *p, const struct psr_fake_
     return st;
 }
 
-static void report_motion(const struct psr_fake *p, const struct psr_fake_part *part,
-                          struct psr_fake_truth *truth)
-{
-    const double observed_s = (double)p->frame.obs.nsamp * p->frame.obs.tsamp_s;
-    int64_t turns, turns0;
-    double fraction, fraction0;
-    psr_spin_phase(&part->spin, 0, &turns0, &fraction0);
-    psr_spin_phase(&part->spin, observed_s, &turns, &fraction);
-    struct psr_motion m = psr_spin_motion(&part->spin, observed_s / 2);
-    truth->pulses = (double)(turns - turns0) + (fraction - fraction0);
-    truth->mean_hz = truth->pulses / observed_s;
-    truth->middle_hz = m.d1;
-    truth->r = truth->pulses;
-    truth->z = m.d2 * observed_s * observed_s;
-    truth->w = m.d3 * observed_s * observed_s * observed_s;
-    truth->t_s = psr_spin_pulse(&part->spin, fraction0 > 0.5 ? turns0 + 1 : turns0).value;
-}
-
 /* The pulse looked at as number i of n, spread over the observation. */
 static struct psr_pulse pick_pulse(const struct psr_fake_part *part, double pulses, int i, int n)
 {
@@ -555,11 +516,32 @@ psr_status psr_fake_describe(const psr_fake *p, size_t i, struct psr_fake_truth 
                                      .pulses = 1};
     if (st)
         return st;
-    if (!burst)
-        report_motion(p, &part, truth);
+    if (!burst) {
+        const double observed_s = (double)p->frame.obs.nsamp * p->frame.obs.tsamp_s;
+        int64_t turns, turns0;
+        double fraction, fraction0;
+        psr_spin_phase(&part.spin, 0, &turns0, &fraction0);
+        psr_spin_phase(&part.spin, observed_s, &turns, &fraction);
+        struct psr_motion m = psr_spin_motion(&part.spin, observed_s / 2);
+        truth->pulses = (double)(turns - turns0) + (fraction - fraction0);
+        truth->mean_hz = truth->pulses / observed_s;
+        truth->middle_hz = m.d1;
+        truth->r = truth->pulses;
+        truth->z = m.d2 * observed_s * observed_s;
+        truth->w = m.d3 * observed_s * observed_s * observed_s;
+        truth->t_s = psr_spin_pulse(&part.spin, fraction0 > 0.5 ? turns0 + 1 : turns0).value;
+    }
     for (size_t c = 0; c < p->frame.obs.nchan; c++)
         tallest = fmax(tallest, part.ready.fluence[c] / part.shape.area);
-    make_response(&response, p->frame.obs.nbit, tallest);
+    const int nbit = p->frame.obs.nbit;
+    double none, mean, variance;
+    psr_quantised_moments(nbit, 0, 1, &none, &variance);
+    response.sigma = sqrt(variance);
+    response.step = fmax(tallest, 1e-6) / (NRESPONSE - 1);
+    for (int j = 0; j < NRESPONSE; j++) {
+        psr_quantised_moments(nbit, j * response.step, 1, &mean, &variance);
+        response.added[j] = mean - none;
+    }
     const int n = burst ? 1 : (int)fmin(fmax(truth->pulses, 1), LOOKED_AT);
     for (int k = 0; k < n && !st; k++) {
         struct psr_pulse pulse = pick_pulse(&part, truth->pulses, k, n);

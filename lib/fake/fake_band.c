@@ -127,25 +127,6 @@ static psr_status make_transform(struct transform *t, size_t n, bool real, psr_e
                                  : psr_fail_nomem(err, "a transform", (double)n * sizeof *t->bin);
 }
 
-/* Bins turn by what a delay of delay(f) - delay(top) does: by its integral over frequency. */
-static void disperse(const psr_fakeband *p, double dm, const struct channel *c, struct transform *t)
-{
-    const size_t nbin = p->d.real ? t->n / 2 + 1 : t->n;
-    const double step_mhz = p->rate_hz * 1e-6 / (double)t->n, top = c->top_mhz;
-    const double zero_mhz = p->d.real ? c->low_mhz : (c->low_mhz + top) / 2;
-    for (size_t k = 0; k < nbin; k++) {
-        const double at = p->d.real || k < (t->n + 1) / 2 ? (double)k : (double)k - (double)t->n;
-        const double f = zero_mhz + step_mhz * at, d = f - top;
-        const double turns = 1e6 * p->d.dmconst * dm * d * d / (f * top * top);
-        const double phase = 2 * M_PI * (turns - floor(turns)), scale = 1 / (double)t->n;
-        const float re = (float)(cos(phase) * scale), im = (float)(sin(phase) * scale);
-        float *y = t->bin[k];
-        const float was = y[0];
-        y[0] = was * re - y[1] * im;
-        y[1] = was * im + y[1] * re;
-    }
-}
-
 /* Noise under the envelope, whose middle is middle samples after the first one. */
 static void emit(const psr_fakeband *p, const struct psr_fakeband_pulse *pulse, size_t pol,
                  size_t c, double middle, struct transform *t)
@@ -162,25 +143,6 @@ static void emit(const psr_fakeband *p, const struct psr_fakeband_pulse *pulse, 
         for (size_t e = 0; e < p->ndim; e++)
             t->x[k * p->ndim + e] *= a;
     }
-}
-
-static void make_channel(const psr_fakeband *p, struct psr_fakeband_pulse *pulse, size_t c,
-                         struct transform *t)
-{
-    const struct psr_fake_signal *s = p->signal + pulse->signal;
-    const struct channel band = channel_of(p, s->dm, c);
-    const double middle = (middle_s(s, pulse->number) + band.delay_s) * p->rate_hz;
-    pulse->first[c] = (int64_t)floor(middle - reach_s(s) * p->rate_hz) - MARGIN;
-    for (size_t pol = 0; pol < p->d.npol; pol++) {
-        emit(p, pulse, pol, c, middle - (double)pulse->first[c], t);
-        fftwf_execute(t->forward);
-        disperse(p, s->dm, &band, t);
-        fftwf_execute(t->back);
-        memcpy(pulse->x + (pol * p->d.nchan + c) * pulse->length * p->ndim, t->x,
-               pulse->length * p->ndim * sizeof *t->x);
-    }
-    const int64_t end = pulse->first[c] + (int64_t)pulse->length;
-    pulse->end = end > pulse->end ? end : pulse->end;
 }
 
 /* Samples of a pulse in the channel that disperses it most. */
@@ -210,8 +172,38 @@ static psr_status fill_pulse(const psr_fakeband *p, struct psr_fakeband_pulse *p
     if (!pulse->first || !pulse->x)
         return psr_fail_nomem(err, "a pulse", (double)n * sizeof *pulse->x);
     psr_status st = make_transform(&t, transform_length(pulse->length), p->d.real, err);
-    for (size_t c = 0; c < p->d.nchan && !st; c++)
-        make_channel(p, pulse, c, &t);
+    for (size_t c = 0; c < p->d.nchan && !st; c++) {
+        const struct psr_fake_signal *s = p->signal + pulse->signal;
+        const struct channel band = channel_of(p, s->dm, c);
+        const double middle = (middle_s(s, pulse->number) + band.delay_s) * p->rate_hz;
+        pulse->first[c] = (int64_t)floor(middle - reach_s(s) * p->rate_hz) - MARGIN;
+        for (size_t pol = 0; pol < p->d.npol; pol++) {
+            emit(p, pulse, pol, c, middle - (double)pulse->first[c], &t);
+            fftwf_execute(t.forward);
+            /* Bins turn by what a delay of delay(f) - delay(top) does: by its integral over frequency. */
+            const double dm = s->dm;
+            const size_t nbin = p->d.real ? t.n / 2 + 1 : t.n;
+            const double step_mhz = p->rate_hz * 1e-6 / (double)t.n, top = band.top_mhz;
+            const double zero_mhz = p->d.real ? band.low_mhz : (band.low_mhz + top) / 2;
+            for (size_t k = 0; k < nbin; k++) {
+                const double at =
+                    p->d.real || k < (t.n + 1) / 2 ? (double)k : (double)k - (double)t.n;
+                const double f = zero_mhz + step_mhz * at, d = f - top;
+                const double turns = 1e6 * p->d.dmconst * dm * d * d / (f * top * top);
+                const double phase = 2 * M_PI * (turns - floor(turns)), scale = 1 / (double)t.n;
+                const float re = (float)(cos(phase) * scale), im = (float)(sin(phase) * scale);
+                float *y = t.bin[k];
+                const float was = y[0];
+                y[0] = was * re - y[1] * im;
+                y[1] = was * im + y[1] * re;
+            }
+            fftwf_execute(t.back);
+            memcpy(pulse->x + (pol * p->d.nchan + c) * pulse->length * p->ndim, t.x,
+                   pulse->length * p->ndim * sizeof *t.x);
+        }
+        const int64_t end = pulse->first[c] + (int64_t)pulse->length;
+        pulse->end = end > pulse->end ? end : pulse->end;
+    }
     free_transform(&t);
     return st;
 }
@@ -220,20 +212,6 @@ static void free_pulse(struct psr_fakeband_pulse *pulse)
 {
     free(pulse->first);
     free(pulse->x);
-}
-
-static psr_status make_pulse(psr_fakeband *p, size_t signal, int64_t number, psr_err *err)
-{
-    struct psr_fakeband_pulse pulse = {
-        .signal = signal, .number = number, .length = length_of(p, p->signal + signal)};
-    psr_status st = psr_grow(&p->pulse, &p->pulse_room, p->npulse, sizeof *p->pulse, "pulses", err);
-    if (!st)
-        st = fill_pulse(p, &pulse, err);
-    if (st)
-        free_pulse(&pulse);
-    else
-        p->pulse[p->npulse++] = pulse;
-    return st;
 }
 
 /* --- which there are -------------------------------------------------------------------------- */
@@ -282,8 +260,18 @@ static psr_status find_pulses(psr_fakeband *p, int64_t first, size_t n, psr_err 
         find_turns(p, p->signal + i, (double)first / p->rate_hz,
                    (double)(first + (int64_t)n) / p->rate_hz, &low, &high);
         for (int64_t k = low; k <= high && !st; k++)
-            if (!is_at_hand(p, i, k))
-                st = make_pulse(p, i, k, err);
+            if (!is_at_hand(p, i, k)) {
+                struct psr_fakeband_pulse pulse = {
+                    .signal = i, .number = k, .length = length_of(p, p->signal + i)};
+                st =
+                    psr_grow(&p->pulse, &p->pulse_room, p->npulse, sizeof *p->pulse, "pulses", err);
+                if (!st)
+                    st = fill_pulse(p, &pulse, err);
+                if (st)
+                    free_pulse(&pulse);
+                else
+                    p->pulse[p->npulse++] = pulse;
+            }
     }
     return st;
 }

@@ -209,23 +209,6 @@ static float make_up(const float *gained, int nbit, float x)
     return (float)k + (rise > 0 ? (x - gained[k]) / rise : 1);
 }
 
-/* Adds x to a sample of a byte and more, rounded by a random number from 0 to 1; packing rounds to the nearest. */
-static void add_sample(uint8_t *at, int nbit, enum psr_kind kind, float x, float random)
-{
-    double value;
-    psr_row_unpack(&value, at, 1, nbit, kind);
-    value += (double)x + (kind == PSR_FLOAT ? 0 : (double)random - 0.5);
-    psr_row_pack(at, &value, 1, nbit, kind);
-}
-
-static void add_bits(uint8_t *at, unsigned shift, int nbit, float x, float random)
-{
-    const unsigned top = (1u << nbit) - 1;
-    const float value = floorf((float)(*at >> shift & top) + x + random);
-    const unsigned level = value > 0 ? value < (float)top ? (unsigned)value : top : 0;
-    *at = (uint8_t)((*at & ~(top << shift)) | level << shift);
-}
-
 static void add_column(const psr_fake *p, size_t c, const struct psr_fake_column *from,
                        uint32_t *word, uint8_t *rows)
 {
@@ -242,10 +225,19 @@ static void add_column(const psr_fake *p, size_t c, const struct psr_fake_column
             continue;
         if (o->nbit <= FEW_BITS && x > 0)
             x = make_up(o->gained + c * LEVELS, o->nbit, x);
-        if (o->nbit < 8)
-            add_bits(at, (unsigned)(bit % 8), o->nbit, x, random);
-        else
-            add_sample(at, o->nbit, o->kind, x, random);
+        if (o->nbit < 8) {
+            const unsigned shift = (unsigned)(bit % 8);
+            const unsigned top = (1u << o->nbit) - 1;
+            const float value = floorf((float)(*at >> shift & top) + x + random);
+            const unsigned level = value > 0 ? value < (float)top ? (unsigned)value : top : 0;
+            *at = (uint8_t)((*at & ~(top << shift)) | level << shift);
+        } else {
+            /* Adds x to a sample of a byte and more, rounded by a random number from 0 to 1; packing rounds to the nearest. */
+            double value;
+            psr_row_unpack(&value, at, 1, o->nbit, o->kind);
+            value += (double)x + (o->kind == PSR_FLOAT ? 0 : (double)random - 0.5);
+            psr_row_pack(at, &value, 1, o->nbit, o->kind);
+        }
     }
 }
 

@@ -126,48 +126,6 @@ static double smeared_below(const struct psr_shape *shape, double x, double smea
     return (above - integral_below(shape, x - smear / 2)) / smear;
 }
 
-/* Convolves n + 1 nodes with a one-sided exponential: y' = (part - y) / scatter, solved exactly for
- * a part that is straight between nodes. */
-static void scatter_nodes(double *part, size_t n, double step, double scatter)
-{
-    double h = step / scatter, stays = exp(-h), ramp = -expm1(-h) / h, last = part[0], y = 0;
-    for (size_t j = 1; j <= n; j++) {
-        double now = part[j];
-        y = stays * y + last * (1 - stays) + (now - last) * (1 - ramp);
-        last = now;
-        part[j] = y;
-    }
-    /* What the end of the tail loses goes back to the whole. */
-    for (size_t j = 0; j <= n; j++)
-        part[j] /= y;
-}
-
-/* Adds up the turns of a pulse that is longer than one: nodes of [-1/2, 1/2]. */
-static void wrap_nodes(struct psr_shape_row *row, const double *part, size_t n, double low,
-                       double step)
-{
-    const int nodes = PSR_SHAPE_NODES;
-    int first = (int)floor(low - 0.5), last = (int)ceil(low + (double)n * step + 0.5);
-    for (int j = 0; j < nodes; j++) {
-        double x = -0.5 + (double)j / (nodes - 1), sum = 0;
-        for (int k = first; k <= last; k++) {
-            double value[2], place[2] = {x + k, -0.5 + k};
-            for (int e = 0; e < 2; e++) {
-                double at = (place[e] - low) / step;
-                size_t node = at > 0 ? (size_t)at : 0;
-                value[e] = at <= 0 ? 0
-                           : node < n
-                               ? part[node] + (at - (double)node) * (part[node + 1] - part[node])
-                               : 1;
-            }
-            sum += value[0] - value[1];
-        }
-        row->part[j] = (float)sum;
-    }
-    row->low = -0.5;
-    row->high = 0.5;
-}
-
 /* Given:    smear, scatter   in units of x; periodic   wraps the pulse to one turn
  *           scratch   room for PSR_SHAPE_MAX_ROTATIONS (PSR_SHAPE_NODES - 1) + 1 numbers */
 static void shape_widen(struct psr_shape_row *row, const struct psr_shape *shape, double smear,
@@ -181,10 +139,42 @@ static void shape_widen(struct psr_shape_row *row, const struct psr_shape *shape
     double step = (high - low) / (double)n;
     for (size_t j = 0; j <= n; j++)
         scratch[j] = smeared_below(shape, low + (double)j * step, smear);
-    if (scatter > 0)
-        scatter_nodes(scratch, n, step, scatter);
+    if (scatter > 0) {
+        /* Convolves n + 1 nodes with a one-sided exponential: y' = (part - y) / scatter, solved exactly for
+         * a part that is straight between nodes. */
+        double h = step / scatter, stays = exp(-h), ramp = -expm1(-h) / h, last = scratch[0], y = 0;
+        for (size_t j = 1; j <= n; j++) {
+            double now = scratch[j];
+            y = stays * y + last * (1 - stays) + (now - last) * (1 - ramp);
+            last = now;
+            scratch[j] = y;
+        }
+        /* What the end of the tail loses goes back to the whole. */
+        for (size_t j = 0; j <= n; j++)
+            scratch[j] /= y;
+    }
     if (wraps) {
-        wrap_nodes(row, scratch, n, low, step);
+        /* Adds up the turns of a pulse that is longer than one: nodes of [-1/2, 1/2]. */
+        const int nodes = PSR_SHAPE_NODES;
+        int first = (int)floor(low - 0.5), last = (int)ceil(low + (double)n * step + 0.5);
+        for (int j = 0; j < nodes; j++) {
+            double x = -0.5 + (double)j / (nodes - 1), sum = 0;
+            for (int k = first; k <= last; k++) {
+                double value[2], place[2] = {x + k, -0.5 + k};
+                for (int e = 0; e < 2; e++) {
+                    double at = (place[e] - low) / step;
+                    size_t node = at > 0 ? (size_t)at : 0;
+                    value[e] = at <= 0    ? 0
+                               : node < n ? scratch[node] + (at - (double)node) *
+                                                                (scratch[node + 1] - scratch[node])
+                                          : 1;
+                }
+                sum += value[0] - value[1];
+            }
+            row->part[j] = (float)sum;
+        }
+        row->low = -0.5;
+        row->high = 0.5;
     } else {
         for (size_t j = 0; j <= n; j++)
             row->part[j] = (float)scratch[j];

@@ -172,38 +172,10 @@ static bool is_on(const psr_fakevolt *p, size_t i, size_t f, int64_t t)
     return s->width_s <= 0 || fabs(at_s - s->t_s - p->delay_s[i * p->nchan + f]) <= s->width_s / 2;
 }
 
-/* Adds source i to x [2][nant][2], sample t of channel f. */
-static void add_source(const psr_fakevolt *p, size_t i, size_t f, int64_t t, float *x)
-{
-    const float *phasor = p->phasor + 2 * (i * p->nchan + f) * p->nant;
-    float s[2 * NPOL];
-    psr_rng_normal(p->d.seed, (uint32_t)(STREAM_SOURCE + i),
-                   ((uint64_t)t * p->nchan + f) * 2 * NPOL, 2 * NPOL, s);
-    for (size_t pol = 0; pol < NPOL; pol++) {
-        const float re = (float)p->amplitude[i] * s[2 * pol];
-        const float im = (float)p->amplitude[i] * s[2 * pol + 1];
-        for (size_t d = 0; d < p->nant; d++) {
-            float *to = x + 2 * (pol * p->nant + d);
-            to[0] += re * phasor[2 * d] - im * phasor[2 * d + 1];
-            to[1] += re * phasor[2 * d + 1] + im * phasor[2 * d];
-        }
-    }
-}
-
 static unsigned nibble_of(float x, bool offset_binary)
 {
     float level = rintf(x < -TOP ? -TOP : x > TOP ? TOP : x);
     return ((unsigned)(int)level & 15) ^ (offset_binary ? 8u : 0u);
-}
-
-static void store(const psr_fakevolt *p, const float *x, uint8_t *out)
-{
-    const struct psr_nibbles how = p->d.header->nibbles;
-    for (size_t i = 0; i < NPOL * p->nant; i++) {
-        unsigned re = nibble_of(x[2 * i], how.offset_binary);
-        unsigned im = nibble_of(x[2 * i + 1], how.offset_binary);
-        out[i] = (uint8_t)(how.real_low ? im << 4 | re : re << 4 | im);
-    }
 }
 
 /* Sample t of channel f; x [2][nant][2] is scratch. */
@@ -215,9 +187,28 @@ static void make_sample(const psr_fakevolt *p, size_t f, int64_t t, float *x, ui
     for (size_t i = 0; i < n; i++)
         x[i] *= sigma;
     for (size_t i = 0; i < p->d.nsource; i++)
-        if (is_on(p, i, f, t))
-            add_source(p, i, f, t, x);
-    store(p, x, out);
+        if (is_on(p, i, f, t)) {
+            /* Adds source i to x [2][nant][2], sample t of channel f. */
+            const float *phasor = p->phasor + 2 * (i * p->nchan + f) * p->nant;
+            float s[2 * NPOL];
+            psr_rng_normal(p->d.seed, (uint32_t)(STREAM_SOURCE + i),
+                           ((uint64_t)t * p->nchan + f) * 2 * NPOL, 2 * NPOL, s);
+            for (size_t pol = 0; pol < NPOL; pol++) {
+                const float re = (float)p->amplitude[i] * s[2 * pol];
+                const float im = (float)p->amplitude[i] * s[2 * pol + 1];
+                for (size_t d = 0; d < p->nant; d++) {
+                    float *to = x + 2 * (pol * p->nant + d);
+                    to[0] += re * phasor[2 * d] - im * phasor[2 * d + 1];
+                    to[1] += re * phasor[2 * d + 1] + im * phasor[2 * d];
+                }
+            }
+        }
+    const struct psr_nibbles how = p->d.header->nibbles;
+    for (size_t i = 0; i < NPOL * p->nant; i++) {
+        unsigned re = nibble_of(x[2 * i], how.offset_binary);
+        unsigned im = nibble_of(x[2 * i + 1], how.offset_binary);
+        out[i] = (uint8_t)(how.real_low ? im << 4 | re : re << 4 | im);
+    }
 }
 
 psr_status psr_fakevolt_execute(psr_fakevolt *p, int64_t first, size_t nt, uint8_t *out,

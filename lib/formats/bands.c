@@ -107,21 +107,17 @@ static psr_status check_pair(const struct psr_obs *a, const struct psr_obs *b, c
     return PSR_OK;
 }
 
-static psr_status copy_names(struct bands *r, const char *const *path, psr_err *err)
-{
-    r->name = calloc(r->n, sizeof *r->name);
-    bool good = r->name != NULL;
-    for (size_t b = 0; b < r->n && good; b++)
-        good = (r->name[b] = strdup(psr_path_called(path[b]))) != NULL;
-    return good ? PSR_OK : psr_fail_nomem(err, "names of bands", (double)r->n * sizeof *r->name);
-}
-
 static psr_status set_up(struct bands *r, const char *const *path, const struct psr_notes *notes,
                          psr_err *err)
 {
     struct psr_obs *obs = &r->base.obs;
     int64_t longest = 0;
-    psr_status st = copy_names(r, path, err);
+    r->name = calloc(r->n, sizeof *r->name);
+    bool good = r->name != NULL;
+    for (size_t b = 0; b < r->n && good; b++)
+        good = (r->name[b] = strdup(psr_path_called(path[b]))) != NULL;
+    psr_status st =
+        good ? PSR_OK : psr_fail_nomem(err, "names of bands", (double)r->n * sizeof *r->name);
     if (!st)
         st = psr_obs_copy(obs, &r->band[0]->obs, err);
     r->base.file_nbit = r->band[0]->file_nbit;

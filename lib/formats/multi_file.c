@@ -48,35 +48,31 @@ static void relay_note(void *ctx, const char *msg)
         psr_note(&parts->notes, "%s", msg);
 }
 
-/* By the first bytes of a regular file; a pipe's must not be taken before its reader sees them. */
-static psr_status recognise(const struct psr_format **format, const char *path, psr_err *err)
-{
-    uint8_t bytes[PSR_DADA_HEADER];
-    struct stat status;
-    int fd;
-    psr_status st = psr_open_regular(&fd, &status, path, err);
-    if (st || fd < 0) {
-        *format = &any_pipe;
-        return st;
-    }
-    const ssize_t n = psr_read_at(fd, bytes, sizeof bytes, 0);
-    if (n < 0)
-        st = psr_fail_errno(err, "%s", path);
-    close(fd);
-    for (size_t i = 1; i < NFORMAT && !st; i++)
-        if (formats[i].is(bytes, (size_t)n))
-            *format = formats + i;
-    return st;
-}
-
 static psr_status find_format(const struct psr_format **format, const char *path,
                               enum psr_input input, psr_err *err)
 {
     *format = psr_udp_is_name(path) ? &network : psr_dada_ring_is_name(path) ? &ring : formats;
     if (*format != formats)
         return PSR_OK;
-    if (input == PSR_INPUT_AUTO)
-        return recognise(format, path, err);
+    if (input == PSR_INPUT_AUTO) {
+        /* By the first bytes of a regular file; a pipe's must not be taken before its reader sees them. */
+        uint8_t bytes[PSR_DADA_HEADER];
+        struct stat status;
+        int fd;
+        psr_status st = psr_open_regular(&fd, &status, path, err);
+        if (st || fd < 0) {
+            *format = &any_pipe;
+            return st;
+        }
+        const ssize_t n = psr_read_at(fd, bytes, sizeof bytes, 0);
+        if (n < 0)
+            st = psr_fail_errno(err, "%s", path);
+        close(fd);
+        for (size_t i = 1; i < NFORMAT && !st; i++)
+            if (formats[i].is(bytes, (size_t)n))
+                *format = formats + i;
+        return st;
+    }
     for (size_t i = 1; i < NFORMAT; i++)
         if (input == formats[i].input)
             *format = formats + i;
@@ -95,40 +91,6 @@ static psr_status describe_part(struct psr_part *part, const struct psr_reader *
     part->file_nif = reader->file_nif;
     part->pols = reader->pols;
     return psr_obs_copy(&part->obs, &reader->obs, err);
-}
-
-/* Only who writes to a pipe can be made to wait, or not. */
-static psr_status open_part(struct psr_multi_file *parts, const struct psr_part *part, psr_err *err)
-{
-    const bool network_input = part->format == &network,
-               drops = parts->desc.drop_s > 0 && !network_input && !psr_is_regular(part->path);
-    parts->may_gap |= drops;
-    parts->counts_gaps = drops || network_input;
-    if (parts->desc.drop_s > 0 && !drops)
-        psr_note(&parts->notes, "%s: -drop is for pipes%s: ignored", part->path,
-                 network_input ? "; room= says what a network input may hold" : "");
-    return drops ? psr_drop_reader_open(&parts->sole, part->path, &parts->desc, part->format->open,
-                                        err)
-                 : part->format->open(&parts->sole, part->path, &parts->desc, err);
-}
-
-static psr_status identify_part(struct psr_multi_file *parts, const char *path, psr_err *err)
-{
-    struct psr_part *part = parts->part + parts->n;
-    *part = (struct psr_part){0};
-    psr_obs_init(&part->obs);
-    parts->n++;
-    part->path = strdup(path);
-    if (!part->path)
-        return psr_fail_nomem(err, "a file name", (double)strlen(path));
-    psr_status st = find_format(&part->format, path, parts->desc.input, err);
-    if (!st)
-        st = open_part(parts, part, err);
-    if (!st)
-        st = describe_part(part, parts->sole, err);
-    if (!st)
-        parts->may_gap |= part->format->may_gap;
-    return st;
 }
 
 static void close_sole(struct psr_multi_file *parts)
@@ -186,35 +148,6 @@ static psr_status check_match(const struct psr_part *a, const struct psr_part *b
     return PSR_OK;
 }
 
-/* Where part i begins by its tstart, as PRESTO counts; what rounding of the dates explains is no
- * gap and no overlap. */
-static psr_status place_part(struct psr_multi_file *parts, size_t i, psr_err *err)
-{
-    const double date_error_s = 2e-6, too_far = 0x1p62;
-    const struct psr_part *first = parts->part, *before = parts->part + i - 1;
-    struct psr_part *part = parts->part + i;
-    double tsamp_s = first->obs.tsamp_s;
-    double start = floor(psr_mjd_diff_s(first->obs.tstart, part->obs.tstart) / tsamp_s + 0.5);
-    double slack = fmin(floor(date_error_s / tsamp_s), too_far);
-    if (start > too_far)
-        return psr_fail_field(err, PSR_EFORMAT, "tstart",
-                              "%s: begins %g spectra after %s, must be below %g", part->path, start,
-                              first->path, too_far);
-    int64_t end = before->start + before->obs.nsamp;
-    int64_t missing = (int64_t)start - end;
-    if (missing < -1 - (int64_t)slack)
-        return psr_fail_field(err, PSR_EFORMAT, "tstart",
-                              "%s: tstart = MJD %ld.%010.0f overlaps the last %lld spectra of %s",
-                              part->path, part->obs.tstart.day, part->obs.tstart.frac * 1e10,
-                              (long long)-missing, before->path);
-    if ((double)missing * tsamp_s > PSR_GAP_DAYS_MAX * PSR_DAY_S)
-        return psr_fail(
-            err, PSR_EFORMAT, "%s: begins %.6g days after the end of %s, at most %d is padded",
-            part->path, (double)missing * tsamp_s / PSR_DAY_S, before->path, PSR_GAP_DAYS_MAX);
-    part->start = missing <= (int64_t)slack ? end : (int64_t)start;
-    return PSR_OK;
-}
-
 static psr_status order_parts(struct psr_multi_file *parts, psr_err *err)
 {
     for (size_t i = 0; i < parts->n; i++)
@@ -224,10 +157,33 @@ static psr_status order_parts(struct psr_multi_file *parts, psr_err *err)
     qsort(parts->part, parts->n, sizeof *parts->part, compare_times);
     for (size_t i = 1; i < parts->n; i++) {
         psr_status st = check_match(parts->part, parts->part + i, err);
-        if (!st)
-            st = place_part(parts, i, err);
         if (st)
             return st;
+        /* Where part i begins by its tstart, as PRESTO counts; what rounding of the dates explains is no
+         * gap and no overlap. */
+        const double date_error_s = 2e-6, too_far = 0x1p62;
+        const struct psr_part *first = parts->part, *before = parts->part + i - 1;
+        struct psr_part *part = parts->part + i;
+        double tsamp_s = first->obs.tsamp_s;
+        double start = floor(psr_mjd_diff_s(first->obs.tstart, part->obs.tstart) / tsamp_s + 0.5);
+        double slack = fmin(floor(date_error_s / tsamp_s), too_far);
+        if (start > too_far)
+            return psr_fail_field(err, PSR_EFORMAT, "tstart",
+                                  "%s: begins %g spectra after %s, must be below %g", part->path,
+                                  start, first->path, too_far);
+        int64_t end = before->start + before->obs.nsamp;
+        int64_t missing = (int64_t)start - end;
+        if (missing < -1 - (int64_t)slack)
+            return psr_fail_field(
+                err, PSR_EFORMAT, "tstart",
+                "%s: tstart = MJD %ld.%010.0f overlaps the last %lld spectra of %s", part->path,
+                part->obs.tstart.day, part->obs.tstart.frac * 1e10, (long long)-missing,
+                before->path);
+        if ((double)missing * tsamp_s > PSR_GAP_DAYS_MAX * PSR_DAY_S)
+            return psr_fail(
+                err, PSR_EFORMAT, "%s: begins %.6g days after the end of %s, at most %d is padded",
+                part->path, (double)missing * tsamp_s / PSR_DAY_S, before->path, PSR_GAP_DAYS_MAX);
+        part->start = missing <= (int64_t)slack ? end : (int64_t)start;
     }
     return PSR_OK;
 }
@@ -389,7 +345,33 @@ psr_status psr_multi_file_open(struct psr_multi_file *parts, const struct psr_so
     }
     for (size_t i = 0; i < desc->npath; i++) {
         close_sole(parts);
-        psr_status st = identify_part(parts, desc->path[i], err);
+        const char *path = desc->path[i];
+        struct psr_part *part = parts->part + parts->n;
+        *part = (struct psr_part){0};
+        psr_obs_init(&part->obs);
+        parts->n++;
+        part->path = strdup(path);
+        if (!part->path)
+            return psr_fail_nomem(err, "a file name", (double)strlen(path));
+        psr_status st = find_format(&part->format, path, parts->desc.input, err);
+        if (!st) {
+            /* Only who writes to a pipe can be made to wait, or not. */
+            const bool network_input = part->format == &network,
+                       drops =
+                           parts->desc.drop_s > 0 && !network_input && !psr_is_regular(part->path);
+            parts->may_gap |= drops;
+            parts->counts_gaps = drops || network_input;
+            if (parts->desc.drop_s > 0 && !drops)
+                psr_note(&parts->notes, "%s: -drop is for pipes%s: ignored", part->path,
+                         network_input ? "; room= says what a network input may hold" : "");
+            st = drops ? psr_drop_reader_open(&parts->sole, part->path, &parts->desc,
+                                              part->format->open, err)
+                       : part->format->open(&parts->sole, part->path, &parts->desc, err);
+        }
+        if (!st)
+            st = describe_part(part, parts->sole, err);
+        if (!st)
+            parts->may_gap |= part->format->may_gap;
         if (st)
             return st;
     }

@@ -48,17 +48,6 @@ static void add_to_means(struct psr_source *s, const unsigned char *row)
     s->nmean_row++;
 }
 
-/* Block holds n spectra of data from stream index pos on. */
-static void add_block_to_means(struct psr_source *s, const unsigned char *block, size_t n)
-{
-    int64_t first = s->pos - s->origin, t = first;
-    while (t < first + (int64_t)n) {
-        if (t < MEAN_FIRST || t % MEAN_STEP == 0)
-            add_to_means(s, block + (size_t)(t - first) * s->row_bytes);
-        t = t < MEAN_FIRST ? t + 1 : (t / MEAN_STEP + 1) * MEAN_STEP;
-    }
-}
-
 static void clear_means(struct psr_source *s)
 {
     memset(s->sum, 0, s->obs.nchan * sizeof *s->sum);
@@ -83,21 +72,6 @@ static psr_status read_rows(struct psr_source *s, size_t nsamp, unsigned char *b
     return st;
 }
 
-/* Adds the data from the reader's position on to the means. */
-static psr_status read_means_ahead(struct psr_source *s, unsigned char *block, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    size_t left = LOOK_AHEAD, n = 1;
-    while (!st && left > 0 && n > 0) {
-        int64_t gap;
-        st = read_rows(s, left, block, &n, &gap, err);
-        for (size_t t = 0; !st && t < n; t++)
-            add_to_means(s, block + t * s->row_bytes);
-        left -= n;
-    }
-    return st;
-}
-
 /* Adds the data from spectrum at of the open part on to the means, and returns there. */
 static psr_status find_means_ahead(struct psr_source *s, int64_t at, psr_err *err)
 {
@@ -107,8 +81,18 @@ static psr_status find_means_ahead(struct psr_source *s, int64_t at, psr_err *er
     if (!block)
         return psr_fail_nomem(err, "spectra after a gap", LOOK_AHEAD * (double)s->row_bytes);
     psr_status st = s->reader->ops->seek(s->reader, at, err);
-    if (!st)
-        st = read_means_ahead(s, block, err);
+    if (!st) {
+        /* Adds the data from the reader's position on to the means. */
+        st = PSR_OK;
+        size_t left = LOOK_AHEAD, n = 1;
+        while (!st && left > 0 && n > 0) {
+            int64_t gap;
+            st = read_rows(s, left, block, &n, &gap, err);
+            for (size_t t = 0; !st && t < n; t++)
+                add_to_means(s, block + t * s->row_bytes);
+            left -= n;
+        }
+    }
     if (!st)
         st = s->reader->ops->seek(s->reader, at, err);
     free(block);
@@ -187,8 +171,16 @@ static psr_status read_part(struct psr_source *s, size_t nsamp, unsigned char *b
         s->ipart++;
         return PSR_OK;
     }
-    if (s->parts.may_gap)
-        add_block_to_means(s, block, *nread);
+    if (s->parts.may_gap) {
+        /* Block holds n spectra of data from stream index pos on. */
+        const size_t n = *nread;
+        int64_t first = s->pos - s->origin, t = first;
+        while (t < first + (int64_t)n) {
+            if (t < MEAN_FIRST || t % MEAN_STEP == 0)
+                add_to_means(s, block + (size_t)(t - first) * s->row_bytes);
+            t = t < MEAN_FIRST ? t + 1 : (t / MEAN_STEP + 1) * MEAN_STEP;
+        }
+    }
     s->pos += (int64_t)*nread;
     return PSR_OK;
 }

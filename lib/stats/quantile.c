@@ -101,16 +101,6 @@ static float from_key(int64_t key)
     return key < 0 ? -f : f;
 }
 
-/* Two values that enclose the result if the numbers are uniform over the bracket. */
-static void split_evenly(struct bracket *b, const float *x, size_t n, size_t k)
-{
-    const struct bracket was = *b;
-    double gap = ((double)was.hi - was.lo) / (double)(was.nhi - was.nlo);
-    double at = was.lo + gap * ((double)(k - was.nlo) + 0.5), away = gap * FEW / 3;
-    split(b, x, n, k, (float)(at - away));
-    split(b, x, n, k, (float)(at + away));
-}
-
 float psr_quantile_select(const float *x, size_t n, size_t k)
 {
     struct bracket b = {-FLT_MAX, FLT_MAX, 0, n};
@@ -127,8 +117,14 @@ float psr_quantile_select(const float *x, size_t n, size_t k)
             split(&b, x, n, k, s[at + away]);
     }
     for (int round = 0; b.nhi - b.nlo > FEW && b.lo < b.hi; round++) {
-        if (round < 4)
-            split_evenly(&b, x, n, k);
+        if (round < 4) {
+            /* Two values that enclose the result if the numbers are uniform over the bracket. */
+            const struct bracket was = b;
+            double gap = ((double)was.hi - was.lo) / (double)(was.nhi - was.nlo);
+            double at = was.lo + gap * ((double)(k - was.nlo) + 0.5), away = gap * FEW / 3;
+            split(&b, x, n, k, (float)(at - away));
+            split(&b, x, n, k, (float)(at + away));
+        }
         int64_t lo = to_key(b.lo), hi = to_key(b.hi);
         if (b.nhi - b.nlo > FEW && round > 0)
             split(&b, x, n, k, from_key(lo + (hi - lo + 1) / 2));

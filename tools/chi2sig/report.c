@@ -25,30 +25,6 @@ static const char *const column_name[COLUMN_COUNT] = {
     [COLUMN_POLY_HOLDS] = "poly_holds",
 };
 
-/* Whether the polynomial is within 2 % counts as holding. */
-static void evaluate_polynomial(const struct chi2sig_row *row, double ln_p, double *value)
-{
-    double poly = psr_pulscan_logp(row->power, row->dof);
-    value[COLUMN_POLY_LN_P] = poly;
-    value[COLUMN_POLY_ERROR] = poly - ln_p;
-    value[COLUMN_POLY_HOLDS] = fabs(poly - ln_p) <= 0.02 * fabs(ln_p);
-}
-
-static void evaluate(const struct chi2sig_job *job, const struct chi2sig_row *row, double *value)
-{
-    struct psr_logp one = psr_chi2_logp(row->power, row->dof);
-    struct psr_logp p = psr_logp_trials(one, job->ntrials, job->how);
-    value[COLUMN_POWER] = row->power;
-    value[COLUMN_DOF] = row->dof;
-    value[COLUMN_LN_P] = p.ln_sf;
-    value[COLUMN_LOG10_P] = p.ln_sf * 0.43429448190325182765;
-    value[COLUMN_LN_1MP] = p.ln_cdf;
-    value[COLUMN_SIGMA] = job->column[COLUMN_SIGMA] ? psr_gauss_sigma(p) : 0;
-    value[COLUMN_LISTED_SIGMA] = row->listed_sigma;
-    if (job->column[COLUMN_POLY_LN_P])
-        evaluate_polynomial(row, one.ln_sf, value);
-}
-
 static bool make_room(struct chi2sig_text *out)
 {
     if (out->room - out->used >= ROW_MAX)
@@ -113,7 +89,23 @@ void chi2sig_add_row(const struct chi2sig_job *job, const struct chi2sig_row *ro
     double value[COLUMN_COUNT];
     if (job->inverse)
         found.power = psr_chi2_threshold(job->target, row->dof);
-    evaluate(job, &found, value);
+    struct psr_logp one = psr_chi2_logp(found.power, found.dof);
+    struct psr_logp p = psr_logp_trials(one, job->ntrials, job->how);
+    value[COLUMN_POWER] = found.power;
+    value[COLUMN_DOF] = found.dof;
+    value[COLUMN_LN_P] = p.ln_sf;
+    value[COLUMN_LOG10_P] = p.ln_sf * 0.43429448190325182765;
+    value[COLUMN_LN_1MP] = p.ln_cdf;
+    value[COLUMN_SIGMA] = job->column[COLUMN_SIGMA] ? psr_gauss_sigma(p) : 0;
+    value[COLUMN_LISTED_SIGMA] = found.listed_sigma;
+    if (job->column[COLUMN_POLY_LN_P]) {
+        /* Whether the polynomial is within 2 % counts as holding. */
+        const double ln_p = one.ln_sf;
+        double poly = psr_pulscan_logp(found.power, found.dof);
+        value[COLUMN_POLY_LN_P] = poly;
+        value[COLUMN_POLY_ERROR] = poly - ln_p;
+        value[COLUMN_POLY_HOLDS] = fabs(poly - ln_p) <= 0.02 * fabs(ln_p);
+    }
     if (!make_room(out))
         return;
     if (job->format == FORMAT_JSON)

@@ -45,32 +45,6 @@ static bool are_opposite(const char *a, size_t n, const char *b, size_t m)
                       : n == m + 2 && !strncmp(a, "no", 2) && !strncmp(a + 2, b, m);
 }
 
-/* The name of the option that is nearest to a word without dashes that names none, [*n] letters in
- * the table; NULL: none is near. */
-static const char *cli_nearest_option(const struct cli *tool, const char *word, size_t *n)
-{
-    const size_t length = strcspn(word, "=");
-    int least = length < 3 ? 1 : length < 6 ? 2 : 3; /* more is another word */
-    const char *nearest = NULL;
-    for (size_t i = 0; i < tool->noptions && length <= LONGEST; i++) {
-        const char *at = tool->options[i].name;
-        while (*at && tool->options[i].type != CLI_HEADING) {
-            const size_t m = strcspn(at, ",");
-            const int changes = m > LONGEST ? LONGEST
-                                : are_opposite(word, length, at, m)
-                                    ? 1
-                                    : count_changes(word, length, at, m);
-            if (changes < least + !nearest && changes < (int)m) {
-                least = changes;
-                nearest = at;
-                *n = m;
-            }
-            at += m + strspn(at + m, ", ");
-        }
-    }
-    return nearest;
-}
-
 enum { HELP_COLUMN = 26, HELP_WIDTH = 79 };
 
 void cli_usage_error(const struct cli *tool, const char *fmt, ...)
@@ -249,15 +223,6 @@ static void print_version(const struct cli *tool)
            tool->name, psr_version());
 }
 
-static void append_to_list(const struct cli *tool, struct cli_list *list, const char *text)
-{
-    const char **grown = realloc(list->text, (list->n + 1) * sizeof *grown);
-    if (!grown)
-        cli_usage_error(tool, "no memory for the command line");
-    list->text = grown;
-    list->text[list->n++] = text;
-}
-
 /* The unit of a number, by the word that stands for it in the help; NULL: it has none. */
 static const char *unit_of(const struct cli_option *o)
 {
@@ -278,16 +243,6 @@ static const char *unit_of(const struct cli_option *o)
     return NULL;
 }
 
-/* Names that begin with a folder alone would be "_DM0.00.dat" in it. */
-static void check_root(const struct cli *tool, const struct cli_option *o, const char *what,
-                       const char *text)
-{
-    const size_t n = strlen(text);
-    if (o->arg && !strcmp(o->arg, "ROOT") && (!n || text[n - 1] == '/'))
-        cli_usage_error(tool, "%s: '%s' is %s: give the start of the names of files, such as %sobs",
-                        what, text, n ? "a folder" : "empty", text);
-}
-
 static void take_value(const struct cli *tool, const struct cli_option *o, const char *what,
                        const char *text)
 {
@@ -303,13 +258,24 @@ static void take_value(const struct cli *tool, const struct cli_option *o, const
     case CLI_SIZE:
         st = psr_parse_size(what, text, o->value, &err);
         break;
-    case CLI_TEXT:
-        check_root(tool, o, what, text);
+    case CLI_TEXT: {
+        /* Names that begin with a folder alone would be "_DM0.00.dat" in it. */
+        const size_t n = strlen(text);
+        if (o->arg && !strcmp(o->arg, "ROOT") && (!n || text[n - 1] == '/'))
+            cli_usage_error(tool,
+                            "%s: '%s' is %s: give the start of the names of files, such as %sobs",
+                            what, text, n ? "a folder" : "empty", text);
+    }
         *(const char **)o->value = text;
         break;
-    case CLI_LIST:
-        append_to_list(tool, o->value, text);
-        break;
+    case CLI_LIST: {
+        struct cli_list *list = o->value;
+        const char **grown = realloc(list->text, (list->n + 1) * sizeof *grown);
+        if (!grown)
+            cli_usage_error(tool, "no memory for the command line");
+        list->text = grown;
+        list->text[list->n++] = text;
+    } break;
     case CLI_FLAG:
     case CLI_HEADING:
         break;
@@ -319,15 +285,6 @@ static void take_value(const struct cli *tool, const struct cli_option *o, const
         cli_usage_error(tool, "%s %s%s", err.msg, strstr(err.msg, "is not") ? "of " : "", unit);
     if (st)
         cli_usage_error(tool, "%s", err.msg);
-}
-
-static _Noreturn void fail_unknown(const struct cli *tool, const char *given, const char *word)
-{
-    size_t n = 0;
-    const char *nearest = cli_nearest_option(tool, word, &n);
-    if (nearest)
-        cli_usage_error(tool, "unknown option '%s': is it -%.*s?", given, (int)n, nearest);
-    cli_usage_error(tool, "unknown option '%s'", given);
 }
 
 /* Takes the option in argv[i]; returns the index of the last word it used. */
@@ -343,8 +300,34 @@ static int take_option(const struct cli *tool, int argc, char **argv, int i)
         exit(cli_close_stdout(tool, EXIT_SUCCESS));
     }
     const struct cli_option *o = find_option(tool, word);
-    if (!o)
-        fail_unknown(tool, argv[i], word);
+    if (!o) {
+        const char *given = argv[i];
+        size_t n = 0;
+        /* The name of the option that is nearest to a word without dashes that names none, [*n] letters in
+         * the table; NULL: none is near. */
+        const size_t length = strcspn(word, "=");
+        int least = length < 3 ? 1 : length < 6 ? 2 : 3; /* more is another word */
+        const char *nearest = NULL;
+        for (size_t j = 0; j < tool->noptions && length <= LONGEST; j++) {
+            const char *at = tool->options[j].name;
+            while (*at && tool->options[j].type != CLI_HEADING) {
+                const size_t m = strcspn(at, ",");
+                const int changes = m > LONGEST ? LONGEST
+                                    : are_opposite(word, length, at, m)
+                                        ? 1
+                                        : count_changes(word, length, at, m);
+                if (changes < least + !nearest && changes < (int)m) {
+                    least = changes;
+                    nearest = at;
+                    n = m;
+                }
+                at += m + strspn(at + m, ", ");
+            }
+        }
+        if (nearest)
+            cli_usage_error(tool, "unknown option '%s': is it -%.*s?", given, (int)n, nearest);
+        cli_usage_error(tool, "unknown option '%s'", given);
+    }
     const char *equals = strchr(word, '=');
     if (o->type == CLI_FLAG) {
         if (equals)

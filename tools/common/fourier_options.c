@@ -98,26 +98,6 @@ static void check_matched(const struct fourier_options *o, const struct cli *too
         cli_usage_error(tool, "-device hybrid: only boxes have that");
 }
 
-static void choose_search(struct fourier_options *o, const struct cli *tool, bool matched)
-{
-    struct psr_fourier_desc *d = &o->search;
-    const bool presto = o->compat && !strcmp(o->compat, "presto");
-    const bool pulscan = o->compat && !strcmp(o->compat, "pulscan");
-    if (o->compat && !presto && !pulscan)
-        cli_usage_error(tool, "-compat: '%s' is neither pulscan nor presto", o->compat);
-    if (!o->name)
-        o->name = presto || (!pulscan && matched) ? "matched" : "boxes";
-    d->boxes = !strcmp(o->name, "boxes") || !strcmp(o->name, "both");
-    d->matched = !strcmp(o->name, "matched") || !strcmp(o->name, "both");
-    if (!d->boxes && !d->matched)
-        cli_usage_error(tool, "-search: '%s' is none of boxes, matched and both", o->name);
-    if (d->confirm && d->boxes && d->matched)
-        cli_usage_error(tool, "-confirm: -search both lists all that the matched search finds");
-    d->matched |= d->confirm && !pulscan;
-    d->presto = presto;
-    d->pulscan = pulscan;
-}
-
 /* -turbo stands for other flags; Pulscan's list has other defaults. */
 static void set_defaults(struct fourier_options *o)
 {
@@ -160,7 +140,22 @@ static void check_values(const struct fourier_options *o, const struct cli *tool
 
 void fourier_options_complete(struct fourier_options *o, const struct cli *tool, bool matched)
 {
-    choose_search(o, tool, matched);
+    struct psr_fourier_desc *d = &o->search;
+    const bool presto = o->compat && !strcmp(o->compat, "presto");
+    const bool pulscan = o->compat && !strcmp(o->compat, "pulscan");
+    if (o->compat && !presto && !pulscan)
+        cli_usage_error(tool, "-compat: '%s' is neither pulscan nor presto", o->compat);
+    if (!o->name)
+        o->name = presto || (!pulscan && matched) ? "matched" : "boxes";
+    d->boxes = !strcmp(o->name, "boxes") || !strcmp(o->name, "both");
+    d->matched = !strcmp(o->name, "matched") || !strcmp(o->name, "both");
+    if (!d->boxes && !d->matched)
+        cli_usage_error(tool, "-search: '%s' is none of boxes, matched and both", o->name);
+    if (d->confirm && d->boxes && d->matched)
+        cli_usage_error(tool, "-confirm: -search both lists all that the matched search finds");
+    d->matched |= d->confirm && !pulscan;
+    d->presto = presto;
+    d->pulscan = pulscan;
     if (o->search.matched)
         check_matched(o, tool);
     set_defaults(o);

@@ -21,55 +21,10 @@ static int best_harmonic(const struct psr_accel_cand *cand)
     return best + 1;
 }
 
-static void set_axes(struct planeplot *p, const struct psr_accel_cand *cand, int h)
-{
-    double width = (double)cand->width, reach = REACH * width + 8;
-    double low = floor((double)cand->first - 0.5 * width - MARGIN);
-    double high = (double)cand->first + 1.5 * width + MARGIN;
-    p->rlo = low > 1 ? low : 1;
-    p->dr = 0.5 / h;
-    p->nr = (size_t)((high - p->rlo) / p->dr) + 1;
-    p->nr = p->nr < MOST_COLUMNS ? p->nr : MOST_COLUMNS;
-    p->nz = ROWS;
-    p->zlo = -reach;
-    p->dz = 2 * reach / (ROWS - 1);
-}
-
-static void set_words(struct planeplot *p, const struct psr_accel_cand *cand, double tobs_s,
-                      const char *name, int h)
-{
-    p->sigma = cand->sigma;
-    p->r = cand->r.value;
-    p->z = cand->z.value;
-    p->first = (double)cand->first;
-    p->width = (double)cand->width;
-    p->twice = !cand->sign_known;
-    snprintf(p->title, sizeof p->title,
-             "%.400s   P %.9g ms   f %.9g Hz   z %s%.4g   sigma %.1f   (harmonic %d of %d)", name,
-             1000 * tobs_s / p->r, p->r / tobs_s, p->twice ? "\302\261" : "",
-             p->twice ? fabs(p->z) : p->z, p->sigma, h, cand->nharm);
-}
-
 static int by_value(const void *pa, const void *pb)
 {
     const float a = *(const float *)pa, b = *(const float *)pb;
     return (a > b) - (a < b);
-}
-
-/* Scales bins to unit variance of re and im in noise, whose median power is 2 ln 2 then. */
-static psr_status scale_bins(float *x, size_t n, psr_err *err)
-{
-    float *power = malloc(n * sizeof *power);
-    if (!power)
-        return psr_fail_nomem(err, "a picture", (double)n * sizeof *power);
-    for (size_t i = 0; i < n; i++)
-        power[i] = x[2 * i] * x[2 * i] + x[2 * i + 1] * x[2 * i + 1];
-    qsort(power, n, sizeof *power, by_value);
-    const float scale = power[n / 2] > 0 ? sqrtf(2 * (float)M_LN2 / power[n / 2]) : 0;
-    for (size_t i = 0; i < 2 * n; i++)
-        x[i] *= scale;
-    free(power);
-    return PSR_OK;
 }
 
 /* Bins beyond the spectrum are 0. */
@@ -83,7 +38,18 @@ static psr_status take_bins(const struct planeplot_bins *bins, int64_t first, si
     memset(x, 0, 2 * n * sizeof *x);
     if (nbin > 0)
         memcpy(x, bins->x + 2 * first, 2 * nbin * sizeof *x);
-    return scale_bins(x, n, err);
+    /* Scales bins to unit variance of re and im in noise, whose median power is 2 ln 2 then. */
+    float *power = malloc(n * sizeof *power);
+    if (!power)
+        return psr_fail_nomem(err, "a picture", (double)n * sizeof *power);
+    for (size_t i = 0; i < n; i++)
+        power[i] = x[2 * i] * x[2 * i] + x[2 * i + 1] * x[2 * i + 1];
+    qsort(power, n, sizeof *power, by_value);
+    const float scale = power[n / 2] > 0 ? sqrtf(2 * (float)M_LN2 / power[n / 2]) : 0;
+    for (size_t i = 0; i < 2 * n; i++)
+        x[i] *= scale;
+    free(power);
+    return PSR_OK;
 }
 
 psr_status planeplot_keep(struct planeplot *p, const struct planeplot_bins *bins,
@@ -97,7 +63,16 @@ psr_status planeplot_keep(struct planeplot *p, const struct planeplot_bins *bins
     float *x = NULL;
     free(p->power);
     p->power = NULL;
-    set_axes(p, cand, h);
+    double width = (double)cand->width, reach = REACH * width + 8;
+    double low = floor((double)cand->first - 0.5 * width - MARGIN);
+    double high = (double)cand->first + 1.5 * width + MARGIN;
+    p->rlo = low > 1 ? low : 1;
+    p->dr = 0.5 / h;
+    p->nr = (size_t)((high - p->rlo) / p->dr) + 1;
+    p->nr = p->nr < MOST_COLUMNS ? p->nr : MOST_COLUMNS;
+    p->nz = ROWS;
+    p->zlo = -reach;
+    p->dz = 2 * reach / (ROWS - 1);
     int64_t first = (int64_t)(h * p->rlo), margin = (int64_t)(h * (-p->zlo) / 2) + 8;
     size_t n = p->nr / 2 + (size_t)(2 * margin);
     first = first > margin ? first - margin : 0;
@@ -113,8 +88,18 @@ psr_status planeplot_keep(struct planeplot *p, const struct planeplot_bins *bins
     for (size_t i = 0; i < p->nz && st == PSR_OK; i++)
         psr_accel_template_row(m, h * (p->zlo + (double)i * p->dz), h * p->rlo, p->nr,
                                p->power + i * p->nr);
-    if (st == PSR_OK)
-        set_words(p, cand, tobs_s, name, h);
+    if (st == PSR_OK) {
+        p->sigma = cand->sigma;
+        p->r = cand->r.value;
+        p->z = cand->z.value;
+        p->first = (double)cand->first;
+        p->width = (double)cand->width;
+        p->twice = !cand->sign_known;
+        snprintf(p->title, sizeof p->title,
+                 "%.400s   P %.9g ms   f %.9g Hz   z %s%.4g   sigma %.1f   (harmonic %d of %d)",
+                 name, 1000 * tobs_s / p->r, p->r / tobs_s, p->twice ? "\302\261" : "",
+                 p->twice ? fabs(p->z) : p->z, p->sigma, h, cand->nharm);
+    }
     psr_accel_template_destroy(m);
     free(x);
     return st;

@@ -66,23 +66,6 @@ static struct axes find_axes(const struct pulseplot *w, const struct psr_event *
     return (struct axes){t, w->ndm ? widen(d.low, d.high, 0.02) : (struct range){0, 1}, snr};
 }
 
-static void draw_title(struct canvas *c, const struct pulseplot *w, size_t drawn)
-{
-    char text[1024];
-    int n =
-        snprintf(text, sizeof text, "%.600s   %zu events", w->title ? w->title : "", w->nevents);
-    if (drawn < w->nevents)
-        snprintf(text + n, sizeof text - (size_t)n, " (the best %zu drawn)", drawn);
-    canvas_text(c, 66, 18, 12, text);
-    if (!w->best)
-        return;
-    const struct psr_event *e = &w->best->best;
-    snprintf(text, sizeof text,
-             "best: S/N %.1f at %.4f s, DM %.6g pc cm\xe2\x81\xbb\xc2\xb3, width %.4g ms", e->snr,
-             time_of(w, e), w->dm[e->trial], 1e3 * seconds_of(w, e, e->width));
-    canvas_text(c, 66, 35, 12, text);
-}
-
 struct picture {
     struct canvas *canvas;
     const struct pulseplot *what;
@@ -126,7 +109,21 @@ static void draw_all(const struct picture *pic)
     static const char time_label[] = "time (s)", dm_label[] = "DM (pc cm\xe2\x81\xbb\xc2\xb3)";
     const struct axes a = find_axes(pic->what, pic->drawn, pic->n);
     struct canvas_panel p = {.left = 66, .top = 50, .width = 910, .height = 244};
-    draw_title(pic->canvas, pic->what, pic->n);
+    const struct pulseplot *w = pic->what;
+    char text[1024];
+    int n =
+        snprintf(text, sizeof text, "%.600s   %zu events", w->title ? w->title : "", w->nevents);
+    if (pic->n < w->nevents)
+        snprintf(text + n, sizeof text - (size_t)n, " (the best %zu drawn)", pic->n);
+    canvas_text(pic->canvas, 66, 18, 12, text);
+    if (w->best) {
+
+        const struct psr_event *e = &w->best->best;
+        snprintf(text, sizeof text,
+                 "best: S/N %.1f at %.4f s, DM %.6g pc cm\xe2\x81\xbb\xc2\xb3, width %.4g ms",
+                 e->snr, time_of(w, e), w->dm[e->trial], 1e3 * seconds_of(w, e, e->width));
+        canvas_text(pic->canvas, 66, 35, 12, text);
+    }
     p.x_min = a.time.low, p.x_max = a.time.high, p.x_label = time_label;
     p.y_min = a.snr.low, p.y_max = a.snr.high, p.y_label = "S/N";
     draw_panel(pic, p, time_of, snr_of, 0.55);

@@ -234,19 +234,6 @@ static void make_bar(char *text, size_t room, double share)
     snprintf(text, room, "[%s] ", bar);
 }
 
-/* 300 MB/s, and the time left if the total is known. */
-static void make_text(const struct run_progress *p, int64_t done, double elapsed_s, char *text,
-                      size_t room)
-{
-    const double count = (double)done * p->per_unit, rate = count / elapsed_s;
-    const double share = p->total > 0 ? (double)done / (double)p->total : 0;
-    if (p->total > 0)
-        snprintf(text, room, "%3.0f%%  %.3g %s/s  %.0f s left", 100 * share, rate, p->unit,
-                 share > 0 ? elapsed_s * (1 / share - 1) : 0.0);
-    else
-        snprintf(text, room, "%.4g %s  %.3g %s/s", count, p->unit, rate, p->unit);
-}
-
 void run_progress_update(struct run_progress *p, int64_t done)
 {
     const double now_s = run_seconds(), pause_s = p->fd >= 0 ? 0.2 : 30;
@@ -254,7 +241,16 @@ void run_progress_update(struct run_progress *p, int64_t done)
     if ((p->fd < 0 && p->mode != RUN_BAR_OR_LINES) || now_s - p->printed_s < pause_s)
         return;
     p->printed_s = now_s;
-    make_text(p, done, now_s - p->began_s, text, sizeof text);
+    /* 300 MB/s, and the time left if the total is known. */
+    const double elapsed_s = now_s - p->began_s;
+    const size_t room = sizeof text;
+    const double count = (double)done * p->per_unit, rate = count / elapsed_s;
+    const double share = p->total > 0 ? (double)done / (double)p->total : 0;
+    if (p->total > 0)
+        snprintf(text, room, "%3.0f%%  %.3g %s/s  %.0f s left", 100 * share, rate, p->unit,
+                 share > 0 ? elapsed_s * (1 / share - 1) : 0.0);
+    else
+        snprintf(text, room, "%.4g %s  %.3g %s/s", count, p->unit, rate, p->unit);
     if (p->fd < 0) {
         fprintf(stderr, "%s: %s\n", program_invocation_short_name, text + strspn(text, " "));
         return;

@@ -113,21 +113,6 @@ static psr_status time_bench(struct bench *b, double *per_s, psr_err *err)
     return PSR_OK;
 }
 
-/* smear: of the tree algorithm; 0 for exact sums. */
-static psr_status measure_adds(double *per_s, const struct psr_ddplan *p, double smear,
-                               psr_err *err)
-{
-    struct bench b = {0};
-    psr_status st = prepare_bench(&b, p, smear, err);
-    if (st == PSR_OK)
-        st = time_bench(&b, per_s, err);
-    psr_dedisp_destroy(b.plan);
-    free(b.out);
-    free(b.in);
-    free(b.freq_mhz);
-    return st;
-}
-
 /* "read=1e9,add=5e9": those not named stay as they are. */
 static psr_status parse_rates(struct ddplan_rate rate[DDPLAN_NRATE], const char *text, psr_err *err)
 {
@@ -159,7 +144,17 @@ static psr_status measure_rate(struct ddplan_rate *rate, const struct psr_ddplan
     if (rate->origin)
         return PSR_OK;
     rate->origin = "measured";
-    return measure_adds(&rate->per_s, p, smear, err);
+    /* smear: of the tree algorithm; 0 for exact sums. */
+    double *per_s = &rate->per_s;
+    struct bench b = {0};
+    psr_status st = prepare_bench(&b, p, smear, err);
+    if (st == PSR_OK)
+        st = time_bench(&b, per_s, err);
+    psr_dedisp_destroy(b.plan);
+    free(b.out);
+    free(b.in);
+    free(b.freq_mhz);
+    return st;
 }
 
 psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options *o,

@@ -178,27 +178,24 @@ static void take_observation(struct ddplan_options *o, const struct psr_obs *obs
         o->tobs_s = (double)obs->nsamp * obs->tsamp_s;
 }
 
-/* A plan file that says what band it was made for. */
-static psr_status read_band(struct ddplan_options *o, const char *path, psr_err *err)
-{
-    struct psr_planfile file;
-    psr_status st = psr_planfile_read(&file, path, err);
-    if (st == PSR_OK && !file.has_band)
-        st = psr_fail(err, PSR_EFORMAT, "%s: no line '# band' in it", path);
-    if (st == PSR_OK)
-        o->desc.band = file.band;
-    o->desc.blocklen = SIGPROC_BLOCKLEN;
-    if (o->script)
-        o->files.n = 0; /* the script will be told the observation */
-    psr_planfile_clear(&file);
-    return st;
-}
-
 static psr_status read_observation(struct ddplan_options *o, const struct cli *tool, psr_err *err)
 {
     const char *dot = strrchr(o->files.text[0], '.');
-    if (dot && !strcmp(dot, ".plan"))
-        return read_band(o, o->files.text[0], err);
+    if (dot && !strcmp(dot, ".plan")) {
+        /* A plan file that says what band it was made for. */
+        const char *path = o->files.text[0];
+        struct psr_planfile file;
+        psr_status st = psr_planfile_read(&file, path, err);
+        if (st == PSR_OK && !file.has_band)
+            st = psr_fail(err, PSR_EFORMAT, "%s: no line '# band' in it", path);
+        if (st == PSR_OK)
+            o->desc.band = file.band;
+        o->desc.blocklen = SIGPROC_BLOCKLEN;
+        if (o->script)
+            o->files.n = 0; /* the script will be told the observation */
+        psr_planfile_clear(&file);
+        return st;
+    }
     psr_source *source;
     /* Only the header is read: any polarisation will do. */
     struct psr_source_desc desc = {
@@ -209,23 +206,6 @@ static psr_status read_observation(struct ddplan_options *o, const struct cli *t
         take_observation(o, psr_source_obs(source), psr_source_file_nbit(source));
     psr_source_close(source);
     return st;
-}
-
-static void check_combinations(const struct ddplan_options *o, const struct cli *tool, int argc)
-{
-    bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
-    if (argc < 2)
-        cli_usage_error(tool, "nothing asked: name a file or give options");
-    if (o->script + o->json + plan_to_stdout > 1)
-        cli_usage_error(tool, "-w, -json and -plan - each take standard output; choose one");
-    if (o->cost && (o->script || plan_to_stdout))
-        cli_usage_error(tool, "-cost goes with the text or with -json");
-    if (o->rates && !o->cost)
-        cli_usage_error(tool, "-rates belongs to -cost");
-    if (o->smear > 0 && !o->cost)
-        cli_usage_error(tool, "-smear belongs to -cost");
-    if (strcmp(o->script_for, "gpudedisp") != 0 && strcmp(o->script_for, "prepsubband") != 0)
-        cli_usage_error(tool, "-for: '%s' is neither gpudedisp nor prepsubband", o->script_for);
 }
 
 /* A list of DMs is no plan. */
@@ -343,7 +323,19 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     if (!o->command)
         return psr_fail_nomem(err, "the command line", argc);
     int noperands = cli_parse(tool, argc, argv);
-    check_combinations(o, tool, argc);
+    bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
+    if (argc < 2)
+        cli_usage_error(tool, "nothing asked: name a file or give options");
+    if (o->script + o->json + plan_to_stdout > 1)
+        cli_usage_error(tool, "-w, -json and -plan - each take standard output; choose one");
+    if (o->cost && (o->script || plan_to_stdout))
+        cli_usage_error(tool, "-cost goes with the text or with -json");
+    if (o->rates && !o->cost)
+        cli_usage_error(tool, "-rates belongs to -cost");
+    if (o->smear > 0 && !o->cost)
+        cli_usage_error(tool, "-smear belongs to -cost");
+    if (strcmp(o->script_for, "gpudedisp") != 0 && strcmp(o->script_for, "prepsubband") != 0)
+        cli_usage_error(tool, "-for: '%s' is neither gpudedisp nor prepsubband", o->script_for);
     check_tolerance(o, tool);
     o->plot = o->draw ? plot_name(tool, o->draw) : NULL;
     o->files.text = (const char **)(argv + 1);

@@ -49,41 +49,6 @@ static void set_ranges(struct canvas_panel *panel, const struct psr_ddplan *p)
     panel->y_max = 1.2 * most * pow(most / panel->y_min, 0.45);
 }
 
-/* The lines of the plan as bands of the background, each with what it is. */
-static void draw_lines(struct canvas *c, const struct canvas_panel *panel,
-                       const struct psr_ddplan *p)
-{
-    const double scale = panel->width / (panel->x_max - panel->x_min);
-    for (int i = 0; i < p->nline; i++) {
-        const struct psr_ddplan_line *l = &p->line[i];
-        const double right = fmin(l->hidm, panel->x_max),
-                     middle = panel->left + scale * (0.5 * (l->lodm + right) - panel->x_min);
-        char text[80];
-        canvas_band(c, panel, l->lodm, right, i % 2 ? 0xffffff : 0xe9eef3);
-        if (scale * (right - l->lodm) < 32)
-            continue;
-        snprintf(text, sizeof text, "%lld DMs (%.1f%%)", (long long)l->ndm, 100 * l->work);
-        canvas_text_up(c, middle - 3, panel->top + 160, 11, text);
-        snprintf(text, sizeof text, "step %g, downsample %lld", l->dmstep, (long long)l->downsamp);
-        canvas_text_up(c, middle + 11, panel->top + 160, 11, text);
-    }
-}
-
-static void draw_curve(struct canvas *c, const struct canvas_panel *panel,
-                       const struct psr_ddplan *p, const struct curve *curve)
-{
-    for (int i = 0; i < p->nline; i++) {
-        const struct psr_ddplan_line *l = &p->line[i];
-        double dm[NPOINT + 1], ms[NPOINT + 1];
-        for (int k = 0; k <= NPOINT; k++) {
-            dm[k] = l->lodm + (l->hidm - l->lodm) * k / NPOINT;
-            const struct psr_smearing s = psr_ddplan_smearing(p, i, dm[k]);
-            ms[k] = *(const double *)((const char *)&s + curve->at);
-        }
-        canvas_curve(c, panel, dm, ms, NPOINT + 1, curve->width, curve->colour);
-    }
-}
-
 /* The curves, and below them what they are. */
 static void draw_curves(struct canvas *c, const struct canvas_panel *panel,
                         const struct psr_ddplan *p)
@@ -91,23 +56,20 @@ static void draw_curves(struct canvas *c, const struct canvas_panel *panel,
     const int n = count_curves(p);
     for (int k = 0; k < n; k++) {
         const double x = panel->left + k * panel->width / n, y = panel->top + panel->height + 52;
-        draw_curve(c, panel, p, &curves[k]);
+        const struct curve *curve = &curves[k];
+        for (int i = 0; i < p->nline; i++) {
+            const struct psr_ddplan_line *l = &p->line[i];
+            double dm[NPOINT + 1], ms[NPOINT + 1];
+            for (int j = 0; j <= NPOINT; j++) {
+                dm[j] = l->lodm + (l->hidm - l->lodm) * j / NPOINT;
+                const struct psr_smearing s = psr_ddplan_smearing(p, i, dm[j]);
+                ms[j] = *(const double *)((const char *)&s + curve->at);
+            }
+            canvas_curve(c, panel, dm, ms, NPOINT + 1, curve->width, curve->colour);
+        }
         canvas_patch(c, x, y - 7, 22, 4, curves[k].colour);
         canvas_text(c, x + 30, y, 12, curves[k].title);
     }
-}
-
-static void write_title(char *text, size_t room, const struct psr_ddplan *p)
-{
-    const struct psr_band *b = &p->desc->band;
-    const bool micro = b->tsamp_s < 1e-4;
-    int n = snprintf(text, room, "%g MHz \xc2\xb1 %g MHz     %lld channels     sample time %g %s",
-                     b->fctr_mhz, b->bw_mhz / 2, (long long)b->nchan,
-                     b->tsamp_s * (micro ? 1e6 : 1e3), micro ? "\xc2\xb5s" : "ms");
-    if (p->desc->nsub)
-        n += snprintf(text + n, room - (size_t)n, "     %lld sub-bands", (long long)p->desc->nsub);
-    if (p->desc->cohdm > 0)
-        snprintf(text + n, room - (size_t)n, "     coherent DM %g", p->desc->cohdm);
 }
 
 psr_status ddplan_draw(struct plotfile *f, const struct psr_ddplan *p, psr_err *err)
@@ -124,10 +86,33 @@ psr_status ddplan_draw(struct plotfile *f, const struct psr_ddplan *p, psr_err *
     psr_status st = canvas_create_for(&c, f->format, WIDTH, HEIGHT, err);
     if (st)
         return st;
-    write_title(title, sizeof title, p);
+    const size_t room = sizeof title;
+    const struct psr_band *b = &p->desc->band;
+    const bool micro = b->tsamp_s < 1e-4;
+    int n = snprintf(title, room, "%g MHz \xc2\xb1 %g MHz     %lld channels     sample time %g %s",
+                     b->fctr_mhz, b->bw_mhz / 2, (long long)b->nchan,
+                     b->tsamp_s * (micro ? 1e6 : 1e3), micro ? "\xc2\xb5s" : "ms");
+    if (p->desc->nsub)
+        n += snprintf(title + n, room - (size_t)n, "     %lld sub-bands", (long long)p->desc->nsub);
+    if (p->desc->cohdm > 0)
+        snprintf(title + n, room - (size_t)n, "     coherent DM %g", p->desc->cohdm);
     panel.title = title;
     set_ranges(&panel, p);
-    draw_lines(c, &panel, p);
+    /* The lines of the plan as bands of the background, each with what it is. */
+    const double scale = panel.width / (panel.x_max - panel.x_min);
+    for (int i = 0; i < p->nline; i++) {
+        const struct psr_ddplan_line *l = &p->line[i];
+        const double right = fmin(l->hidm, panel.x_max),
+                     middle = panel.left + scale * (0.5 * (l->lodm + right) - panel.x_min);
+        char text[80];
+        canvas_band(c, &panel, l->lodm, right, i % 2 ? 0xffffff : 0xe9eef3);
+        if (scale * (right - l->lodm) < 32)
+            continue;
+        snprintf(text, sizeof text, "%lld DMs (%.1f%%)", (long long)l->ndm, 100 * l->work);
+        canvas_text_up(c, middle - 3, panel.top + 160, 11, text);
+        snprintf(text, sizeof text, "step %g, downsample %lld", l->dmstep, (long long)l->downsamp);
+        canvas_text_up(c, middle + 11, panel.top + 160, 11, text);
+    }
     draw_curves(c, &panel, p);
     canvas_frame(c, &panel);
     return plotfile_end(f, c, err);

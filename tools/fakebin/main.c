@@ -83,10 +83,29 @@ static void check_network(const struct fakebin_options *o, const struct cli *too
         cli_usage_error(tool, "-udp: -nifs %d, must be 1", (int)o->nifs);
 }
 
-/* Combinations that the table cannot express. */
-static void check_combinations(struct fakebin_options *o, const struct cli *tool, int noperands)
+/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
+ * Returned: *tool for messages */
+static void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc,
+                                  char **argv)
 {
-    if (noperands > 0)
+    *o = defaults;
+    struct cli_table table;
+    fakebin_fill_table(&table, o);
+    *tool = (struct cli){
+        .name = "fakebin",
+        .operands = "[OPTION]... [-o FILE | -udp ADDRESS:PORT]",
+        .examples = "fakebin -period 20 -dm 50 -snrpeak 0.3 -tobs 60 -o psr.fil\n"
+                    "fakebin -add \"burst dm=475 t=2.0 width=2e-3 snr=20\" -o frb.fil\n"
+                    "fakebin -vdif -tobs 1 -o obs.vdif\n",
+        .summary =
+            "Make a synthetic observation: noise with pulsars and bursts, as SIGPROC "
+            "filterbank, PSRFITS or a dedispersed series; or voltages of a telescope or an array.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    int n = cli_parse(tool, argc, argv);
+    /* Combinations that the table cannot express. */
+    if (n > 0)
         cli_usage_error(tool, "no operands are taken: -o FILE names the output");
     if (o->nbits != 1 && o->nbits != 2 && o->nbits != 4 && o->nbits != 8 && o->nbits != 16 &&
         o->nbits != 32)
@@ -118,30 +137,6 @@ static void check_combinations(struct fakebin_options *o, const struct cli *tool
     if (o->fch1_mhz + (double)(o->nchans - 1) * o->foff_mhz <= 0)
         cli_usage_error(tool, "-fch1: %d channels of %g MHz below %g MHz reach 0", (int)o->nchans,
                         -o->foff_mhz, o->fch1_mhz);
-}
-
-/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
- * Returned: *tool for messages */
-static void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc,
-                                  char **argv)
-{
-    *o = defaults;
-    struct cli_table table;
-    fakebin_fill_table(&table, o);
-    *tool = (struct cli){
-        .name = "fakebin",
-        .operands = "[OPTION]... [-o FILE | -udp ADDRESS:PORT]",
-        .examples = "fakebin -period 20 -dm 50 -snrpeak 0.3 -tobs 60 -o psr.fil\n"
-                    "fakebin -add \"burst dm=475 t=2.0 width=2e-3 snr=20\" -o frb.fil\n"
-                    "fakebin -vdif -tobs 1 -o obs.vdif\n",
-        .summary =
-            "Make a synthetic observation: noise with pulsars and bursts, as SIGPROC "
-            "filterbank, PSRFITS or a dedispersed series; or voltages of a telescope or an array.",
-        .options = table.option,
-        .noptions = table.n,
-    };
-    int n = cli_parse(tool, argc, argv);
-    check_combinations(o, tool, n);
 }
 
 static size_t rows_of_block(const struct fakebin_job *j)

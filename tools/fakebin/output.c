@@ -137,17 +137,6 @@ psr_status fakebin_output_open(struct fakebin_job *j)
     return st;
 }
 
-/* Reverses the bytes of each sample of 16 or 32 bits. */
-static void swap_samples(void *block, size_t bytes, int nbit)
-{
-    if (nbit == 16)
-        for (uint16_t *x = block, *end = x + bytes / 2; x < end; x++)
-            *x = bswap_16(*x);
-    else if (nbit == 32)
-        for (uint32_t *x = block, *end = x + bytes / 4; x < end; x++)
-            *x = bswap_32(*x);
-}
-
 psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp)
 {
     size_t bytes = nsamp * psr_fake_row_bytes(j->plan);
@@ -157,8 +146,16 @@ psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp
         return psr_series_append(j->series, 0, block, nsamp, &j->err);
     if (j->fits)
         return psr_psrfits_append(j->fits, block, nsamp, &j->err);
-    if (j->opt.swapout)
-        swap_samples(block, bytes, j->obs.nbit);
+    if (j->opt.swapout) {
+        /* Reverses the bytes of each sample of 16 or 32 bits. */
+        const int nbit = j->obs.nbit;
+        if (nbit == 16)
+            for (uint16_t *x = block, *end = x + bytes / 2; x < end; x++)
+                *x = bswap_16(*x);
+        else if (nbit == 32)
+            for (uint32_t *x = block, *end = x + bytes / 4; x < end; x++)
+                *x = bswap_32(*x);
+    }
     return psr_outfile_write(j->out, block, bytes, &j->err);
 }
 

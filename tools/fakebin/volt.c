@@ -116,15 +116,6 @@ static psr_status make_room(struct fakebin_job *j, struct vdif_job *v, size_t *n
     return PSR_OK;
 }
 
-static psr_status make_block(struct fakebin_job *j, struct vdif_job *v, int64_t first, size_t n)
-{
-    psr_status st = PSR_OK;
-    for (size_t k = 0; k < (size_t)j->opt.nifs && !st; k++)
-        st = psr_fakeband_execute(v->plan, k, first * (int64_t)v->frame_nsamp, n * v->frame_nsamp,
-                                  v->levels[k], &j->err);
-    return st ? st : psr_vdif_writer_append(v->writer, (const void *const *)v->levels, n, &j->err);
-}
-
 static psr_status vdif_make_blocks(struct fakebin_job *j, struct vdif_job *v)
 {
     struct run_progress progress;
@@ -136,7 +127,12 @@ static psr_status vdif_make_blocks(struct fakebin_job *j, struct vdif_job *v)
                        (double)v->frame_bytes * (double)j->opt.nifs / 1e6);
     for (int64_t done = 0; done < v->nframe && !st && !run_stop_signal();) {
         const size_t n = v->nframe - done < (int64_t)most ? (size_t)(v->nframe - done) : most;
-        st = make_block(j, v, done, n);
+        st = PSR_OK;
+        for (size_t k = 0; k < (size_t)j->opt.nifs && !st; k++)
+            st = psr_fakeband_execute(v->plan, k, done * (int64_t)v->frame_nsamp,
+                                      n * v->frame_nsamp, v->levels[k], &j->err);
+        st =
+            st ? st : psr_vdif_writer_append(v->writer, (const void *const *)v->levels, n, &j->err);
         done += (int64_t)n;
         run_progress_update(&progress, done);
     }

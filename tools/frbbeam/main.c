@@ -27,40 +27,6 @@ static int count_stdin(const struct psr_beamformer_desc *d, int npath, char **pa
     return n;
 }
 
-static void check_combinations(const struct psr_beamformer_desc *d, const struct cli *tool,
-                               int npath, char **path)
-{
-    if (npath == 0)
-        cli_usage_error(tool, "no input; - reads standard input");
-    if (!d->array)
-        cli_usage_error(tool, "-array FILE is needed: where the dishes stand");
-    if (!d->beams && !d->grid)
-        cli_usage_error(tool, "-beams FILE or -grid is needed: which beams to form");
-    if (d->beams && d->grid)
-        cli_usage_error(tool, "-beams and -grid exclude each other");
-    if (!d->root)
-        cli_usage_error(tool, "-o ROOT is needed");
-    if (!strcmp(d->root, "-") && d->beam < 0)
-        cli_usage_error(tool, "-o - needs -beam K: standard output takes one beam");
-    if (d->nbits != 4 && d->nbits != 8 && d->nbits != 32)
-        cli_usage_error(tool, "-nbits: %d is none of 4, 8, 32", (int)d->nbits);
-    if (d->nbits == 32 && d->scale)
-        cli_usage_error(tool, "-scale is for 4 and 8 bits: floats are not scaled");
-    if (count_stdin(d, npath, path) > 1)
-        cli_usage_error(tool, "- is standard input, which can be read for one purpose only");
-}
-
-static void take_tds(struct psr_beamformer_desc *d, const struct cli *tool, const char *tds)
-{
-    psr_err why;
-    if (tds && !strcmp(tds, "@"))
-        cli_usage_error(tool, "-tds @FILE: the name is missing");
-    if (tds && *tds == '@')
-        d->tds_file = tds + 1;
-    else if (tds && psr_parse_int("-tds", tds, 1, 1 << 20, &d->tds, &why))
-        cli_usage_error(tool, "%s", why.msg);
-}
-
 static void add_array(struct cli_table *list, struct psr_beamformer_desc *d)
 {
     const struct cli_option options[] = {
@@ -234,8 +200,34 @@ static int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, in
         .noptions = table.n,
     };
     int n = cli_parse(tool, argc, argv);
-    take_tds(&o->run, tool, tds);
-    check_combinations(&o->run, tool, n, argv + 1);
+    struct psr_beamformer_desc *run = &o->run;
+    psr_err why;
+    if (tds && !strcmp(tds, "@"))
+        cli_usage_error(tool, "-tds @FILE: the name is missing");
+    if (tds && *tds == '@')
+        run->tds_file = tds + 1;
+    else if (tds && psr_parse_int("-tds", tds, 1, 1 << 20, &run->tds, &why))
+        cli_usage_error(tool, "%s", why.msg);
+    const struct psr_beamformer_desc *d = &o->run;
+    char **path = argv + 1;
+    if (n == 0)
+        cli_usage_error(tool, "no input; - reads standard input");
+    if (!d->array)
+        cli_usage_error(tool, "-array FILE is needed: where the dishes stand");
+    if (!d->beams && !d->grid)
+        cli_usage_error(tool, "-beams FILE or -grid is needed: which beams to form");
+    if (d->beams && d->grid)
+        cli_usage_error(tool, "-beams and -grid exclude each other");
+    if (!d->root)
+        cli_usage_error(tool, "-o ROOT is needed");
+    if (!strcmp(d->root, "-") && d->beam < 0)
+        cli_usage_error(tool, "-o - needs -beam K: standard output takes one beam");
+    if (d->nbits != 4 && d->nbits != 8 && d->nbits != 32)
+        cli_usage_error(tool, "-nbits: %d is none of 4, 8, 32", (int)d->nbits);
+    if (d->nbits == 32 && d->scale)
+        cli_usage_error(tool, "-scale is for 4 and 8 bits: floats are not scaled");
+    if (count_stdin(d, n, path) > 1)
+        cli_usage_error(tool, "- is standard input, which can be read for one purpose only");
     return n;
 }
 

@@ -124,28 +124,6 @@ static psr_status accel_write(struct accel_job *j, size_t slot, size_t i)
 
 /* Reads files into the input of a search, and writes files of spectra. */
 
-/* Where ROOT.inf is the input's own, that describes the spectrum too, and stays as it is. */
-static psr_status write_named(const char *root, const struct accel_file *file, const float *x,
-                              psr_err *err)
-{
-    char *inf = NULL, *own = psr_path_beside(file->path, ".inf");
-    if (asprintf(&inf, "%s.inf", root) < 0)
-        inf = NULL;
-    psr_status st = inf && own ? PSR_OK : psr_fail_nomem(err, file->path, 0);
-    const bool same = st == PSR_OK && accel_has_inf(file->path) && psr_same_file(inf, own);
-    free(inf);
-    free(own);
-    if (st == PSR_OK && same && file->about.odd)
-        st =
-            psr_fail(err, PSR_EINVAL,
-                     "%s: its spectrum is of one sample less and needs an .inf of its own: -outdir "
-                     "or -o",
-                     file->path);
-    return st == PSR_OK
-               ? psr_spectrum_write(root, x, file->about.nbin, same ? NULL : &file->about.inf, err)
-               : st;
-}
-
 /* x was divided by 2^exponent. */
 static psr_status scale_back(const struct accel_file *file, float *x, int exponent, psr_err *err)
 {
@@ -180,8 +158,25 @@ static psr_status accel_load(const struct accel_job *j, const struct accel_file 
             st = psr_fail_nomem(err, file->path, (double)strlen(file->path));
         if (st == PSR_OK && exponent && !red)
             st = scale_back(file, x, exponent, err);
-        if (st == PSR_OK)
-            st = write_named(name, file, x, err);
+        if (st == PSR_OK) {
+            /* Where ROOT.inf is the input's own, that describes the spectrum too, and stays as it is. */
+            char *inf = NULL, *own = psr_path_beside(file->path, ".inf");
+            if (asprintf(&inf, "%s.inf", name) < 0)
+                inf = NULL;
+            st = inf && own ? PSR_OK : psr_fail_nomem(err, file->path, 0);
+            const bool same = st == PSR_OK && accel_has_inf(file->path) && psr_same_file(inf, own);
+            free(inf);
+            free(own);
+            if (st == PSR_OK && same && file->about.odd)
+                st = psr_fail(
+                    err, PSR_EINVAL,
+                    "%s: its spectrum is of one sample less and needs an .inf of its own: -outdir "
+                    "or -o",
+                    file->path);
+            st = st == PSR_OK ? psr_spectrum_write(name, x, file->about.nbin,
+                                                   same ? NULL : &file->about.inf, err)
+                              : st;
+        }
         if (exponent && !red)
             psr_spectrum_rescale(x, 2 * file->about.nbin, false);
         free(root);

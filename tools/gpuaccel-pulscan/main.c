@@ -105,30 +105,6 @@ static void print_account(const struct accel_job *j)
             j->search_s, j->write_s);
 }
 
-static psr_status run(struct accel_job *j, char **operand, size_t n)
-{
-    psr_status st = accel_gather_names(j, operand, n);
-    if (st == PSR_OK)
-        st = prepare(j);
-    run_progress_start(&j->progress,
-                       run_progress_mode(j->opt.quiet || !(j->inputs.n > 1), j->opt.verbose),
-                       (int64_t)j->npath, "files", 1);
-    for (size_t i = 0; i < j->npath && st == PSR_OK && !run_stop_signal() && !j->no_device; i++)
-        take_file(j, j->path[i]);
-    if (st == PSR_OK && !run_stop_signal())
-        accel_drain(j);
-    run_progress_end(&j->progress);
-    if (st == PSR_OK && j->table && !run_stop_signal()) {
-        st = psr_outfile_commit(j->table, &j->err);
-        j->table = NULL;
-    }
-    if (st == PSR_OK && !run_stop_signal())
-        draw_plot(j);
-    if (st == PSR_OK && j->opt.verbose)
-        print_account(j);
-    return st;
-}
-
 static void release(struct accel_job *j)
 {
     psr_async_task_end(&j->loading);
@@ -149,7 +125,26 @@ int main(int argc, char **argv)
     size_t n = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
     run_catch_signals();
     run_limit_threads(&job.opt.fourier.search.nthread, job.opt.quiet ? NULL : job.tool.name);
-    psr_status st = run(&job, argv + 1, n);
+    char **operand = argv + 1;
+    psr_status st = accel_gather_names(&job, operand, n);
+    if (st == PSR_OK)
+        st = prepare(&job);
+    run_progress_start(&job.progress,
+                       run_progress_mode(job.opt.quiet || !(job.inputs.n > 1), job.opt.verbose),
+                       (int64_t)job.npath, "files", 1);
+    for (size_t i = 0; i < job.npath && st == PSR_OK && !run_stop_signal() && !job.no_device; i++)
+        take_file(&job, job.path[i]);
+    if (st == PSR_OK && !run_stop_signal())
+        accel_drain(&job);
+    run_progress_end(&job.progress);
+    if (st == PSR_OK && job.table && !run_stop_signal()) {
+        st = psr_outfile_commit(job.table, &job.err);
+        job.table = NULL;
+    }
+    if (st == PSR_OK && !run_stop_signal())
+        draw_plot(&job);
+    if (st == PSR_OK && job.opt.verbose)
+        print_account(&job);
     release(&job);
     return cli_end(&job.tool, st, &job.err, job.code);
 }

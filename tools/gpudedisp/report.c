@@ -34,22 +34,6 @@ void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
             tool->name, r.npart, r.npart_series, r.ndm, 1 + (double)r.npart_series / (double)r.ndm);
 }
 
-/* Devices work while the host reads and waits, so their times are part of the run's. */
-static void account_devices(const struct cli *tool, const struct psr_pipeline_line *l,
-                            double search_s)
-{
-    const struct psr_dedisp_info *plan = l->plan;
-    if (!plan || !plan->ndevice)
-        return;
-    fprintf(stderr, "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s,", tool->name,
-            plan->ndevice, plan->ndevice > 1 ? "s" : "", plan->copy_in_s, plan->cornerturn_s,
-            plan->sum_s);
-    if (l->resident)
-        fprintf(stderr, " search %.3f s\n", search_s);
-    else
-        fprintf(stderr, " copy out %.3f s\n", plan->copy_out_s);
-}
-
 static void account_fourier(const struct cli *tool, const struct psr_fourier_found *found)
 {
     if (!found)
@@ -97,8 +81,22 @@ void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_dec
             fprintf(stderr, "%s: %lld to %lld samples out of each of %zu trials\n", tool->name,
                     (long long)l->nleast, (long long)l->nout, l->ndm);
     }
-    for (size_t k = 0; k < r.nline; k++)
-        account_devices(tool, r.line[k], found ? found->device_s[k] : 0);
+    for (size_t k = 0; k < r.nline; k++) {
+        /* Devices work while the host reads and waits, so their times are part of the run's. */
+        const struct psr_pipeline_line *l = r.line[k];
+        const double search_s = found ? found->device_s[k] : 0;
+        const struct psr_dedisp_info *plan = l->plan;
+        if (plan && plan->ndevice) {
+
+            fprintf(stderr, "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s,",
+                    tool->name, plan->ndevice, plan->ndevice > 1 ? "s" : "", plan->copy_in_s,
+                    plan->cornerturn_s, plan->sum_s);
+            if (l->resident)
+                fprintf(stderr, " search %.3f s\n", search_s);
+            else
+                fprintf(stderr, " copy out %.3f s\n", plan->copy_out_s);
+        }
+    }
     if (r.cleaned)
         fprintf(stderr, "%s: %lld spectra clipped\n", tool->name, (long long)r.clipped);
     account_fourier(tool, psr_pipeline_result(p, "fourier"));

@@ -198,33 +198,28 @@ static void add_running(struct cli_table *list, struct psr_filterbank_desc *d, s
     CLI_ADD(list, options);
 }
 
-/* "N", "N:D" or "N:M". */
-static void take_filterbank(struct psr_filterbank_desc *d, const struct words *w,
-                            const struct cli *tool)
-{
-    psr_err why;
-    char text[64];
-    if (!w->filterbank)
-        return;
-    const char *colon = strchr(w->filterbank, ':');
-    const size_t n = colon ? (size_t)(colon - w->filterbank) : strlen(w->filterbank);
-    if (n >= sizeof text)
-        cli_usage_error(tool, "-F: '%s' is no number of channels", w->filterbank);
-    memcpy(text, w->filterbank, n);
-    text[n] = '\0';
-    if (psr_parse_int("-F", text, 1, 1 << 20, &d->nchan, &why))
-        cli_usage_error(tool, "%s", why.msg);
-    if (colon && !strcmp(colon, ":D")) {
-        if (!(w->dm > 0))
-            cli_usage_error(tool, "-F N:D needs -D, a DM above 0");
-        d->dm = w->dm;
-    } else if (colon && psr_parse_int("-F N:M", colon + 1, 1, 1 << 28, &d->freq_res, &why))
-        cli_usage_error(tool, "%s", why.msg);
-}
-
 static void take_words(struct psr_filterbank_desc *d, const struct words *w, const struct cli *tool)
 {
-    take_filterbank(d, w, tool);
+    /* "N", "N:D" or "N:M". */
+    psr_err why;
+    char text[64];
+    if (w->filterbank) {
+
+        const char *colon = strchr(w->filterbank, ':');
+        const size_t n = colon ? (size_t)(colon - w->filterbank) : strlen(w->filterbank);
+        if (n >= sizeof text)
+            cli_usage_error(tool, "-F: '%s' is no number of channels", w->filterbank);
+        memcpy(text, w->filterbank, n);
+        text[n] = '\0';
+        if (psr_parse_int("-F", text, 1, 1 << 20, &d->nchan, &why))
+            cli_usage_error(tool, "%s", why.msg);
+        if (colon && !strcmp(colon, ":D")) {
+            if (!(w->dm > 0))
+                cli_usage_error(tool, "-F N:D needs -D, a DM above 0");
+            d->dm = w->dm;
+        } else if (colon && psr_parse_int("-F N:M", colon + 1, 1, 1 << 28, &d->freq_res, &why))
+            cli_usage_error(tool, "%s", why.msg);
+    }
     if (w->npol == 3)
         cli_usage_error(tool, "-d 3, the square of the sum, is not made; 1, 2 and 4 are");
     if (w->stokes && w->npol != 1 && w->npol != 4)

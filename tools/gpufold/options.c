@@ -211,13 +211,6 @@ static void set_dmrange(struct gpufold_options *o, const struct cli *tool)
         cli_usage_error(tool, "-dmrange needs -refine");
 }
 
-/* A pipe is read once, and an ephemeris is known. */
-static void check_harmonics(const struct gpufold_options *o, const struct cli *tool, bool is_file)
-{
-    if (o->harmonics && (!is_file || o->parfile || o->binary))
-        cli_usage_error(tool, "-harmonics needs a file, and excludes -par and -bin");
-}
-
 static void check_candidate(const struct gpufold_options *o, const struct cli *tool)
 {
     const int ways = (o->p > 0) + (o->f > 0) + (o->accelfile != NULL) + (o->candfile != NULL) +
@@ -279,7 +272,10 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
     set_dmrange(o, tool);
     if (o->run.stay_bins > 0 && !o->run.refine)
         cli_usage_error(tool, "-stay needs -refine");
-    check_harmonics(o, tool, !is_pipe && !is_stream);
+    /* A pipe is read once, and an ephemeris is known. */
+    const bool is_file = !is_pipe && !is_stream;
+    if (o->harmonics && (!is_file || o->parfile || o->binary))
+        cli_usage_error(tool, "-harmonics needs a file, and excludes -par and -bin");
     if (is_pipe && o->candfile && !strcmp(o->candfile, "-"))
         cli_usage_error(tool, "standard input cannot be both the data and the list");
     if (!(o->run.start < o->run.end))

@@ -170,35 +170,6 @@ static void draw_error_bar(struct canvas *c, const struct canvas_panel *p,
     canvas_line(c, p, (const double[]){x - half, x + half}, (const double[]){high, high}, 2);
 }
 
-/* Two turns of the profile; the dashed line is what noise has. */
-static void draw_profile(struct canvas *c, const struct psr_fold_view *v, struct series *s)
-{
-    struct canvas_panel p = {.left = 70,
-                             .top = 40,
-                             .width = 280,
-                             .height = 170,
-                             .x_max = 1.999,
-                             .title = "two turns of the best profile",
-                             .no_x_numbers = true,
-                             .no_y_numbers = true};
-    double low = INFINITY, high = -INFINITY;
-    for (size_t b = 0; b < v->nbin; b++) {
-        low = fmin(low, v->profile[b]);
-        high = fmax(high, v->profile[b]);
-    }
-    const double edge = high > low ? 0.08 * (high - low) : 1;
-    p.y_min = low - edge;
-    p.y_max = high + edge;
-    for (size_t k = 0; k < 4 * v->nbin; k++) {
-        s->x[k] = (double)((k + 1) / 2) / (double)v->nbin;
-        s->y[k] = v->profile[k / 2 % v->nbin];
-    }
-    canvas_line(c, &p, s->x, s->y, 4 * v->nbin);
-    canvas_cross(c, &p, NAN, v->prof_avg);
-    draw_error_bar(c, &p, v);
-    canvas_frame(c, &p);
-}
-
 /* Rows of profiles, two turns each, their means removed; with a spread for every row, or none. */
 static bool draw_rows(struct canvas *c, struct canvas_panel *p, const double *row, size_t nrow,
                       size_t nbin, bool by_row)
@@ -402,7 +373,31 @@ static bool draw_all(struct canvas *c, const struct psr_folder_fold *fold,
     struct series s;
     bool good = make_series(&s, most);
     if (good) {
-        draw_profile(c, v, &s);
+        /* Two turns of the profile; the dashed line is what noise has. */
+        struct canvas_panel p = {.left = 70,
+                                 .top = 40,
+                                 .width = 280,
+                                 .height = 170,
+                                 .x_max = 1.999,
+                                 .title = "two turns of the best profile",
+                                 .no_x_numbers = true,
+                                 .no_y_numbers = true};
+        double low = INFINITY, high = -INFINITY;
+        for (size_t b = 0; b < v->nbin; b++) {
+            low = fmin(low, v->profile[b]);
+            high = fmax(high, v->profile[b]);
+        }
+        const double edge = high > low ? 0.08 * (high - low) : 1;
+        p.y_min = low - edge;
+        p.y_max = high + edge;
+        for (size_t k = 0; k < 4 * v->nbin; k++) {
+            s.x[k] = (double)((k + 1) / 2) / (double)v->nbin;
+            s.y[k] = v->profile[k / 2 % v->nbin];
+        }
+        canvas_line(c, &p, s.x, s.y, 4 * v->nbin);
+        canvas_cross(c, &p, NAN, v->prof_avg);
+        draw_error_bar(c, &p, v);
+        canvas_frame(c, &p);
         good = draw_time(c, pfd, v, &s);
         if (v->ndm)
             draw_dm(c, pfd, v, &s);

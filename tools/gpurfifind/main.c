@@ -266,20 +266,6 @@ static void add_output(struct cli_table *list, struct gpurfifind_options *o)
     cli_add_verbosity(list, &o->quiet, &o->verbose);
 }
 
-static void check_combinations(const struct gpurfifind_options *o, const struct cli *tool, int n)
-{
-    if (n < 1 && !o->run.nocompute)
-        cli_usage_error(tool, "no input given: name files, or - for standard input");
-    if (!o->run.root)
-        cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
-    if (!strcmp(o->run.root, "-"))
-        cli_usage_error(tool, "-o -: there are several files");
-    if (o->filterbank && o->psrfits)
-        cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
-    if (o->compat && strcmp(o->compat, "presto") != 0)
-        cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
-}
-
 /* Sets the tests, in compatibility mode to none. */
 static void fill_tests(struct gpurfifind_options *o, const struct cli *tool)
 {
@@ -338,7 +324,16 @@ static int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *to
         .noptions = table.n,
     };
     int n = cli_parse(tool, argc, argv);
-    check_combinations(o, tool, n);
+    if (n < 1 && !o->run.nocompute)
+        cli_usage_error(tool, "no input given: name files, or - for standard input");
+    if (!o->run.root)
+        cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
+    if (!strcmp(o->run.root, "-"))
+        cli_usage_error(tool, "-o -: there are several files");
+    if (o->filterbank && o->psrfits)
+        cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (o->compat && strcmp(o->compat, "presto") != 0)
+        cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
     fill_tests(o, tool);
     o->source.pols = cli_parse_state(tool, o->state);
     fill_description(o);

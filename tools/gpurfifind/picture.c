@@ -109,16 +109,6 @@ static void write_birdies(struct canvas_column c, const struct psr_rfi_list *lis
     }
 }
 
-/* Writes the numbers above the panels and the key of the mask's colours below them. */
-static void gpurfifind_write_numbers(struct canvas *c, const struct psr_rfi_run_report *r,
-                                     const char *name)
-{
-    canvas_text(c, 30, 30, 15, name);
-    write_observation((struct canvas_column){c, 30, TOP}, r);
-    write_mask((struct canvas_column){c, 470, TOP}, r);
-    write_birdies((struct canvas_column){c, 900, TOP}, &r->list);
-}
-
 static void gpurfifind_write_key(struct canvas *c, double left, double top)
 {
     static const char *const what[GPURFIFIND_NCOLOUR] = {
@@ -189,24 +179,6 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value furthest from the middle of the range is drawn, so that a single bad cell stays visible; cells without data
- * look as in the mask. */
-static void fill_image(struct picture *p, enum statistic k, double middle)
-{
-    const size_t nchan = p->r->stats.nchan;
-    for (size_t n = 0; n < p->ncol * p->nrow; n++)
-        p->image[n] = NAN;
-    for (size_t i = 0; i < p->r->stats.nint; i++)
-        for (size_t c = 0; c < nchan; c++) {
-            if (p->r->flags[i * nchan + c] & PSR_RFI_PADDING)
-                continue;
-            float *at = p->image + place_of(p, i, c);
-            const double v = value_of(p->r, k, i * nchan + c);
-            if (!(fabs((double)*at - middle) >= fabs(v - middle)))
-                *at = (float)v;
-        }
-}
-
 static struct canvas_panel image_panel(const struct picture *p, int k)
 {
     const struct psr_mask *m = &p->r->mask;
@@ -240,7 +212,21 @@ static void draw_image(struct canvas *c, struct picture *p, enum statistic k, do
     *high = (double)p->sorted[(size_t)(BRIGHTEST * (double)(n - 1))];
     if (!(*high > *low))
         *high = *low + fmax(fabs(*low), 1) * 1e-3;
-    fill_image(p, k, (*low + *high) / 2);
+    /* The value furthest from the middle of the range is drawn, so that a single bad cell stays visible; cells without data
+     * look as in the mask. */
+    const double middle = (*low + *high) / 2;
+    const size_t nchan = p->r->stats.nchan;
+    for (size_t j = 0; j < p->ncol * p->nrow; j++)
+        p->image[j] = NAN;
+    for (size_t i = 0; i < p->r->stats.nint; i++)
+        for (size_t m = 0; m < nchan; m++) {
+            if (p->r->flags[i * nchan + m] & PSR_RFI_PADDING)
+                continue;
+            float *at = p->image + place_of(p, i, m);
+            const double v = value_of(p->r, k, i * nchan + m);
+            if (!(fabs((double)*at - middle) >= fabs(v - middle)))
+                *at = (float)v;
+        }
     canvas_image(c, &panel, p->image, p->ncol, p->nrow, *low, *high, true);
     canvas_frame(c, &panel);
 }
@@ -381,7 +367,11 @@ psr_status gpurfifind_draw(psr_outfile *f, const struct psr_rfi_run_report *r, c
     if (!st)
         st = canvas_create(&c, WIDTH, HEIGHT, err);
     if (!st) {
-        gpurfifind_write_numbers(c, r, name);
+        /* Writes the numbers above the panels and the key of the mask's colours below them. */
+        canvas_text(c, 30, 30, 15, name);
+        write_observation((struct canvas_column){c, 30, TOP}, r);
+        write_mask((struct canvas_column){c, 470, TOP}, r);
+        write_birdies((struct canvas_column){c, 900, TOP}, &r->list);
         draw_all(c, &p);
         st = canvas_write(c, f, err);
     }

@@ -33,13 +33,6 @@ char *presto_root(const struct cli *tool, const char *path, const char *suffix)
     return root;
 }
 
-/* Without it, a size beyond all memory would end the program when the pages are touched. */
-static psr_status check_memory(const char *path, double bytes, psr_err *err)
-{
-    const double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    return bytes <= all || all <= 0 ? PSR_OK : psr_fail_nomem(err, path, bytes);
-}
-
 static psr_status read_open(FILE *f, const char *path, float **x, int64_t *n, psr_err *err)
 {
     struct stat is;
@@ -50,7 +43,9 @@ static psr_status read_open(FILE *f, const char *path, float **x, int64_t *n, ps
                         (long long)is.st_size);
     *n = is.st_size / 4;
     const double bytes = (double)is.st_size + 8;
-    psr_status st = check_memory(path, bytes, err);
+    /* Without it, a size beyond all memory would end the program when the pages are touched. */
+    const double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    psr_status st = bytes <= all || all <= 0 ? PSR_OK : psr_fail_nomem(err, path, bytes);
     if (st != PSR_OK)
         return st;
     *x = malloc((size_t)is.st_size + 8);
@@ -237,8 +232,21 @@ static const char *date_of(const struct psr_mjd *t, char *text, size_t room)
     return gmtime_r(&s, &tm) && strftime(text, room, "%Y-%m-%dT%H:%M:%S", &tm) ? text : "";
 }
 
-static void print_observation(const char *path, const struct psr_obs *o, int nbit, bool fits)
+psr_status presto_print_header(const struct cli *tool, const char *path, bool fits, psr_err *err)
 {
+    psr_source *source;
+    const struct psr_source_desc desc = {.size = sizeof desc,
+                                         .path = &path,
+                                         .npath = 1,
+                                         .input = fits ? PSR_INPUT_PSRFITS : PSR_INPUT_SIGPROC,
+                                         .if_choice = 0,
+                                         .as_presto = true,
+                                         .notes = {cli_note, (void *)(uintptr_t)tool}};
+    psr_status st = psr_source_open(&source, &desc, err);
+    if (st != PSR_OK)
+        return st;
+    const struct psr_obs *o = psr_source_obs(source);
+    const int nbit = psr_source_file_nbit(source);
     char mjd[32];
     printf("\n1: From the %s file '%s':\n", fits ? "PSRFITS" : "SIGPROC filterbank", path);
     print_text("Telescope", o->telescope);
@@ -259,22 +267,6 @@ static void print_observation(const char *path, const struct psr_obs *o, int nbi
     if (!fits)
         print_count("bytes in file header", find_header_end(path));
     printf("\n");
-}
-
-psr_status presto_print_header(const struct cli *tool, const char *path, bool fits, psr_err *err)
-{
-    psr_source *source;
-    const struct psr_source_desc desc = {.size = sizeof desc,
-                                         .path = &path,
-                                         .npath = 1,
-                                         .input = fits ? PSR_INPUT_PSRFITS : PSR_INPUT_SIGPROC,
-                                         .if_choice = 0,
-                                         .as_presto = true,
-                                         .notes = {cli_note, (void *)(uintptr_t)tool}};
-    psr_status st = psr_source_open(&source, &desc, err);
-    if (st != PSR_OK)
-        return st;
-    print_observation(path, psr_source_obs(source), psr_source_file_nbit(source), fits);
     psr_source_close(source);
     return PSR_OK;
 }

@@ -99,20 +99,6 @@ static psr_status search_series(struct pulses *p, const char *root, const struct
     return st;
 }
 
-static psr_status search_file(struct pulses *p, const char *path, const char *root, psr_err *err)
-{
-    struct psr_inf inf;
-    float *x;
-    int64_t n;
-    psr_status st = psr_dat_read(path, &x, &n, &inf, err);
-    if (st == PSR_OK)
-        st = keep_file(p, &inf, err);
-    if (st == PSR_OK)
-        st = search_series(p, root, &inf, x, (size_t)count_samples(&inf, n), err);
-    free(x);
-    return st;
-}
-
 /* A list of an earlier run. */
 static psr_status read_events(struct pulses *p, const char *path, const char *inf_name,
                               psr_err *err)
@@ -167,9 +153,17 @@ static psr_status pulses_part(void *ctx, const char *path, psr_err *err)
     }
     if (!strcmp(suffix, ".singlepulse"))
         st = read_events(p, path, name, err);
-    else if (!strcmp(suffix, ".dat"))
-        st = search_file(p, path, root, err);
-    else
+    else if (!strcmp(suffix, ".dat")) {
+        struct psr_inf inf;
+        float *x;
+        int64_t n;
+        st = psr_dat_read(path, &x, &n, &inf, err);
+        if (st == PSR_OK)
+            st = keep_file(p, &inf, err);
+        if (st == PSR_OK)
+            st = search_series(p, root, &inf, x, (size_t)count_samples(&inf, n), err);
+        free(x);
+    } else
         cli_usage_error(&p->tool, "%s: neither .dat nor .singlepulse", path);
     free(root);
     free(name);

@@ -96,17 +96,6 @@ static psr_status print_objects(const struct readfile *r, const struct kind *k, 
     return PSR_OK;
 }
 
-static psr_status print_numbers(const struct readfile *r, const struct kind *k, const char *path,
-                                psr_err *err)
-{
-    FILE *f = fopen(path, "rbe");
-    if (!f)
-        return psr_fail_errno(err, "%s", path);
-    psr_status st = print_objects(r, k, f, path, err);
-    fclose(f);
-    return st;
-}
-
 /* --- which kind ------------------------------------------------------------------------------- */
 
 static bool ends_in(const char *path, const char *suffix)
@@ -142,8 +131,14 @@ static psr_status readfile_part(void *ctx, const char *path, psr_err *err)
     const struct kind *k = find_kind(r, path);
     const bool fil = ends_in(path, ".fil") || ends_in(path, ".fb"),
                fits = ends_in(path, ".fits") || ends_in(path, ".sf");
-    if (k)
-        return print_numbers(r, k, path, err);
+    if (k) {
+        FILE *f = fopen(path, "rbe");
+        if (!f)
+            return psr_fail_errno(err, "%s", path);
+        psr_status st = print_objects(r, k, f, path, err);
+        fclose(f);
+        return st;
+    }
     if (!r->filterbank && !r->psrfits && ends_in(path, ".cand"))
         return psr_fail(err, PSR_EUNSUPPORTED,
                         "%s: candidates stand as text in the file without .cand, and in the table "

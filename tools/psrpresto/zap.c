@@ -14,43 +14,6 @@ struct zapbirds {
     struct psr_zaplist list;
 };
 
-/* The list as the spectrum of file has it: lines of the sky move with the telescope where the
- * series is not barycentred. */
-static psr_status shift_list(const struct zapbirds *z, const struct psr_spectrum_file *file,
-                             double *baryv, psr_err *err)
-{
-    psr_status st = psr_inf_velocity(&file->inf, baryv, err);
-    for (size_t i = 0; i < z->list.n && !st && !file->inf.barycentric; i++)
-        if (z->list.bird[i].barycentric)
-            z->list.bird[i].freq_hz /= 1 + *baryv;
-    if (!st && !file->inf.barycentric)
-        *baryv = 0;
-    return st;
-}
-
-static psr_status zap_file(const struct zapbirds *z, const struct psr_spectrum_file *file,
-                           const char *path, double baryv, psr_err *err)
-{
-    float *x;
-    int64_t n;
-    size_t nleft = 0;
-    psr_status st = presto_read_floats(path, &x, &n, err);
-    if (st == PSR_OK)
-        st = psr_spectrum_zap(
-            x, n / 2,
-            &(struct psr_zap){
-                .list = &z->list, .tobs_s = file->tobs_s, .baryv = baryv, .constant = z->constant},
-            &nleft, err);
-    if (st == PSR_OK)
-        st = presto_write_floats(path, x, n, err);
-    free(x);
-    if (st == PSR_OK && nleft > 0)
-        fprintf(stderr,
-                "%s: %s: %zu lines have no room beside them to measure the power: they stay\n",
-                z->tool.name, path, nleft);
-    return st;
-}
-
 static psr_status zapbirds_files(void *ctx, const char *path, struct psr_overwrite_check *files,
                                  psr_err *err)
 {
@@ -71,10 +34,36 @@ static psr_status zapbirds_part(void *ctx, const char *path, psr_err *err)
     bool sky = st == PSR_OK && file.inf.barycentric;
     for (size_t i = 0; st == PSR_OK && i < z->list.n; i++)
         sky |= z->list.bird[i].barycentric;
-    if (st == PSR_OK && z->finds_velocity && sky)
-        st = shift_list(z, &file, &baryv, err);
-    if (st == PSR_OK)
-        st = zap_file(z, &file, path, baryv, err);
+    if (st == PSR_OK && z->finds_velocity && sky) {
+        /* The list as the spectrum of file has it: lines of the sky move with the telescope where the
+         * series is not barycentred. */
+        st = psr_inf_velocity(&file.inf, &baryv, err);
+        for (size_t i = 0; i < z->list.n && !st && !file.inf.barycentric; i++)
+            if (z->list.bird[i].barycentric)
+                z->list.bird[i].freq_hz /= 1 + baryv;
+        if (!st && !file.inf.barycentric)
+            baryv = 0;
+    }
+    if (st == PSR_OK) {
+        float *x;
+        int64_t n;
+        size_t nleft = 0;
+        st = presto_read_floats(path, &x, &n, err);
+        if (st == PSR_OK)
+            st = psr_spectrum_zap(x, n / 2,
+                                  &(struct psr_zap){.list = &z->list,
+                                                    .tobs_s = file.tobs_s,
+                                                    .baryv = baryv,
+                                                    .constant = z->constant},
+                                  &nleft, err);
+        if (st == PSR_OK)
+            st = presto_write_floats(path, x, n, err);
+        free(x);
+        if (st == PSR_OK && nleft > 0)
+            fprintf(stderr,
+                    "%s: %s: %zu lines have no room beside them to measure the power: they stay\n",
+                    z->tool.name, path, nleft);
+    }
     psr_zaplist_clear(&z->list);
     return st;
 }

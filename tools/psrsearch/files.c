@@ -112,18 +112,6 @@ static bool is_record(const char *name)
     return psr_path_ends(name, steps_suffix) || psr_path_ends(name, old_suffix);
 }
 
-static psr_status remove_leftover(const struct psrsearch_plan *p, const char *name, psr_err *err)
-{
-    char *path = psrsearch_join(p->dir, "/", name, NULL);
-    psr_status st = PSR_OK;
-    if (!path)
-        st = psr_fail_nomem(err, name, 256);
-    else if (psr_outfile_is_leftover(path) && unlink(path) != 0 && errno != ENOENT)
-        st = psr_fail_errno(err, "%s", path);
-    free(path);
-    return st;
-}
-
 psr_status psrsearch_parts_remove(const struct psrsearch_plan *p, psr_err *err)
 {
     struct psr_names all = {.n = 0};
@@ -132,8 +120,16 @@ psr_status psrsearch_parts_remove(const struct psrsearch_plan *p, psr_err *err)
         char *whole = psrsearch_join(all.name[i], NULL);
         if (!whole)
             st = psr_fail_nomem(err, all.name[i], 256);
-        else if (cut_part(whole) && (step_of(p, whole) != NOT_OURS || is_record(whole)))
-            st = remove_leftover(p, all.name[i], err);
+        else if (cut_part(whole) && (step_of(p, whole) != NOT_OURS || is_record(whole))) {
+            const char *name = all.name[i];
+            char *path = psrsearch_join(p->dir, "/", name, NULL);
+            st = PSR_OK;
+            if (!path)
+                st = psr_fail_nomem(err, name, 256);
+            else if (psr_outfile_is_leftover(path) && unlink(path) != 0 && errno != ENOENT)
+                st = psr_fail_errno(err, "%s", path);
+            free(path);
+        }
         free(whole);
     }
     psr_names_clear(&all);

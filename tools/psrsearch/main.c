@@ -74,16 +74,6 @@ static psr_status decide_fold(struct run *r, int k)
     return st;
 }
 
-/* Whether the step need not be run: it is complete, or not wanted and without files. */
-static psr_status is_settled(struct run *r, int k, bool *settled)
-{
-    psr_status st = decide_fold(r, k);
-    *settled = !r->records.line[k];
-    return st || !r->plan.step[k].wanted ? st
-                                         : psrsearch_is_complete(settled, &r->records, &r->plan,
-                                                                 &r->opt, kind_of(k), &r->err);
-}
-
 /* What follows a step that is repeated is repeated. */
 static psr_status find_repeated(struct run *r)
 {
@@ -93,8 +83,15 @@ static psr_status find_repeated(struct run *r)
         bool settled = true;
         for (int i = 0; i < k && settled; i++)
             settled = !r->redo[i] || (i == PSRSEARCH_MASK && searches && r->plan.beside);
-        if (settled)
-            st = is_settled(r, k, &settled);
+        if (settled) {
+            /* Whether the step need not be run: it is complete, or not wanted and without files. */
+            st = decide_fold(r, k);
+            settled = !r->records.line[k];
+            st = st || !r->plan.step[k].wanted
+                     ? st
+                     : psrsearch_is_complete(&settled, &r->records, &r->plan, &r->opt, kind_of(k),
+                                             &r->err);
+        }
         r->redo[k] = !settled;
     }
     return st;

@@ -31,52 +31,25 @@ static void put_input(struct psr_json *j, const char *path)
     psr_json_end(j, PSR_JSON_OBJECT);
 }
 
-static psr_status put_output(struct psr_json *j, const struct psrsearch_plan *p, const char *name,
-                             psr_err *err)
-{
-    char *path = psrsearch_join(p->dir, "/", name, NULL), digits[24];
-    uint64_t digest = 0;
-    int64_t bytes = 0;
-    psr_status st =
-        path ? psr_file_digest(&digest, &bytes, path, err) : psr_fail_nomem(err, name, 256);
-    snprintf(digits, sizeof digits, "%016" PRIx64, digest);
-    psr_json_begin(j, NULL, PSR_JSON_OBJECT);
-    psr_json_string(j, "name", name);
-    psr_json_int(j, "bytes", bytes);
-    psr_json_string(j, "xxh", digits);
-    psr_json_end(j, PSR_JSON_OBJECT);
-    free(path);
-    return st;
-}
-
-static void put_inputs(struct psr_json *j, const struct psrsearch_options *o,
-                       enum psrsearch_kind step)
-{
-    const bool reads =
-        step != PSRSEARCH_SIFT && step != PSRSEARCH_SCORE && step != PSRSEARCH_REPORT;
-    psr_json_begin(j, "input", PSR_JSON_ARRAY);
-    for (size_t i = 0; i < o->ninput && reads; i++)
-        put_input(j, o->input[i]);
-    if (reads && step != PSRSEARCH_PLAN)
-        put_input(j, o->ignorechan);
-    if (step == PSRSEARCH_SEARCH) {
-        put_input(j, o->zaplist);
-        put_input(j, o->plan);
-    }
-    if (step == PSRSEARCH_SIFT || step == PSRSEARCH_SCORE)
-        put_input(j, o->catalogue);
-    if (step == PSRSEARCH_PAR)
-        put_input(j, o->par);
-    psr_json_end(j, PSR_JSON_ARRAY);
-}
-
 static psr_status put_outputs(struct psr_json *j, const struct psrsearch_plan *p,
                               const struct psr_names *files, psr_err *err)
 {
     psr_status st = PSR_OK;
     psr_json_begin(j, "outputs", PSR_JSON_ARRAY);
-    for (size_t i = 0; i < files->n && !st; i++)
-        st = put_output(j, p, files->name[i], err);
+    for (size_t i = 0; i < files->n && !st; i++) {
+        const char *name = files->name[i];
+        char *path = psrsearch_join(p->dir, "/", name, NULL), digits[24];
+        uint64_t digest = 0;
+        int64_t bytes = 0;
+        st = path ? psr_file_digest(&digest, &bytes, path, err) : psr_fail_nomem(err, name, 256);
+        snprintf(digits, sizeof digits, "%016" PRIx64, digest);
+        psr_json_begin(j, NULL, PSR_JSON_OBJECT);
+        psr_json_string(j, "name", name);
+        psr_json_int(j, "bytes", bytes);
+        psr_json_string(j, "xxh", digits);
+        psr_json_end(j, PSR_JSON_OBJECT);
+        free(path);
+    }
     psr_json_end(j, PSR_JSON_ARRAY);
     return st;
 }
@@ -98,7 +71,22 @@ static psr_status begin_line(struct psr_json *j, const struct psrsearch_plan *p,
     psr_json_begin(j, NULL, PSR_JSON_OBJECT);
     put_command(j, &p->step[step]);
     psr_json_string(j, "version", psr_version());
-    put_inputs(j, o, step);
+    const bool reads =
+        step != PSRSEARCH_SIFT && step != PSRSEARCH_SCORE && step != PSRSEARCH_REPORT;
+    psr_json_begin(j, "input", PSR_JSON_ARRAY);
+    for (size_t i = 0; i < o->ninput && reads; i++)
+        put_input(j, o->input[i]);
+    if (reads && step != PSRSEARCH_PLAN)
+        put_input(j, o->ignorechan);
+    if (step == PSRSEARCH_SEARCH) {
+        put_input(j, o->zaplist);
+        put_input(j, o->plan);
+    }
+    if (step == PSRSEARCH_SIFT || step == PSRSEARCH_SCORE)
+        put_input(j, o->catalogue);
+    if (step == PSRSEARCH_PAR)
+        put_input(j, o->par);
+    psr_json_end(j, PSR_JSON_ARRAY);
     return put_outputs(j, p, files, err);
 }
 

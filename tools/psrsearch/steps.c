@@ -162,10 +162,12 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
     free(search);
 }
 
-/* The lists of all DMs. */
-static void add_lists(struct words *w, const struct psrsearch_plan *p,
-                      const struct psrsearch_options *o)
+static void add_sift(struct words *w, const struct psrsearch_plan *p,
+                     const struct psrsearch_options *o)
 {
+    words_add(w, "accelsift");
+    words_add(w, "-v");
+    /* The lists of all DMs. */
     const bool one = !strcmp(o->lists, "one");
     char *base = one ? NULL : words_literally(p->base);
     char *name = one    ? psrsearch_join(p->base, ".lists", NULL)
@@ -176,14 +178,6 @@ static void add_lists(struct words *w, const struct psrsearch_plan *p,
     words_add(w, name);
     free(base);
     free(name);
-}
-
-static void add_sift(struct words *w, const struct psrsearch_plan *p,
-                     const struct psrsearch_options *o)
-{
-    words_add(w, "accelsift");
-    words_add(w, "-v");
-    add_lists(w, p, o);
     if (p->slow) {
         char *slow = psrsearch_join(p->base, "_ffa.csv", NULL);
         words_add(w, slow);
@@ -231,14 +225,6 @@ static void add_fold(struct words *w, const struct psrsearch_plan *p,
     words_add_text(w, "-o", p->base);
 }
 
-/* LO,HI */
-static void add_range(struct words *w, double lo, double hi)
-{
-    char range[64];
-    snprintf(range, sizeof range, "%.12g,%.12g", lo, hi);
-    words_add(w, range);
-}
-
 static void make_fold(struct words *w, const struct psrsearch_plan *p,
                       const struct psrsearch_options *o)
 {
@@ -253,7 +239,10 @@ static void make_fold(struct words *w, const struct psrsearch_plan *p,
     words_add(w, "-nodmsearch");
     words_add(w, "-refine");
     words_add(w, "-dmrange");
-    add_range(w, o->lodm, p->hidm);
+    /* LO,HI */
+    char range[64];
+    snprintf(range, sizeof range, "%.12g,%.12g", o->lodm, p->hidm);
+    words_add(w, range);
     words_add_text(w, "-stay", "0.3"); /* a search is right to a tenth of it */
     words_add_flag(w, "-harmonics", o->budget_ratios);
     words_add_flag(w, "-topo", p->topo);

@@ -47,41 +47,6 @@ static double total_seconds(const struct psrsearch_plan *p, const struct psrsear
     return p->beside ? total - fmin(mask, search) : total;
 }
 
-static void put_seconds(struct psr_json *j, const struct psrsearch_plan *p,
-                        const struct psrsearch_records *r)
-{
-    psr_json_begin(j, "seconds", PSR_JSON_OBJECT);
-    for (int k = 0; k < PSRSEARCH_NSTEP; k++)
-        if (r->line[k])
-            psr_json_double(j, p->step[k].name, psrsearch_seconds(r, (enum psrsearch_kind)k));
-    psr_json_double(j, "total", total_seconds(p, r));
-    psr_json_end(j, PSR_JSON_OBJECT);
-}
-
-static void put_summary(struct psr_json *j, const struct psrsearch_results *found,
-                        const struct psrsearch_plan *p, const struct psrsearch_options *o,
-                        const struct psrsearch_records *r)
-{
-    psr_json_begin(j, NULL, PSR_JSON_OBJECT);
-    psr_json_string(j, "root", p->root);
-    psr_json_string(j, "version", psr_version());
-    psr_json_begin(j, "input", PSR_JSON_ARRAY);
-    for (size_t i = 0; i < o->ninput; i++)
-        psr_json_string(j, NULL, o->input[i]);
-    psr_json_end(j, PSR_JSON_ARRAY);
-    psr_json_int(j, "candidates", (int64_t)found->ncand);
-    psr_json_int(j, "known", (int64_t)found->nknown);
-    psr_json_int(j, "folded", (int64_t)found->nfold);
-    psr_json_int(j, "bursts", (int64_t)found->nburst);
-    psr_json_int(j, "likely_candidates", (int64_t)found->nlikely);
-    psr_json_int(j, "marked_candidates", (int64_t)found->nmarked);
-    psr_json_int(j, "marked_bursts", (int64_t)found->nburst_marked);
-    put_best(j, found);
-    put_burst(j, found);
-    put_seconds(j, p, r);
-    psr_json_end(j, PSR_JSON_OBJECT);
-}
-
 static psr_status write_text(const struct psrsearch_plan *p, const char *text, psr_err *err)
 {
     psr_outfile *f = NULL;
@@ -109,7 +74,29 @@ psr_status psrsearch_summary_write(const struct psrsearch_results *found,
     if (!to)
         return psr_fail_nomem(err, "the summary", 4096);
     struct psr_json j = {.put = cli_put_json, .ctx = to};
-    put_summary(&j, found, p, o, r);
+    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+    psr_json_string(&j, "root", p->root);
+    psr_json_string(&j, "version", psr_version());
+    psr_json_begin(&j, "input", PSR_JSON_ARRAY);
+    for (size_t i = 0; i < o->ninput; i++)
+        psr_json_string(&j, NULL, o->input[i]);
+    psr_json_end(&j, PSR_JSON_ARRAY);
+    psr_json_int(&j, "candidates", (int64_t)found->ncand);
+    psr_json_int(&j, "known", (int64_t)found->nknown);
+    psr_json_int(&j, "folded", (int64_t)found->nfold);
+    psr_json_int(&j, "bursts", (int64_t)found->nburst);
+    psr_json_int(&j, "likely_candidates", (int64_t)found->nlikely);
+    psr_json_int(&j, "marked_candidates", (int64_t)found->nmarked);
+    psr_json_int(&j, "marked_bursts", (int64_t)found->nburst_marked);
+    put_best(&j, found);
+    put_burst(&j, found);
+    psr_json_begin(&j, "seconds", PSR_JSON_OBJECT);
+    for (int k = 0; k < PSRSEARCH_NSTEP; k++)
+        if (r->line[k])
+            psr_json_double(&j, p->step[k].name, psrsearch_seconds(r, (enum psrsearch_kind)k));
+    psr_json_double(&j, "total", total_seconds(p, r));
+    psr_json_end(&j, PSR_JSON_OBJECT);
+    psr_json_end(&j, PSR_JSON_OBJECT);
     fputc('\n', to);
     psr_status st =
         fclose(to) == 0 ? write_text(p, text, err) : psr_fail_nomem(err, "the summary", 4096);

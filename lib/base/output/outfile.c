@@ -316,19 +316,6 @@ psr_status psr_outfile_hold(psr_outfile **out, const char *name, psr_err *err)
     return psr_fail_nomem(err, name, sizeof *f);
 }
 
-static psr_status hold_bytes(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    while (!st && f->room < f->used + n)
-        st = psr_grow(&f->buffer, &f->room, f->room, 1, f->name, err);
-    if (st || !n)
-        return st;
-    memcpy(f->buffer + f->used, bytes, n);
-    f->used += n;
-    f->size += (int64_t)n;
-    return PSR_OK;
-}
-
 const void *psr_outfile_held(const psr_outfile *f, size_t *n)
 {
     *n = f->used;
@@ -354,8 +341,17 @@ int64_t psr_outfile_size(const psr_outfile *f)
 
 psr_status psr_outfile_write(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
 {
-    if (f->held)
-        return hold_bytes(f, bytes, n, err);
+    if (f->held) {
+        psr_status st = PSR_OK;
+        while (!st && f->room < f->used + n)
+            st = psr_grow(&f->buffer, &f->room, f->room, 1, f->name, err);
+        if (st || !n)
+            return st;
+        memcpy(f->buffer + f->used, bytes, n);
+        f->used += n;
+        f->size += (int64_t)n;
+        return PSR_OK;
+    }
     psr_status st = f->used + n <= f->room && !f->failure ? PSR_OK : flush_buffer(f, err);
     if (st || !n)
         return st;

@@ -274,31 +274,27 @@ static void forget_parts(struct psr_overwrite_check *c)
     c->part_folder = NULL;
 }
 
-/* Names of files that are, or were, being written in a folder.  What cannot be read is not removed. */
-static void list_parts(struct psr_overwrite_check *c, const char *path, size_t n)
-{
-    struct dirent *e;
-    forget_parts(c);
-    c->part_folder = strndup(path, n);
-    DIR *d = c->part_folder ? opendir(n ? c->part_folder : ".") : NULL;
-    while (d && (e = readdir(d))) {
-        char *name = strstr(e->d_name, PSR_PART) ? strdup(e->d_name) : NULL;
-        if (name && psr_grow(&c->part, &c->part_room, c->npart, sizeof *c->part, "names", NULL))
-            free(name);
-        else if (name)
-            c->part[c->npart++] = name;
-    }
-    if (d)
-        closedir(d);
-}
-
 static void remove_leftovers(struct psr_overwrite_check *c, const char *path)
 {
     const char *base = psr_path_file(path);
     const size_t n = (size_t)(base - path), length = strlen(base);
     const size_t tail = strlen(PSR_PART) + PSR_PART_LETTERS;
-    if (!c->part_folder || strlen(c->part_folder) != n || memcmp(c->part_folder, path, n) != 0)
-        list_parts(c, path, n);
+    if (!c->part_folder || strlen(c->part_folder) != n || memcmp(c->part_folder, path, n) != 0) {
+        /* Names of files that are, or were, being written in a folder.  What cannot be read is not removed. */
+        struct dirent *e;
+        forget_parts(c);
+        c->part_folder = strndup(path, n);
+        DIR *d = c->part_folder ? opendir(n ? c->part_folder : ".") : NULL;
+        while (d && (e = readdir(d))) {
+            char *name = strstr(e->d_name, PSR_PART) ? strdup(e->d_name) : NULL;
+            if (name && psr_grow(&c->part, &c->part_room, c->npart, sizeof *c->part, "names", NULL))
+                free(name);
+            else if (name)
+                c->part[c->npart++] = name;
+        }
+        if (d)
+            closedir(d);
+    }
     for (size_t k = 0; k < c->npart; k++) {
         char *name = NULL;
         if (strncmp(c->part[k], base, length) != 0 || strlen(c->part[k]) != length + tail ||

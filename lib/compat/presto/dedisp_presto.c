@@ -369,16 +369,6 @@ static void sum_trial(const psr_compat *p, size_t i, float *out)
     }
 }
 
-static void emit(const psr_compat *p, float *out, size_t stride)
-{
-    size_t nsub = p->d.nsub;
-    for (size_t i = 0; i < p->d.ndm && !p->d.subbands; i++)
-        sum_trial(p, i, out + i * stride);
-    for (size_t j = 0; j < nsub && p->d.subbands; j++)
-        for (size_t t = 0; t < p->piece; t++)
-            out[j * stride + t] = p->band_last[t * nsub + j];
-}
-
 static void widen_block(psr_compat *p, const unsigned char *in)
 {
     const struct psr_compat_desc *d = &p->d;
@@ -405,7 +395,12 @@ void psr_compat_execute(psr_compat *p, const void *in, float *out, size_t stride
         return;
     downsample(p);
     if (p->banded) {
-        emit(p, out, stride);
+        size_t nsub = p->d.nsub;
+        for (size_t i = 0; i < p->d.ndm && !p->d.subbands; i++)
+            sum_trial(p, i, out + i * stride);
+        for (size_t j = 0; j < nsub && p->d.subbands; j++)
+            for (size_t t = 0; t < p->piece; t++)
+                out[j * stride + t] = p->band_last[t * nsub + j];
         *nout = p->piece;
     }
     p->banded = true;

@@ -71,21 +71,6 @@ static psr_status put_in(struct psr_presto_list *list, size_t at,
     return PSR_OK;
 }
 
-/* Replaces near candidates of lower sigma. */
-static bool take_place(struct psr_presto_list *list, size_t next, bool prev_near, bool next_near,
-                       const struct psr_presto_cand *cand)
-{
-    bool prev_beaten = prev_near && list->cand[next - 1].sigma < cand->sigma;
-    bool next_beaten = next_near && list->cand[next].sigma < cand->sigma;
-    if (prev_beaten)
-        replace(list, next - 1, cand);
-    if (prev_beaten && next_beaten)
-        take_out(list, next);
-    else if (next_beaten)
-        replace(list, next, cand);
-    return prev_beaten || next_beaten;
-}
-
 psr_status psr_presto_list_add(struct psr_presto_list *list, const struct psr_presto_cand *cand,
                                bool *added, psr_err *err)
 {
@@ -98,7 +83,16 @@ psr_status psr_presto_list_add(struct psr_presto_list *list, const struct psr_pr
     bool prev_near = next > 0 && fabs(cand->r - list->cand[next - 1].r) < PSR_ACCEL_CLOSEST;
     bool next_near = fabs(cand->r - list->cand[next].r) < PSR_ACCEL_CLOSEST;
     if (prev_near || next_near) {
-        *added = take_place(list, next, prev_near, next_near, cand);
+        /* Replaces near candidates of lower sigma. */
+        bool prev_beaten = prev_near && list->cand[next - 1].sigma < cand->sigma;
+        bool next_beaten = next_near && list->cand[next].sigma < cand->sigma;
+        if (prev_beaten)
+            replace(list, next - 1, cand);
+        if (prev_beaten && next_beaten)
+            take_out(list, next);
+        else if (next_beaten)
+            replace(list, next, cand);
+        *added = prev_beaten || next_beaten;
         return PSR_OK;
     }
     bool behind = next == list->n - 1 && list->cand[next].r < cand->r - PSR_ACCEL_CLOSEST;

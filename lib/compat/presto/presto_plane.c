@@ -153,18 +153,6 @@ void psr_presto_block_clear(struct psr_presto_block *b)
     free(b->row);
 }
 
-/* Bins before the first and behind the last are zeros, which count in medians. */
-static void load_bins(struct psr_presto_block *b, const struct psr_accel_search *s, const float *x,
-                      int64_t first, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        int64_t k = first + (int64_t)i;
-        bool exists = k >= 0 && k < (int64_t)s->nbin;
-        b->bin.re[i] = exists ? x[2 * k] : 0;
-        b->bin.im[i] = exists ? x[2 * k + 1] : 0;
-    }
-}
-
 static void scale_bins(struct psr_presto_block *b, size_t n, double scale)
 {
     if (!isfinite(scale))
@@ -200,20 +188,6 @@ static void scale_locally(struct psr_presto_block *b, size_t n)
     }
 }
 
-static void normalise(struct psr_presto_block *b, const struct psr_accel_search *s,
-                      const struct psr_accelsearch_input *in, size_t n)
-{
-    if (s->norm == PSR_ACCELSEARCH_PHOTON && in->photons > 0) {
-        scale_bins(b, n, 1 / sqrt(in->photons));
-    } else if (s->norm == PSR_ACCELSEARCH_LOCAL) {
-        scale_locally(b, n);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            b->power[i] = b->bin.re[i] * b->bin.re[i] + b->bin.im[i] * b->bin.im[i];
-        scale_bins(b, n, 1 / sqrt((double)(float)psr_quantile_median(b->power, n) / log(2.0)));
-    }
-}
-
 void psr_presto_block_take(struct psr_presto_block *b, const struct psr_accel_search *s,
                            const struct psr_presto_fraction *f,
                            const struct psr_accelsearch_input *in, int64_t first, size_t n)
@@ -222,8 +196,25 @@ void psr_presto_block_take(struct psr_presto_block *b, const struct psr_accel_se
     const size_t room = (size_t)f->fftlen / 2;
     b->first = first;
     b->n = n;
-    load_bins(b, s, in->x, first - f->half, room);
-    normalise(b, s, in, room);
+    /* Bins before the first and behind the last are zeros, which count in medians. */
+    const float *x = in->x;
+    const int64_t half = first - f->half;
+    for (size_t i = 0; i < room; i++) {
+        int64_t k = half + (int64_t)i;
+        bool exists = k >= 0 && k < (int64_t)s->nbin;
+        b->bin.re[i] = exists ? x[2 * k] : 0;
+        b->bin.im[i] = exists ? x[2 * k + 1] : 0;
+    }
+    if (s->norm == PSR_ACCELSEARCH_PHOTON && in->photons > 0) {
+        scale_bins(b, room, 1 / sqrt(in->photons));
+    } else if (s->norm == PSR_ACCELSEARCH_LOCAL) {
+        scale_locally(b, room);
+    } else {
+        for (size_t i = 0; i < room; i++)
+            b->power[i] = b->bin.re[i] * b->bin.re[i] + b->bin.im[i] * b->bin.im[i];
+        scale_bins(b, room,
+                   1 / sqrt((double)(float)psr_quantile_median(b->power, room) / log(2.0)));
+    }
     float *out = b->transform;
     for (size_t done = 0; done < n; done += good_of(f), out += psr_correlator_block(c)) {
         struct psr_split to = psr_split_at(b->work, c->bins);

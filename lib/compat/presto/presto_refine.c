@@ -41,19 +41,13 @@ static void presto_response_clear(struct psr_presto_response *p)
     *p = (struct psr_presto_response){0};
 }
 
-static bool is_held(const struct psr_presto_response *p, double z, double w, double offset,
-                    int half)
-{
-    return p->half == half && !(p->z < z) && !(p->z > z) && !(p->w < w) && !(p->w > w) &&
-           !(p->offset < offset) && !(p->offset > offset);
-}
-
 /* Fills k [2 half] with the response of a signal offset from a bin. */
 static psr_status hold(struct psr_presto_response *p, double z, double w, double offset, int half,
                        psr_err *err)
 {
     const size_t n = 2 * (size_t)half;
-    if (is_held(p, z, w, offset, half))
+    if (p->half == half && !(p->z < z) && !(p->z > z) && !(p->w < w) && !(p->w > w) &&
+        !(p->offset < offset) && !(p->offset > offset))
         return PSR_OK;
     p->half = 0;
     if (n > p->room) {
@@ -221,14 +215,6 @@ static psr_status make_response(struct psr_presto_response *p, const struct box 
     return psr_response_sample(p->maker, z, w, 0, BETWEEN, b->half, k, err);
 }
 
-/* Point of harmonic h's row for point i of the highest harmonic's. */
-static int64_t point_of(const struct psr_presto_grid *g, const struct box *top, const struct box *b,
-                        int h, int i)
-{
-    double r = ((double)top->lobin + i / (double)BETWEEN) * ((double)h / g->to);
-    return (int64_t)round((r - (double)b->lobin) * BETWEEN);
-}
-
 /* Adds the powers of one drift and jerk to their row, and, as accelsearch reads the end of the previous
  * row before the beginning of one, to the next row. */
 static void add_rows(const struct psr_presto_response *p, const struct psr_presto_grid *g,
@@ -236,7 +222,9 @@ static void add_rows(const struct psr_presto_response *p, const struct psr_prest
                      float *sum, bool last)
 {
     for (int i = 0; i < NR; i++) {
-        int64_t at = point_of(g, top, b, h, i);
+        /* Point of harmonic h's row for point i of the highest harmonic's. */
+        double r = ((double)top->lobin + i / (double)BETWEEN) * ((double)h / g->to);
+        int64_t at = (int64_t)round((r - (double)b->lobin) * BETWEEN);
         if (at >= 0)
             sum[i] += (float)(grid_power_at(p, b, k, at) / g->local[h - 1]);
         else if (!last)

@@ -228,21 +228,6 @@ static void steps_to(int k, int most, int h, int log, int range[2])
         }
 }
 
-/* Adds a row of a fraction to all that it is a part of. */
-static void add_row(const struct psr_presto_search *p, struct worker *w,
-                    const struct psr_presto_fraction *f, int j, int l, const float *row)
-{
-    const struct psr_accel_search *s = p->s;
-    const size_t ngroup = ((size_t)p->y.uselen + PRESTO_LANES - 1) / PRESTO_LANES;
-    int js[2], ls[2];
-    steps_to(j, s->jmax, f->h, f->log, js);
-    steps_to(l, s->lmax, f->h, f->log, ls);
-    for (int b = ls[0]; b <= ls[1]; b++)
-        for (int a = js[0]; a <= js[1]; a++)
-            p->add(w->sum + psr_template_number(s->jmax, s->lmax, a, b) * p->pitch, row, w->place,
-                   ngroup);
-}
-
 static void add_fraction(const struct psr_presto_search *p, struct worker *w,
                          const struct psr_presto_fraction *f,
                          const struct psr_accelsearch_input *in, int64_t i)
@@ -255,7 +240,17 @@ static void add_fraction(const struct psr_presto_search *p, struct worker *w,
     for (int l = -f->lmax; l <= f->lmax && !psr_is_stopped(&p->s->stop); l++)
         for (int j = -f->jmax; j <= f->jmax; j++) {
             psr_presto_block_row(&w->block, f, j, l, w->block.row);
-            add_row(p, w, f, j, l, w->block.row);
+            /* Adds a row of a fraction to all that it is a part of. */
+            const float *row = w->block.row;
+            const struct psr_accel_search *s = p->s;
+            const size_t ngroup = ((size_t)p->y.uselen + PRESTO_LANES - 1) / PRESTO_LANES;
+            int js[2], ls[2];
+            steps_to(j, s->jmax, f->h, f->log, js);
+            steps_to(l, s->lmax, f->h, f->log, ls);
+            for (int b = ls[0]; b <= ls[1]; b++)
+                for (int a = js[0]; a <= js[1]; a++)
+                    p->add(w->sum + psr_template_number(s->jmax, s->lmax, a, b) * p->pitch, row,
+                           w->place, ngroup);
         }
 }
 
@@ -372,23 +367,6 @@ static psr_status insert(const struct psr_presto_search *p, const struct psr_acc
     return st;
 }
 
-/* In the order of blocks, stages, jerks, drifts and frequencies. */
-static psr_status collect(const struct psr_presto_search *p, struct found *found, int64_t n,
-                          struct psr_presto_list *list, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (int64_t k = 0; k < n; k++)
-        for (int stage = 0; stage < p->s->nstage; stage++) {
-            if (found[k].status && !st)
-                st = psr_fail_field(err, found[k].status, found[k].err.field, "%s",
-                                    found[k].err.msg);
-            if (!st)
-                st = insert(p, &found[k].stage[stage], list, err);
-            found[k].stage[stage].n = 0;
-        }
-    return st;
-}
-
 static psr_status search_wave(const struct psr_presto_search *p,
                               const struct psr_accelsearch_input *in, int64_t first, int64_t n,
                               struct found *found, struct psr_presto_list *list, psr_err *err)
@@ -401,7 +379,18 @@ static psr_status search_wave(const struct psr_presto_search *p,
         found[k].status =
             p->plane ? search_plane(p, w, bin, &found[k]) : search_block(p, w, in, bin, &found[k]);
     }
-    return collect(p, found, n, list, err);
+    /* In the order of blocks, stages, jerks, drifts and frequencies. */
+    psr_status st = PSR_OK;
+    for (int64_t k = 0; k < n; k++)
+        for (int stage = 0; stage < p->s->nstage; stage++) {
+            if (found[k].status && !st)
+                st = psr_fail_field(err, found[k].status, found[k].err.field, "%s",
+                                    found[k].err.msg);
+            if (!st)
+                st = insert(p, &found[k].stage[stage], list, err);
+            found[k].stage[stage].n = 0;
+        }
+    return st;
 }
 
 psr_status psr_presto_search_run(struct psr_presto_search *p,

@@ -84,19 +84,6 @@ static float median_power(const float *x, int64_t first)
     return (float)psr_quantile_median(power, LEVEL_BINS);
 }
 
-/* The mean power beside bins [lo, hi), below 0 where there is no room to measure it. */
-static float level_beside(const float *x, int64_t nbin, int64_t lo, int64_t hi)
-{
-    const int64_t below = lo - GUARD_BINS - LEVEL_BINS, above = hi + GUARD_BINS;
-    float sum = 0;
-    int n = 0;
-    if (below >= 1)
-        sum += median_power(x, below), n++;
-    if (above + LEVEL_BINS <= nbin)
-        sum += median_power(x, above), n++;
-    return n ? (float)((double)(sum / (float)n) / M_LN2) : -1;
-}
-
 static void fill_bins(float *x, int64_t lo, int64_t hi, float level, struct twister *noise)
 {
     for (int64_t k = lo; k < hi; k++) {
@@ -129,7 +116,15 @@ psr_status psr_spectrum_zap(float *x, int64_t nbin, const struct psr_zap *how, s
         const int64_t lo = first < 1 ? 1 : first;
         if (hi <= lo)
             continue;
-        const float level = level_beside(x, nbin, lo, hi);
+        /* The mean power beside bins [lo, hi), below 0 where there is no room to measure it. */
+        const int64_t below = lo - GUARD_BINS - LEVEL_BINS, above = hi + GUARD_BINS;
+        float sum = 0;
+        int j = 0;
+        if (below >= 1)
+            sum += median_power(x, below), j++;
+        if (above + LEVEL_BINS <= nbin)
+            sum += median_power(x, above), j++;
+        const float level = j ? (float)((double)(sum / (float)j) / M_LN2) : -1;
         *nleft += level < 0;
         if (level >= 0)
             fill_bins(x, lo, hi, level, how->constant ? NULL : &noise);

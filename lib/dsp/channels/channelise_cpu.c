@@ -90,21 +90,6 @@ static size_t find_bin(const psr_channelise *p, size_t b)
     return b < below ? b + p->nbin - below : b - below;
 }
 
-/* Frequencies of the output run up within channels, and channels run down. */
-static void put_channel(const psr_channelise *p, const struct psr_channelise_scratch *s,
-                        const struct job *job, size_t i)
-{
-    const size_t channel = job->j * p->n + i, row = p->d.npol * p->d.nchan;
-    const bool upper = p->d.bw_mhz > 0;
-    float *to =
-        job->out + 2 * (job->pol * p->d.nchan + (upper ? p->d.nchan - 1 - channel : channel));
-    for (size_t m = 0; m < p->shape.keep; m++) {
-        const float *v = s->part[p->shape.early + m];
-        to[2 * m * row] = v[0];
-        to[2 * m * row + 1] = upper ? v[1] : -v[1];
-    }
-}
-
 /* The last bin first, as where frequencies run up and channels down. */
 PSR_CLONES static void channelise_bins_reversed(const float *restrict bins, size_t n, float scale,
                                                 float *restrict to)
@@ -125,24 +110,6 @@ PSR_CLONES static void channelise_bins_conjugate(const float *restrict bins, siz
     }
 }
 
-/* Each bin is a channel: as take_bins and put_channel, for all channels at once. */
-static void put_bins(const psr_channelise *p, const struct psr_channelise_scratch *s,
-                     const struct job *job)
-{
-    const size_t below = p->d.real ? 0 : p->n / 2, above = p->n - below;
-    const float scale = 1 / (float)p->nbin, *bins = s->bins[0];
-    float *to = job->out + 2 * job->pol * p->d.nchan;
-    if (p->d.bw_mhz > 0) {
-        to += 2 * (p->d.nchan - (job->j + 1) * p->n);
-        channelise_bins_reversed(bins, above, scale, to);
-        channelise_bins_reversed(bins + 2 * above, below, scale, to + 2 * above);
-    } else {
-        to += 2 * job->j * p->n;
-        channelise_bins_conjugate(bins + 2 * above, below, scale, to);
-        channelise_bins_conjugate(bins, above, scale, to + 2 * below);
-    }
-}
-
 static void transform_segment(const psr_channelise *p, const struct psr_channelise_scratch *s,
                               const struct job *job)
 {
@@ -152,7 +119,19 @@ static void transform_segment(const psr_channelise *p, const struct psr_channeli
     else
         fftwf_execute_dft(p->forward, (fftwf_complex *)s->x, s->bins);
     if (!p->back && !p->response) {
-        put_bins(p, s, job);
+        /* Each bin is a channel: as take_bins and put_channel, for all channels at once. */
+        const size_t below = p->d.real ? 0 : p->n / 2, above = p->n - below;
+        const float scale = 1 / (float)p->nbin, *bins = s->bins[0];
+        float *to = job->out + 2 * job->pol * p->d.nchan;
+        if (p->d.bw_mhz > 0) {
+            to += 2 * (p->d.nchan - (job->j + 1) * p->n);
+            channelise_bins_reversed(bins, above, scale, to);
+            channelise_bins_reversed(bins + 2 * above, below, scale, to + 2 * above);
+        } else {
+            to += 2 * job->j * p->n;
+            channelise_bins_conjugate(bins + 2 * above, below, scale, to);
+            channelise_bins_conjugate(bins, above, scale, to + 2 * below);
+        }
         return;
     }
     for (size_t i = 0; i < p->n; i++) {
@@ -171,7 +150,16 @@ static void transform_segment(const psr_channelise *p, const struct psr_channeli
         }
         if (p->back)
             fftwf_execute_dft(p->back, s->part, s->part);
-        put_channel(p, s, job, i);
+        /* Frequencies of the output run up within channels, and channels run down. */
+        const size_t channel = job->j * p->n + i, row = p->d.npol * p->d.nchan;
+        const bool upper = p->d.bw_mhz > 0;
+        float *to =
+            job->out + 2 * (job->pol * p->d.nchan + (upper ? p->d.nchan - 1 - channel : channel));
+        for (size_t m = 0; m < p->shape.keep; m++) {
+            const float *v = s->part[p->shape.early + m];
+            to[2 * m * row] = v[0];
+            to[2 * m * row + 1] = upper ? v[1] : -v[1];
+        }
     }
 }
 

@@ -22,22 +22,6 @@ struct fields {
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static psr_status read_counts(const struct psr_header_keys *k, struct fields *f, psr_err *err)
-{
-    const struct psr_header_number counts[] = {
-        {"NCHAN", true, 1, 1 << 20, &f->nchan, NULL},
-        {"NBIT", true, 1, 64, &f->nbit, NULL},
-        {"NPOL", false, 1, 4, &f->npol, NULL},
-        {"NDIM", false, 1, 4, &f->ndim, NULL},
-        {"NBEAM", false, 1, INT32_MAX, &f->nbeam, NULL},
-        {"BEAM", false, 0, INT32_MAX, &f->beam, NULL},
-        {"NANT", false, 1, 1 << 18, &f->nant, NULL},
-        {"OBS_OFFSET", false, 0, 9e18, &f->obs_offset, NULL},
-    };
-    f->npol = f->ndim = f->nbeam = f->nant = 1;
-    return psr_header_keys_numbers(k, counts, sizeof counts / sizeof *counts, err);
-}
-
 /* What is no spectrum of one beam. */
 static psr_status check_kind(const struct psr_header_keys *k, const struct fields *f, psr_err *err)
 {
@@ -135,26 +119,22 @@ static psr_status fill_band(struct psr_obs *obs, const struct psr_header_keys *k
     return PSR_OK;
 }
 
-static psr_status fill_start(struct psr_obs *obs, const struct psr_header_keys *k,
-                             const struct fields *f, const struct psr_notes *notes, psr_err *err)
-{
-    const int64_t bits = f->nchan * f->nbit * f->npol, bytes = bits / 8;
-    psr_status st = psr_dada_read_start(k, (double)bits / 8 / obs->tsamp_s, &obs->tstart, err);
-    if (!st && bytes && f->obs_offset % bytes)
-        st = psr_fail_field(err, PSR_EFORMAT, "OBS_OFFSET",
-                            "%s: OBS_OFFSET is %lld, must be a multiple of the %lld bytes of a "
-                            "spectrum",
-                            k->name, (long long)f->obs_offset, (long long)bytes);
-    if (!st && !psr_header_keys_text(k, "UTC_START") && !psr_header_keys_text(k, "MJD_START"))
-        psr_note(notes, "%s: the header has no UTC_START or MJD_START: MJD 0 is taken", k->name);
-    return st;
-}
-
 static psr_status fill(struct psr_obs *obs, const struct psr_header_keys *k,
                        const struct psr_notes *notes, psr_err *err)
 {
     struct fields f = {.nchan = 0};
-    psr_status st = read_counts(k, &f, err);
+    const struct psr_header_number counts[] = {
+        {"NCHAN", true, 1, 1 << 20, &f.nchan, NULL},
+        {"NBIT", true, 1, 64, &f.nbit, NULL},
+        {"NPOL", false, 1, 4, &f.npol, NULL},
+        {"NDIM", false, 1, 4, &f.ndim, NULL},
+        {"NBEAM", false, 1, INT32_MAX, &f.nbeam, NULL},
+        {"BEAM", false, 0, INT32_MAX, &f.beam, NULL},
+        {"NANT", false, 1, 1 << 18, &f.nant, NULL},
+        {"OBS_OFFSET", false, 0, 9e18, &f.obs_offset, NULL},
+    };
+    f.npol = f.ndim = f.nbeam = f.nant = 1;
+    psr_status st = psr_header_keys_numbers(k, counts, sizeof counts / sizeof *counts, err);
     if (!st)
         st = check_kind(k, &f, err);
     if (!st)
@@ -163,8 +143,18 @@ static psr_status fill(struct psr_obs *obs, const struct psr_header_keys *k,
         st = fill_samples(obs, k, &f, err);
     if (!st)
         st = fill_band(obs, k, &f, err);
-    if (!st)
-        st = fill_start(obs, k, &f, notes, err);
+    if (!st) {
+        const int64_t bits = f.nchan * f.nbit * f.npol, bytes = bits / 8;
+        st = psr_dada_read_start(k, (double)bits / 8 / obs->tsamp_s, &obs->tstart, err);
+        if (!st && bytes && f.obs_offset % bytes)
+            st = psr_fail_field(err, PSR_EFORMAT, "OBS_OFFSET",
+                                "%s: OBS_OFFSET is %lld, must be a multiple of the %lld bytes of a "
+                                "spectrum",
+                                k->name, (long long)f.obs_offset, (long long)bytes);
+        if (!st && !psr_header_keys_text(k, "UTC_START") && !psr_header_keys_text(k, "MJD_START"))
+            psr_note(notes, "%s: the header has no UTC_START or MJD_START: MJD 0 is taken",
+                     k->name);
+    }
     if (st)
         return st;
     obs->ibeam = (int)f.beam;

@@ -59,29 +59,6 @@ static int at_least_0(int n)
     return n < 0 ? 0 : n;
 }
 
-static void format_1(char *text, double value, double error)
-{
-    const struct rounded r = round_to_error(value, error, 1);
-    const int X = r.exp, E = r.err_exp;
-    int precision = whole_digits(value) - E + (fabs(fabs(r.mantissa) - 1) < EPS);
-    double m = copysign(r.mantissa, r.value < 0 ? -1.0 : 1.0);
-    if ((X >= 0 && E > 0 && X > E) || (X < -4 && X >= E))
-        psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% .*f(%d)x10^%d",
-                              at_least_0(precision - 1), m, r.err, X);
-    else if (X >= 0 && E > 0 && X == E)
-        psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% lld(%d)x10^%d", (long long)m, r.err, X);
-    else if (X < E && E != 0)
-        psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% lld(%d)x10^%d", (long long)(m + EPS),
-                              r.err, E);
-    else if (E == 0 && fabs(r.value) < 1e-15)
-        psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% d(%d)", 0, r.err);
-    else if (fabs(r.value) <= EPS && E < -5)
-        psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "0.0(%d)x10^%d", r.err, E + 1);
-    else
-        psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% .*f(%d)", at_least_0(-E), r.value,
-                              r.err);
-}
-
 /* Values below 1e-4. */
 static void format_2_small(char *text, const struct rounded *r)
 {
@@ -128,25 +105,6 @@ static void format_2_large(char *text, const struct rounded *r)
     }
 }
 
-static void format_2(char *text, double value, double error)
-{
-    const struct rounded r = round_to_error(value, error, 2);
-    const int E = r.err_exp;
-    if (r.exp < -4)
-        format_2_small(text, &r);
-    else if (E - decimal_exponent(value) > 1 && E != 0 && E != 1)
-        psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "0.0(%d.%d)x10^%d", r.err / 10, r.err % 10,
-                              E);
-    else if (E == 0)
-        psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% .1f(%d.%d)",
-                              fabs(r.value) < 0.1 ? fabs(r.value) : r.value, r.err / 10,
-                              r.err % 10);
-    else if (E < 0)
-        format_2_fraction(text, &r);
-    else
-        format_2_large(text, &r);
-}
-
 void psr_format_uncertainty(char text[PSR_UNCERTAINTY_MAX], double value, double error, int digits)
 {
     static const double MOST = 1e15; /* whole numbers beyond it are none */
@@ -155,9 +113,42 @@ void psr_format_uncertainty(char text[PSR_UNCERTAINTY_MAX], double value, double
         psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, finite ? "% .6g(%.1g)" : " nan", value,
                               error);
     } else if (digits == 1) {
-        format_1(text, value, error);
+        const struct rounded r = round_to_error(value, error, 1);
+        const int X = r.exp, E = r.err_exp;
+        int precision = whole_digits(value) - E + (fabs(fabs(r.mantissa) - 1) < EPS);
+        double m = copysign(r.mantissa, r.value < 0 ? -1.0 : 1.0);
+        if ((X >= 0 && E > 0 && X > E) || (X < -4 && X >= E))
+            psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% .*f(%d)x10^%d",
+                                  at_least_0(precision - 1), m, r.err, X);
+        else if (X >= 0 && E > 0 && X == E)
+            psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% lld(%d)x10^%d", (long long)m, r.err,
+                                  X);
+        else if (X < E && E != 0)
+            psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% lld(%d)x10^%d",
+                                  (long long)(m + EPS), r.err, E);
+        else if (E == 0 && fabs(r.value) < 1e-15)
+            psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% d(%d)", 0, r.err);
+        else if (fabs(r.value) <= EPS && E < -5)
+            psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "0.0(%d)x10^%d", r.err, E + 1);
+        else
+            psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% .*f(%d)", at_least_0(-E), r.value,
+                                  r.err);
     } else {
-        format_2(text, value, error);
+        const struct rounded r = round_to_error(value, error, 2);
+        const int E = r.err_exp;
+        if (r.exp < -4)
+            format_2_small(text, &r);
+        else if (E - decimal_exponent(value) > 1 && E != 0 && E != 1)
+            psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "0.0(%d.%d)x10^%d", r.err / 10,
+                                  r.err % 10, E);
+        else if (E == 0)
+            psr_c_locale_snprintf(text, PSR_UNCERTAINTY_MAX, "% .1f(%d.%d)",
+                                  fabs(r.value) < 0.1 ? fabs(r.value) : r.value, r.err / 10,
+                                  r.err % 10);
+        else if (E < 0)
+            format_2_fraction(text, &r);
+        else
+            format_2_large(text, &r);
     }
 }
 

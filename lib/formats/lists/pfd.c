@@ -178,21 +178,6 @@ static void unpack_trials(struct psr_pfd *p, uint32_t bits)
         p->ntrial = 0;
 }
 
-static psr_status take_flag(struct psr_byte_cursor *r, struct psr_pfd *p, size_t at,
-                            const char *what)
-{
-    const int shift = digest_shift(at);
-    uint32_t bits[2] = {0};
-    psr_status st = psr_byte_cursor_take(r, bits, sizeof bits, what);
-    uint32_t first = r->swap ? __builtin_bswap32(bits[0]) : bits[0];
-    memcpy((char *)p + at, &first, sizeof(float));
-    if (shift >= 0)
-        p->digest |= (uint64_t)bits[1] << shift; /* only psrkit writes it, little-endian */
-    else
-        unpack_trials(p, bits[1]);
-    return st;
-}
-
 static psr_status take_text(struct psr_byte_cursor *r, char **text, const char *what)
 {
     int32_t length = 0;
@@ -208,14 +193,6 @@ static psr_status take_text(struct psr_byte_cursor *r, char **text, const char *
     return st;
 }
 
-static psr_status take_position(struct psr_byte_cursor *r, char *position, const char *what)
-{
-    psr_status st = psr_byte_cursor_take(r, position, PSR_PFD_POSITION, what);
-    if (!st && !memchr(position, 0, PSR_PFD_POSITION))
-        st = psr_fail(r->err, PSR_EFORMAT, "%s: %s is no text", r->name, what);
-    return st;
-}
-
 static psr_status take_field(struct psr_byte_cursor *r, struct psr_pfd *p, const struct field *f)
 {
     void *to = (char *)p + f->at;
@@ -224,12 +201,27 @@ static psr_status take_field(struct psr_byte_cursor *r, struct psr_pfd *p, const
         return take_count(r, to, f->name, f->min, f->max);
     case TEXT:
         return take_text(r, to, f->name);
-    case POSITION:
-        return take_position(r, to, f->name);
+    case POSITION: {
+        char *position = to;
+        psr_status st = psr_byte_cursor_take(r, position, PSR_PFD_POSITION, f->name);
+        if (!st && !memchr(position, 0, PSR_PFD_POSITION))
+            st = psr_fail(r->err, PSR_EFORMAT, "%s: %s is no text", r->name, f->name);
+        return st;
+    }
     case NUMBER:
         return take_numbers(r, to, 1, f->name);
-    case FLAG:
-        return take_flag(r, p, f->at, f->name);
+    case FLAG: {
+        const int shift = digest_shift(f->at);
+        uint32_t bits[2] = {0};
+        psr_status st = psr_byte_cursor_take(r, bits, sizeof bits, f->name);
+        uint32_t first = r->swap ? __builtin_bswap32(bits[0]) : bits[0];
+        memcpy((char *)p + f->at, &first, sizeof(float));
+        if (shift >= 0)
+            p->digest |= (uint64_t)bits[1] << shift; /* only psrkit writes it, little-endian */
+        else
+            unpack_trials(p, bits[1]);
+        return st;
+    }
     }
     return PSR_OK;
 }
@@ -291,17 +283,6 @@ psr_status psr_pfd_read(struct psr_pfd *pfd, const char *path, int64_t mem_bytes
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static psr_status write_text(psr_outfile *f, const char *text, const char *what, psr_err *err)
-{
-    const size_t length = text ? strlen(text) : 0;
-    const int32_t stored = (int32_t)length;
-    if (length > PSR_PFD_TEXT_MAX)
-        return psr_fail(err, PSR_EINVAL, "a fold: %s has %zu bytes, at most %d are possible", what,
-                        length, PSR_PFD_TEXT_MAX);
-    psr_status st = psr_outfile_write(f, &stored, sizeof stored, err);
-    return st || !length ? st : psr_outfile_write(f, text, length, err);
-}
-
 static psr_status write_field(psr_outfile *f, const struct psr_pfd *p, const struct field *field,
                               psr_err *err)
 {
@@ -311,8 +292,16 @@ static psr_status write_field(psr_outfile *f, const struct psr_pfd *p, const str
     switch (field->kind) {
     case COUNT:
         return psr_outfile_write(f, from, sizeof(int32_t), err);
-    case TEXT:
-        return write_text(f, *(char *const *)(const void *)from, field->name, err);
+    case TEXT: {
+        const char *text = *(char *const *)(const void *)from;
+        const size_t length = text ? strlen(text) : 0;
+        const int32_t stored = (int32_t)length;
+        if (length > PSR_PFD_TEXT_MAX)
+            return psr_fail(err, PSR_EINVAL, "a fold: %s has %zu bytes, at most %d are possible",
+                            field->name, length, PSR_PFD_TEXT_MAX);
+        psr_status st = psr_outfile_write(f, &stored, sizeof stored, err);
+        return st || !length ? st : psr_outfile_write(f, text, length, err);
+    }
     case POSITION:
         return psr_outfile_write(f, from, PSR_PFD_POSITION, err);
     case NUMBER:

@@ -128,16 +128,6 @@ static psr_status write_row(psr_outfile *f, const struct psr_sift_cand *c, int d
                               c->nhit);
 }
 
-static psr_status write_hit(psr_outfile *f, const struct psr_sift_hit *hit, int decimals,
-                            psr_err *err)
-{
-    psr_status st = psr_outfile_printf(f, err, "  DM=%6.*f SNR=%5.2f Sigma=%5.2f   ", decimals,
-                                       hit->dm, hit->snr, hit->sigma);
-    for (int k = 0; k < (int)(hit->sigma / 3) && !st; k++)
-        st = psr_outfile_write(f, "*", 1, err);
-    return st ? st : psr_outfile_write(f, "\n", 1, err);
-}
-
 static psr_status write_text(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
 {
     psr_status st = psr_outfile_printf(f, err, "%s\n", titles);
@@ -152,27 +142,14 @@ static psr_status write_text(psr_outfile *f, const struct psr_sift_result *resul
         if (!st)
             st = psr_outfile_printf(f, err, "%s%s\n", c->marks ? "  ! " : "",
                                     c->marks ? psr_sift_name_marks(marks, c->marks) : "");
-        for (size_t k = 0; c->nhit > 1 && k < c->nhit && !st; k++)
-            st = write_hit(f, &c->hit[k], result->dm_decimals, err);
-    }
-    return st;
-}
-
-static psr_status write_rejects(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
-{
-    psr_status st = psr_outfile_printf(f, err, "%s\n", titles);
-    for (size_t i = 0; i < result->nreject && !st; i++) {
-        const struct psr_sift_cand *c = &result->reject[i];
-        st = write_row(f, c, result->dm_decimals, err);
-        if (!st)
-            st = psr_outfile_printf(f, err, "  %s", reasons[c->reason]);
-        if (!st && c->of_file && !(st = psr_outfile_write(f, " ", 1, err)) &&
-            !(st = write_name(f, c->of_file, err)))
-            st = psr_outfile_printf(f, err, ":%lld", (long long)c->of_number);
-        if (!st && c->reason == PSR_SIFT_HARMONIC)
-            st = psr_outfile_printf(f, err, ", %d/%d of its frequency", c->ratio[0], c->ratio[1]);
-        if (!st)
-            st = psr_outfile_write(f, "\n", 1, err);
+        for (size_t k = 0; c->nhit > 1 && k < c->nhit && !st; k++) {
+            const struct psr_sift_hit *hit = &c->hit[k];
+            st = psr_outfile_printf(f, err, "  DM=%6.*f SNR=%5.2f Sigma=%5.2f   ",
+                                    result->dm_decimals, hit->dm, hit->snr, hit->sigma);
+            for (int j = 0; j < (int)(hit->sigma / 3) && !st; j++)
+                st = psr_outfile_write(f, "*", 1, err);
+            st = st ? st : psr_outfile_write(f, "\n", 1, err);
+        }
     }
     return st;
 }
@@ -226,17 +203,6 @@ const char *psr_cand_number_name(enum psr_cand_number k)
     return number[k];
 }
 
-/* The last columns; nan for what is not folded. */
-static psr_status write_score(psr_outfile *f, const struct psr_cand_score *s, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (int k = 0; k < PSR_CAND_SNR && !st; k++)
-        st = psr_outfile_printf(f, err, ",%.4g", s ? s->number[k] : NAN);
-    return st ? st
-              : psr_outfile_printf(f, err, ",%.4g,\"%s\"", s ? s->probability : NAN,
-                                   s ? s->reasons : "");
-}
-
 static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
 {
     psr_status st = psr_outfile_printf(f, err, "file");
@@ -264,8 +230,16 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
             st = psr_csv_write_text(f, name_known(known, c), err);
         if (!st)
             st = psr_outfile_printf(f, err, ",\"%s\"", psr_sift_name_marks(marks, c->marks));
-        if (!st)
-            st = write_score(f, c->score, err);
+        if (!st) {
+            /* The last columns; nan for what is not folded. */
+            const struct psr_cand_score *s = c->score;
+            st = PSR_OK;
+            for (int k = 0; k < PSR_CAND_SNR && !st; k++)
+                st = psr_outfile_printf(f, err, ",%.4g", s ? s->number[k] : NAN);
+            st = st ? st
+                    : psr_outfile_printf(f, err, ",%.4g,\"%s\"", s ? s->probability : NAN,
+                                         s ? s->reasons : "");
+        }
         if (!st)
             st = psr_outfile_printf(f, err, "\n");
     }
@@ -303,17 +277,6 @@ static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
     psr_json_end(j, PSR_JSON_OBJECT);
 }
 
-static psr_status write_json(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
-{
-    struct psr_json_output to = {f, err, PSR_OK};
-    for (size_t i = 0; i < result->ncand && !to.status; i++) {
-        struct psr_json j = {.put = psr_json_put, .ctx = &to};
-        write_object(&j, &result->cand[i]);
-        psr_json_put(&to, "\n", 1);
-    }
-    return to.status;
-}
-
 psr_status psr_sift_write(psr_outfile *f, const struct psr_sift_result *result,
                           enum psr_sift_format format, bool presto, psr_err *err)
 {
@@ -322,10 +285,33 @@ psr_status psr_sift_write(psr_outfile *f, const struct psr_sift_result *result,
         return presto && result->ncand == 0 ? PSR_OK : write_text(f, result, err);
     case PSR_SIFT_CSV:
         return write_csv(f, result, err);
-    case PSR_SIFT_JSON:
-        return write_json(f, result, err);
-    case PSR_SIFT_REJECTS:
-        return write_rejects(f, result, err);
+    case PSR_SIFT_JSON: {
+        struct psr_json_output to = {f, err, PSR_OK};
+        for (size_t i = 0; i < result->ncand && !to.status; i++) {
+            struct psr_json j = {.put = psr_json_put, .ctx = &to};
+            write_object(&j, &result->cand[i]);
+            psr_json_put(&to, "\n", 1);
+        }
+        return to.status;
+    }
+    case PSR_SIFT_REJECTS: {
+        psr_status st = psr_outfile_printf(f, err, "%s\n", titles);
+        for (size_t i = 0; i < result->nreject && !st; i++) {
+            const struct psr_sift_cand *c = &result->reject[i];
+            st = write_row(f, c, result->dm_decimals, err);
+            if (!st)
+                st = psr_outfile_printf(f, err, "  %s", reasons[c->reason]);
+            if (!st && c->of_file && !(st = psr_outfile_write(f, " ", 1, err)) &&
+                !(st = write_name(f, c->of_file, err)))
+                st = psr_outfile_printf(f, err, ":%lld", (long long)c->of_number);
+            if (!st && c->reason == PSR_SIFT_HARMONIC)
+                st = psr_outfile_printf(f, err, ", %d/%d of its frequency", c->ratio[0],
+                                        c->ratio[1]);
+            if (!st)
+                st = psr_outfile_write(f, "\n", 1, err);
+        }
+        return st;
+    }
     }
     return psr_fail_field(err, PSR_EINVAL, "format", "sift: format = %d is none", (int)format);
 }

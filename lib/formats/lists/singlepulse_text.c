@@ -48,24 +48,6 @@ static bool has_edges(const struct psr_pulse_band *band)
     return band && band->high_mhz > 0;
 }
 
-static psr_status write_cluster(psr_outfile *f, const double *dm, const size_t *scale,
-                                double tsamp_s, const struct psr_pulse_band *band,
-                                const struct psr_cluster *c, psr_err *err)
-{
-    const struct psr_event *e = &c->best;
-    double each = scale ? (double)scale[e->trial] : 1, sample = (double)e->sample * each;
-    char marks[PSR_PULSE_MARKS];
-    psr_status st = psr_outfile_printf(
-        f, err, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\t%s", e->snr, sample,
-        sample * tsamp_s, log2((double)e->width * each), band ? band[e->trial].trial : e->trial,
-        dm[e->trial], c->members, (long long)c->first, (long long)c->last,
-        pulse_name_marks(c->marks, marks, "-"));
-    if (!st && has_edges(band))
-        st = psr_outfile_printf(f, err, "\t%.10g\t%.10g", band[e->trial].low_mhz,
-                                band[e->trial].high_mhz);
-    return st ? st : psr_outfile_printf(f, err, "\n");
-}
-
 psr_status psr_cluster_write_bands(psr_outfile *f, const double *dm, const size_t *scale,
                                    double tsamp_s, const struct psr_pulse_band *band,
                                    const struct psr_cluster *clusters, size_t n, psr_err *err)
@@ -73,8 +55,21 @@ psr_status psr_cluster_write_bands(psr_outfile *f, const double *dm, const size_
     psr_status st = psr_outfile_printf(
         f, err, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks%s\n",
         has_edges(band) ? "\tlow_mhz\thigh_mhz" : "");
-    for (size_t k = 0; !st && k < n; k++)
-        st = write_cluster(f, dm, scale, tsamp_s, band, &clusters[k], err);
+    for (size_t k = 0; !st && k < n; k++) {
+        const struct psr_cluster *c = &clusters[k];
+        const struct psr_event *e = &c->best;
+        double each = scale ? (double)scale[e->trial] : 1, sample = (double)e->sample * each;
+        char marks[PSR_PULSE_MARKS];
+        st = psr_outfile_printf(f, err, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\t%s",
+                                e->snr, sample, sample * tsamp_s, log2((double)e->width * each),
+                                band ? band[e->trial].trial : e->trial, dm[e->trial], c->members,
+                                (long long)c->first, (long long)c->last,
+                                pulse_name_marks(c->marks, marks, "-"));
+        if (!st && has_edges(band))
+            st = psr_outfile_printf(f, err, "\t%.10g\t%.10g", band[e->trial].low_mhz,
+                                    band[e->trial].high_mhz);
+        st = st ? st : psr_outfile_printf(f, err, "\n");
+    }
     return st;
 }
 

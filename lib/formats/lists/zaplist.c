@@ -25,16 +25,6 @@ static psr_status bad_line(const struct line *line, const char *what, psr_err *e
                     line->text, what);
 }
 
-static psr_status append_bird(struct psr_zaplist *list, size_t *room, struct psr_bird bird,
-                              psr_err *err)
-{
-    psr_status st =
-        psr_grow(&list->bird, room, list->n, sizeof *list->bird, "a list of birdies", err);
-    if (st == PSR_OK)
-        list->bird[list->n++] = bird;
-    return st;
-}
-
 /* Returned: columns read into v, or -1 where the line is no numbers or has too many of them. */
 static int read_columns(const char *text, double *v)
 {
@@ -63,28 +53,6 @@ static double find_power(const char *text)
     return power > 0 && isfinite(power) ? power : 0;
 }
 
-static psr_status take_harmonics(struct psr_zaplist *list, size_t *room, const struct line *line,
-                                 const double *v, int n, struct psr_bird like, psr_err *err)
-{
-    double nharm = n > 2 ? v[2] : 1;
-    if (v[0] < 0 || v[0] > HZ_MAX || v[1] < 0 || v[1] > HZ_MAX)
-        return bad_line(line, "is not a frequency and a width of 0 to 1e9 Hz", err);
-    if (!(nharm >= 1 && nharm <= MAX_HARMONICS) || nharm != floor(nharm))
-        return bad_line(line, "does not have a number of harmonics of 1 to 100000", err);
-    bool grow = n > 3 && v[3] != 0;
-    psr_status st = PSR_OK;
-    like.barycentric = like.barycentric || (n > 4 && v[4] != 0);
-    for (int h = 1; h <= (int)nharm && st == PSR_OK; h++) {
-        if (list->n == PSR_ZAPLIST_MAX_BIRDS)
-            return psr_fail(err, PSR_EFORMAT, "%s: more than %d birdies", line->name,
-                            PSR_ZAPLIST_MAX_BIRDS);
-        like.freq_hz = h * v[0];
-        like.width_hz = grow ? h * v[1] : v[1];
-        st = append_bird(list, room, like, err);
-    }
-    return st;
-}
-
 static psr_status take_line(struct psr_zaplist *list, size_t *room, struct line *line, psr_err *err)
 {
     double v[MAX_COLUMNS];
@@ -102,8 +70,26 @@ static psr_status take_line(struct psr_zaplist *list, size_t *room, struct line 
     int n = read_columns(text + barycentric, v);
     if (n < 2)
         return bad_line(line, "is not a frequency and a width", err);
-    return take_harmonics(list, room, line, v, n,
-                          (struct psr_bird){.barycentric = barycentric, .power = power}, err);
+    struct psr_bird like = (struct psr_bird){.barycentric = barycentric, .power = power};
+    double nharm = n > 2 ? v[2] : 1;
+    if (v[0] < 0 || v[0] > HZ_MAX || v[1] < 0 || v[1] > HZ_MAX)
+        return bad_line(line, "is not a frequency and a width of 0 to 1e9 Hz", err);
+    if (!(nharm >= 1 && nharm <= MAX_HARMONICS) || nharm != floor(nharm))
+        return bad_line(line, "does not have a number of harmonics of 1 to 100000", err);
+    bool grow = n > 3 && v[3] != 0;
+    psr_status st = PSR_OK;
+    like.barycentric = like.barycentric || (n > 4 && v[4] != 0);
+    for (int h = 1; h <= (int)nharm && st == PSR_OK; h++) {
+        if (list->n == PSR_ZAPLIST_MAX_BIRDS)
+            return psr_fail(err, PSR_EFORMAT, "%s: more than %d birdies", line->name,
+                            PSR_ZAPLIST_MAX_BIRDS);
+        like.freq_hz = h * v[0];
+        like.width_hz = grow ? h * v[1] : v[1];
+        st = psr_grow(&list->bird, room, list->n, sizeof *list->bird, "a list of birdies", err);
+        if (st == PSR_OK)
+            list->bird[list->n++] = like;
+    }
+    return st;
 }
 
 psr_status psr_zaplist_parse(struct psr_zaplist *list, const char *text, size_t n, const char *name,

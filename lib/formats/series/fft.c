@@ -119,21 +119,6 @@ static int64_t bytes_of_sample(const struct psr_spectrum_file *file)
     return file->sample_nbit / 8;
 }
 
-/* A spectrum has as many bytes as its series; that of an odd number of samples lacks the last one. */
-static psr_status check_bytes(const struct psr_spectrum_file *file, const char *path, psr_err *err)
-{
-    const int64_t nbin = file->inf.nbin, sample = bytes_of_sample(file),
-                  bytes = file->file_bytes - file->data_at;
-    if (nbin < 2)
-        return psr_fail(err, PSR_EFORMAT, "%s: %lld samples, at least 2 are needed", path,
-                        (long long)nbin);
-    if (bytes != (file->series ? nbin : nbin - nbin % 2) * sample)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: %lld bytes, but the %lld samples of its .inf make %lld", path,
-                        (long long)bytes, (long long)nbin, (long long)(nbin * sample));
-    return PSR_OK;
-}
-
 /* Whether bin 0 is 1, as PRESTO and psr_spectrum_deredden leave it; the sum of a series never is.
  */
 static psr_status read_first_bin(struct psr_spectrum_file *file, const char *path, psr_err *err)
@@ -195,10 +180,19 @@ psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *pat
         return psr_fail(err, PSR_EFORMAT, "%s: not a regular file", path);
     file->file_bytes = about.st_size;
     st = read_description(file, path, err);
-    if (st == PSR_OK)
-        st = check_bytes(file, path, err);
-    if (st != PSR_OK)
+    if (st)
         return st;
+    /* A spectrum has as many bytes as its series; that of an odd number of samples lacks the last one. */
+    const int64_t nbin = file->inf.nbin, sample = bytes_of_sample(file),
+                  bytes = file->file_bytes - file->data_at;
+    if (nbin < 2)
+        return psr_fail(err, PSR_EFORMAT, "%s: %lld samples, at least 2 are needed", path,
+                        (long long)nbin);
+    if (bytes != (file->series ? nbin : nbin - nbin % 2) * sample)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: %lld bytes, but the %lld samples of its .inf make %lld", path,
+                        (long long)bytes, (long long)nbin, (long long)(nbin * sample));
+
     set_length(file);
     return file->series ? PSR_OK : read_first_bin(file, path, err);
 }
@@ -238,9 +232,11 @@ static void level_padding(const struct psr_inf *inf, float *x)
             x[t] = mean;
 }
 
-static psr_status check_varies(const char *path, const struct psr_spectrum_file *file,
-                               const float *x, psr_err *err)
+psr_status psr_spectrum_level(const struct psr_spectrum_file *file, const char *name, float *x,
+                              psr_err *err)
 {
+    if (file->series && file->inf.nonoff > 0)
+        level_padding(&file->inf, x);
     int64_t n = 2 * file->nbin;
     int64_t i = file->series || n == 2 ? 1 : 3; /* a spectrum's first bin says little */
     const float first = x[i - 1];
@@ -248,16 +244,8 @@ static psr_status check_varies(const char *path, const struct psr_spectrum_file 
         i++;
     if (i < n)
         return PSR_OK;
-    return psr_fail(err, PSR_EFORMAT, "%s: all %s are %g: there is nothing to search", path,
+    return psr_fail(err, PSR_EFORMAT, "%s: all %s are %g: there is nothing to search", name,
                     file->series ? "samples" : "bins", (double)first);
-}
-
-psr_status psr_spectrum_level(const struct psr_spectrum_file *file, const char *name, float *x,
-                              psr_err *err)
-{
-    if (file->series && file->inf.nonoff > 0)
-        level_padding(&file->inf, x);
-    return check_varies(name, file, x, err);
 }
 
 psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *path, float *x,

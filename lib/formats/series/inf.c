@@ -34,22 +34,6 @@ psr_status psr_inf_set_name(struct psr_inf *inf, const char *stem, psr_err *err)
     return PSR_OK;
 }
 
-/* Proleptic Gregorian date of an MJD, counted in years that begin in March so that the leap day
- * comes last: 400 years have 146097 days, 100 have 36524, 4 have 1461, and five months have 153. */
-static void date_of_day(long day, long *year, int *month, int *date)
-{
-    const long from_march_0000 = 678881; /* MJD -678881 is 1 March of year 0 */
-    long d = day + from_march_0000;
-    long era = (d >= 0 ? d : d - 146096) / 146097;
-    long in_era = d - era * 146097;
-    long years = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
-    long in_year = in_era - (365 * years + years / 4 - years / 100);
-    long from_march = (5 * in_year + 2) / 153;
-    *date = (int)(in_year - (153 * from_march + 2) / 5) + 1;
-    *month = (int)(from_march < 10 ? from_march + 3 : from_march - 9);
-    *year = years + era * 400 + (*month <= 2);
-}
-
 /* As PRESTO writes dates, with six significant digits of seconds, but never 60 of them. */
 static void format_date(char *text, struct psr_mjd mjd)
 {
@@ -64,7 +48,19 @@ static void format_date(char *text, struct psr_mjd mjd)
     }
     long year;
     int month, date;
-    date_of_day(mjd.day + minutes / 1440, &year, &month, &date);
+    /* Proleptic Gregorian date of an MJD, counted in years that begin in March so that the leap day
+     * comes last: 400 years have 146097 days, 100 have 36524, 4 have 1461, and five months have 153. */
+    const long day = mjd.day + minutes / 1440;
+    const long from_march_0000 = 678881; /* MJD -678881 is 1 March of year 0 */
+    long d = day + from_march_0000;
+    long era = (d >= 0 ? d : d - 146096) / 146097;
+    long in_era = d - era * 146097;
+    long years = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+    long in_year = in_era - (365 * years + years / 4 - years / 100);
+    long from_march = (5 * in_year + 2) / 153;
+    date = (int)(in_year - (153 * from_march + 2) / 5) + 1;
+    month = (int)(from_march < 10 ? from_march + 3 : from_march - 9);
+    year = years + era * 400 + (month <= 2);
     minutes %= 1440;
     snprintf(text, DATE_MAX, "%4ld-%02d-%02dT%02ld:%02ld:%s%s", year, month, date, minutes / 60,
              minutes % 60, atoi(seconds) < 10 ? "0" : "", seconds);
@@ -250,29 +246,6 @@ static void format_epoch(char *text, struct psr_mjd epoch)
     snprintf(text, VALUE_MAX, "%ld%s", epoch.day + carry, frac + 1);
 }
 
-static psr_status write_breaks(psr_outfile *f, const struct psr_inf *inf, psr_err *err)
-{
-    psr_status st = psr_outfile_printf(f, err, "%d\n", inf->nonoff > 0);
-    for (int i = 0; i < inf->nonoff && !st; i++)
-        st = psr_outfile_printf(f, err, " %s #%3d                   =  %-11lld, %-11lld\n",
-                                PSR_INF_PAIR_LEAD, i + 1, (long long)inf->onoff[i][0],
-                                (long long)inf->onoff[i][1]);
-    return st;
-}
-
-/* The first line is indented even where it is empty, others only where they are not. */
-static psr_status write_notes(psr_outfile *f, const char *notes, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (bool first = true; !st && notes; first = false) {
-        size_t n = strcspn(notes, "\n");
-        st = psr_outfile_printf(f, err, "%*s%.*s\n", first || n ? PSR_INF_INDENT : 0, "", (int)n,
-                                notes);
-        notes = notes[n] ? notes + n + 1 : NULL;
-    }
-    return st ? st : psr_outfile_write(f, "\n", 1, err);
-}
-
 /* Radio where nothing is said. */
 static const struct psr_inf_band *band_of(const struct psr_inf *inf)
 {
@@ -301,8 +274,14 @@ static psr_status write_value(psr_outfile *f, const struct psr_inf *inf,
         return psr_outfile_printf(f, err, "%d\n", *(const bool *)member);
     case PSR_INF_BINS:
         return psr_outfile_printf(f, err, "%-11lld\n", (long long)*(const int64_t *)member);
-    case PSR_INF_BREAKS:
-        return write_breaks(f, inf, err);
+    case PSR_INF_BREAKS: {
+        psr_status st = psr_outfile_printf(f, err, "%d\n", inf->nonoff > 0);
+        for (int i = 0; i < inf->nonoff && !st; i++)
+            st = psr_outfile_printf(f, err, " %s #%3d                   =  %-11lld, %-11lld\n",
+                                    PSR_INF_PAIR_LEAD, i + 1, (long long)inf->onoff[i][0],
+                                    (long long)inf->onoff[i][1]);
+        return st;
+    }
     case PSR_INF_BAND:
         return write_text(f, band_of(inf)->name, err);
     case PSR_INF_COUNT:
@@ -313,8 +292,18 @@ static psr_status write_value(psr_outfile *f, const struct psr_inf *inf,
         return psr_outfile_printf(f, err, "%.*f\n", field->digits, *(const double *)member);
     case PSR_INF_WHOLE:
         return psr_outfile_printf(f, err, "%.0f\n", *(const double *)member);
-    case PSR_INF_NOTES:
-        return write_notes(f, member, err);
+    case PSR_INF_NOTES: {
+        /* The first line is indented even where it is empty, others only where they are not. */
+        const char *notes = member;
+        psr_status st = PSR_OK;
+        for (bool first = true; !st && notes; first = false) {
+            size_t n = strcspn(notes, "\n");
+            st = psr_outfile_printf(f, err, "%*s%.*s\n", first || n ? PSR_INF_INDENT : 0, "",
+                                    (int)n, notes);
+            notes = notes[n] ? notes + n + 1 : NULL;
+        }
+        return st ? st : psr_outfile_write(f, "\n", 1, err);
+    }
     }
     return PSR_OK;
 }

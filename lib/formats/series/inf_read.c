@@ -262,9 +262,14 @@ static void read_notes(struct parser *p, char *notes)
     }
 }
 
-static psr_status read_value(struct parser *p, const struct psr_inf_field *field,
-                             struct slice value)
+static psr_status read_field(struct parser *p, int i, struct slice value)
 {
+    const struct psr_inf_field *field = &psr_inf_fields[i];
+    if (p->seen[i])
+        return psr_fail_field(p->err, PSR_EFORMAT, field->lead,
+                              "%s: line %d: %s stands on line %d already", p->name, p->line,
+                              field->lead, p->seen[i]);
+    p->seen[i] = p->line;
     void *member = (char *)p->inf + field->offset;
     bool breaks;
     int64_t count = 0;
@@ -304,17 +309,6 @@ static psr_status read_value(struct parser *p, const struct psr_inf_field *field
         return PSR_OK;
     }
     return PSR_OK;
-}
-
-static psr_status read_field(struct parser *p, int i, struct slice value)
-{
-    const struct psr_inf_field *field = &psr_inf_fields[i];
-    if (p->seen[i])
-        return psr_fail_field(p->err, PSR_EFORMAT, field->lead,
-                              "%s: line %d: %s stands on line %d already", p->name, p->line,
-                              field->lead, p->seen[i]);
-    p->seen[i] = p->line;
-    return read_value(p, field, value);
 }
 
 /* The sign that ends a label: the first outside parentheses, as old labels hold "(1=yes, 0=no)"; values may have

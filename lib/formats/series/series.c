@@ -105,17 +105,6 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     return s->format == PSR_SERIES_TIM ? write_header(s, trial, desc, err) : PSR_OK;
 }
 
-static psr_status choose_group(psr_series *s, const struct psr_series_desc *desc, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    if (!desc->group) {
-        const struct psr_output_group_desc claim = psr_series_claim(desc);
-        st = psr_output_group_create(&s->own, &claim, err);
-    }
-    s->group = desc->group ? desc->group : s->own;
-    return st;
-}
-
 static psr_status create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
 {
     psr_status st = psr_series_check(desc, err);
@@ -136,7 +125,12 @@ static psr_status create(psr_series **out, const struct psr_series_desc *desc, p
     s->ctx = desc->ctx;
     s->ndm = desc->ndm;
     psr_series_common_inf(&s->inf, desc);
-    st = choose_group(s, desc, err);
+    st = PSR_OK;
+    if (!desc->group) {
+        const struct psr_output_group_desc claim = psr_series_claim(desc);
+        st = psr_output_group_create(&s->own, &claim, err);
+    }
+    s->group = desc->group ? desc->group : s->own;
     for (size_t i = 0; i < s->ndm && !st; i++)
         st = open_trial(s, i, desc, err);
 done:

@@ -51,22 +51,6 @@ static const struct label *find_clash(struct label *label, const double *dm, siz
     return NULL;
 }
 
-static psr_status fail_clash(struct label *label, const struct psr_series_desc *desc,
-                             const struct label *clash, psr_err *err)
-{
-    char text[LABEL_MAX], remedy[64] = "no number of decimals allowed tells all trials apart";
-    double dm[2] = {desc->dm[clash[0].i], desc->dm[clash[1].i]};
-    strcpy(text, clash->text);
-    for (int d = desc->dm_decimals + 1; d <= MAX_DECIMALS; d++)
-        if (!find_clash(label, desc->dm, desc->ndm, d)) {
-            snprintf(remedy, sizeof remedy, "%d decimals tell all trials apart", d);
-            break;
-        }
-    return psr_fail_field(err, PSR_EINVAL, "dm_decimals",
-                          "DMs %.12g and %.12g would both be %.200s_DM%s with %d decimals; %s",
-                          dm[0], dm[1], desc->root, text, desc->dm_decimals, remedy);
-}
-
 static psr_status check_names(const struct psr_series_desc *desc, psr_err *err)
 {
     struct label *label = calloc(desc->ndm, sizeof *label);
@@ -74,8 +58,19 @@ static psr_status check_names(const struct psr_series_desc *desc, psr_err *err)
         return psr_fail_nomem(err, "file names", (double)desc->ndm * sizeof *label);
     psr_status st = PSR_OK;
     const struct label *clash = find_clash(label, desc->dm, desc->ndm, desc->dm_decimals);
-    if (clash)
-        st = fail_clash(label, desc, clash, err);
+    if (clash) {
+        char text[LABEL_MAX], remedy[64] = "no number of decimals allowed tells all trials apart";
+        double dm[2] = {desc->dm[clash[0].i], desc->dm[clash[1].i]};
+        strcpy(text, clash->text);
+        for (int d = desc->dm_decimals + 1; d <= MAX_DECIMALS; d++)
+            if (!find_clash(label, desc->dm, desc->ndm, d)) {
+                snprintf(remedy, sizeof remedy, "%d decimals tell all trials apart", d);
+                break;
+            }
+        st = psr_fail_field(err, PSR_EINVAL, "dm_decimals",
+                            "DMs %.12g and %.12g would both be %.200s_DM%s with %d decimals; %s",
+                            dm[0], dm[1], desc->root, text, desc->dm_decimals, remedy);
+    }
     free(label);
     return st;
 }

@@ -69,23 +69,6 @@ static int compare_numbers(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* A set that goes on after what was given would be taken for one of wider sub-bands. */
-static psr_status check_end(const struct subband *file, size_t n, psr_err *err)
-{
-    const char *last = file[n - 1].path, *digits = find_number(last);
-    size_t room = strlen(last) + 24;
-    char *next = malloc(room);
-    if (!next)
-        return psr_fail_nomem(err, "a file name", (double)room);
-    snprintf(next, room, "%.*s%0*zu", (int)(digits - last), last, (int)strlen(digits), n);
-    bool more = access(next, F_OK) == 0;
-    psr_status st = PSR_OK;
-    if (more)
-        st = psr_fail(err, PSR_EFORMAT, "%.200s: is of the same set, which must be complete", next);
-    free(next);
-    return st;
-}
-
 /* All files of one set have the same name but for their numbers, which are 0 to n - 1. */
 static psr_status check_set(const struct subband *file, size_t n, psr_err *err)
 {
@@ -102,7 +85,19 @@ static psr_status check_set(const struct subband *file, size_t n, psr_err *err)
                             "%.200s: sub-band %zu follows %s%zu: the set must be complete", path,
                             file[j].number, j ? "" : "none, must be ", j ? j - 1 : 0);
     }
-    return check_end(file, n, err);
+    /* A set that goes on after what was given would be taken for one of wider sub-bands. */
+    const char *last = file[n - 1].path, *digits = find_number(last);
+    size_t room = strlen(last) + 24;
+    char *next = malloc(room);
+    if (!next)
+        return psr_fail_nomem(err, "a file name", (double)room);
+    snprintf(next, room, "%.*s%0*zu", (int)(digits - last), last, (int)strlen(digits), n);
+    bool more = access(next, F_OK) == 0;
+    psr_status st = PSR_OK;
+    if (more)
+        st = psr_fail(err, PSR_EFORMAT, "%.200s: is of the same set, which must be complete", next);
+    free(next);
+    return st;
 }
 
 static psr_status take_names(struct subbands_reader *r, const char *const *path, size_t npath,
@@ -163,25 +158,6 @@ static psr_status read_description(struct subbands_reader *r, struct psr_inf *in
             name, inf->lowest_mhz, inf->chan_width_mhz);
     free(name);
     return st;
-}
-
-/* Sub-bands are at their highest channels, in PRESTO's arithmetic. */
-static psr_status describe(struct subbands_reader *r, const struct psr_inf *inf, psr_err *err)
-{
-    struct psr_obs *obs = &r->base.obs;
-    size_t nsub = obs->nchan;
-    double width_mhz = inf->chan_width_mhz * (double)((size_t)inf->nchan / nsub);
-    psr_inf_to_obs(inf, obs);
-    obs->nchan = nsub;
-    obs->nif = 1;
-    obs->nbit = r->runavg ? 32 : 16;
-    obs->kind = r->runavg ? PSR_FLOAT : PSR_INT;
-    obs->fch1_mhz = inf->lowest_mhz + width_mhz - inf->chan_width_mhz;
-    obs->foff_mhz = width_mhz;
-    obs->block_nsamp = BLOCK;
-    r->base.file_nbit = 16;
-    r->base.file_nif = 1;
-    return psr_obs_check(obs, r->file[0].path, err);
 }
 
 static psr_status check_sizes(struct subbands_reader *r, psr_err *err)
@@ -346,8 +322,23 @@ psr_status psr_subbands_open(struct psr_reader **out, const char *const *path, s
     psr_status st = take_names(r, path, npath, err);
     if (!st)
         st = read_description(r, inf, &desc->notes, err);
-    if (!st)
-        st = describe(r, inf, err);
+    if (!st) {
+        /* Sub-bands are at their highest channels, in PRESTO's arithmetic. */
+        struct psr_obs *obs = &r->base.obs;
+        size_t nsub = obs->nchan;
+        double width_mhz = inf->chan_width_mhz * (double)((size_t)inf->nchan / nsub);
+        psr_inf_to_obs(inf, obs);
+        obs->nchan = nsub;
+        obs->nif = 1;
+        obs->nbit = r->runavg ? 32 : 16;
+        obs->kind = r->runavg ? PSR_FLOAT : PSR_INT;
+        obs->fch1_mhz = inf->lowest_mhz + width_mhz - inf->chan_width_mhz;
+        obs->foff_mhz = width_mhz;
+        obs->block_nsamp = BLOCK;
+        r->base.file_nbit = 16;
+        r->base.file_nif = 1;
+        st = psr_obs_check(obs, r->file[0].path, err);
+    }
     if (!st)
         st = check_sizes(r, err);
     if (!st)

@@ -441,22 +441,17 @@ static psr_status read_key(struct parse *p, enum psr_sigproc_key_id *id, bool *n
     return PSR_OK;
 }
 
-static psr_status read_keys(struct parse *p, bool *need_more, psr_err *err)
-{
-    psr_status st = parse_start(p, need_more, err);
-    enum psr_sigproc_key_id id = PSR_NKEY;
-    while (!st && id != PSR_KEY_HEADER_END)
-        st = read_key(p, &id, need_more, err);
-    return st;
-}
-
 psr_status psr_sigproc_parse_header(struct psr_sigproc_header *h, const void *bytes, size_t n,
                                     const char *name, const struct psr_notes *notes, psr_err *err)
 {
     struct parse p = {.bytes = bytes, .n = n, .fields = {.name = name, .notes = notes}};
     *h = (struct psr_sigproc_header){.data_type = PSR_SIGPROC_FILTERBANK};
     psr_obs_init(&h->obs);
-    psr_status st = read_keys(&p, &h->need_more, err);
+    bool *need_more = &h->need_more;
+    psr_status st = parse_start(&p, need_more, err);
+    enum psr_sigproc_key_id id = PSR_NKEY;
+    while (!st && id != PSR_KEY_HEADER_END)
+        st = read_key(&p, &id, need_more, err);
     if (!st)
         st = fill_obs(&h->obs, &p.fields, err);
     if (p.fields.seen[PSR_KEY_DATA_TYPE])

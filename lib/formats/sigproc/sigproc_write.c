@@ -98,8 +98,34 @@ static void put_band(struct header_text *h, const struct psr_obs *obs)
     put_int(h, "nchans", (int)obs->nchan);
 }
 
-static void put_header(struct header_text *h, const struct psr_obs *obs, int data_type)
+/* Returned: h->bytes, malloc'd; NULL on error */
+static psr_status make_header(struct header_text *h, const struct psr_obs *obs, int data_type,
+                              psr_err *err)
 {
+    const size_t room_keys = 1024, room_channel = 20;
+    h->room = room_keys + (obs->freq_mhz ? obs->nchan * room_channel : 0);
+    const size_t room = h->room;
+    psr_status st = psr_obs_check(obs, "SIGPROC header", err);
+    if (st)
+        return st;
+    if (obs->kind == PSR_INT && obs->nbit != 8)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "kind",
+                              "SIGPROC header: signed samples of %d bits, must be 8", obs->nbit);
+    if (obs->kind == PSR_UINT && obs->nbit == 32)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nbit",
+                              "SIGPROC header: whole numbers of 32 bits, must be at most 16");
+    if (data_type == PSR_SIGPROC_SERIES && obs->nchan != 1)
+        return psr_fail_field(err, PSR_EINVAL, "nchans",
+                              "SIGPROC header: nchans = %zu of a time series, must be 1",
+                              obs->nchan);
+    if (room > PSR_SIGPROC_HEADER_MAX)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "freq_mhz",
+                              "SIGPROC header: a table of %zu frequencies, must be below %d bytes",
+                              obs->nchan, PSR_SIGPROC_HEADER_MAX);
+
+    h->bytes = malloc(h->room);
+    if (!h->bytes)
+        return psr_fail_nomem(err, "SIGPROC header", (double)h->room);
     put_string(h, "HEADER_START");
     put_origin(h, obs);
     put_int(h, "data_type", data_type);
@@ -121,44 +147,6 @@ static void put_header(struct header_text *h, const struct psr_obs *obs, int dat
         put_number(h, 1, 1);
     }
     put_string(h, "HEADER_END");
-}
-
-static psr_status check_writable(const struct psr_obs *obs, int data_type, size_t room,
-                                 psr_err *err)
-{
-    psr_status st = psr_obs_check(obs, "SIGPROC header", err);
-    if (st)
-        return st;
-    if (obs->kind == PSR_INT && obs->nbit != 8)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "kind",
-                              "SIGPROC header: signed samples of %d bits, must be 8", obs->nbit);
-    if (obs->kind == PSR_UINT && obs->nbit == 32)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "nbit",
-                              "SIGPROC header: whole numbers of 32 bits, must be at most 16");
-    if (data_type == PSR_SIGPROC_SERIES && obs->nchan != 1)
-        return psr_fail_field(err, PSR_EINVAL, "nchans",
-                              "SIGPROC header: nchans = %zu of a time series, must be 1",
-                              obs->nchan);
-    if (room > PSR_SIGPROC_HEADER_MAX)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "freq_mhz",
-                              "SIGPROC header: a table of %zu frequencies, must be below %d bytes",
-                              obs->nchan, PSR_SIGPROC_HEADER_MAX);
-    return PSR_OK;
-}
-
-/* Returned: h->bytes, malloc'd; NULL on error */
-static psr_status make_header(struct header_text *h, const struct psr_obs *obs, int data_type,
-                              psr_err *err)
-{
-    const size_t room_keys = 1024, room_channel = 20;
-    h->room = room_keys + (obs->freq_mhz ? obs->nchan * room_channel : 0);
-    psr_status st = check_writable(obs, data_type, h->room, err);
-    if (st)
-        return st;
-    h->bytes = malloc(h->room);
-    if (!h->bytes)
-        return psr_fail_nomem(err, "SIGPROC header", (double)h->room);
-    put_header(h, obs, data_type);
     return PSR_OK;
 }
 

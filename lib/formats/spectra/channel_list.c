@@ -87,21 +87,6 @@ static bool next_line(struct psr_text_lines *in, char line[LINE_MAX_BYTES], psr_
     return *st == PSR_OK && exists;
 }
 
-static psr_status ignore_file(struct psr_text_lines *in, size_t nchan, int ascending,
-                              unsigned char *keep, psr_err *err)
-{
-    char line[LINE_MAX_BYTES];
-    psr_err why;
-    psr_status st = PSR_OK;
-    while (st == PSR_OK && next_line(in, line, &st, err)) {
-        st = ignore_list(line, nchan, ascending, keep, &why);
-        if (st)
-            st = psr_fail(err, PSR_EFORMAT, "%.200s: line %ld: %.250s", in->name, in->number,
-                          why.msg);
-    }
-    return st;
-}
-
 psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, unsigned char *keep,
                                psr_err *err)
 {
@@ -109,7 +94,15 @@ psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, un
         struct psr_text_lines in;
         if (psr_text_lines_open(&in, text, LIST_MAX_BYTES, NULL))
             return psr_fail_errno(err, "%s (neither a list of channels nor a file of them)", text);
-        psr_status st = ignore_file(&in, nchan, ascending, keep, err);
+        char line[LINE_MAX_BYTES];
+        psr_err why;
+        psr_status st = PSR_OK;
+        while (st == PSR_OK && next_line(&in, line, &st, err)) {
+            st = ignore_list(line, nchan, ascending, keep, &why);
+            if (st)
+                st = psr_fail(err, PSR_EFORMAT, "%.200s: line %ld: %.250s", in.name, in.number,
+                              why.msg);
+        }
         psr_text_lines_close(&in);
         return st;
     }

@@ -59,52 +59,11 @@ static ssize_t read_some(const struct spectra_reader *r, void *to, size_t n)
     return psr_read_unless(r->stream ? r->should_stop : NULL, r->stop_ctx, r->fd, to, n);
 }
 
-/* Takes what is there, in pieces: a pipe may give no more until it is read. */
-static psr_status extend_header(struct spectra_reader *r, size_t *room, bool *end, psr_err *err)
-{
-    if (r->spare_n == *room) {
-        size_t wanted = *room ? 2 * *room : 4096;
-        unsigned char *larger = realloc(r->spare, wanted);
-        if (!larger)
-            return psr_fail_nomem(err, "a header", (double)wanted);
-        r->spare = larger;
-        *room = wanted;
-    }
-    ssize_t more = read_some(r, r->spare + r->spare_n, *room - r->spare_n);
-    if (more < 0)
-        return psr_fail_errno(err, "%s", r->name);
-    *end = more == 0;
-    r->spare_n += (size_t)more;
-    return PSR_OK;
-}
-
 /* What has been read so far, for the parser. */
 static struct psr_spectra_start start_of(const struct spectra_reader *r, bool end)
 {
     return (struct psr_spectra_start){
         .bytes = r->spare, .n = r->spare_n, .end = end, .stream = r->stream, .name = r->name};
-}
-
-static psr_status read_header(struct spectra_reader *r, psr_spectra_parse *parse,
-                              struct psr_spectra_header *h, psr_err *err)
-{
-    size_t room = 0;
-    bool end = false;
-    psr_status parsed;
-    do {
-        psr_status st = extend_header(r, &room, &end, err);
-        if (st)
-            return st;
-        const struct psr_spectra_start so_far = start_of(r, end);
-        parsed = parse(h, &so_far, err);
-    } while (parsed && h->need_more && !end);
-    if (parsed)
-        return parsed;
-    /* Remarks are made once, now that the header is whole. */
-    psr_obs_clear(&h->obs);
-    struct psr_spectra_start whole = start_of(r, end);
-    whole.notes = &r->notes;
-    return parse(h, &whole, err);
 }
 
 /* One polarisation, or the sum of two. */
@@ -291,23 +250,46 @@ static void close_reader(struct psr_reader *base)
 static const struct psr_reader_ops file_ops = {next_spectra, seek_spectrum, close_reader};
 static const struct psr_reader_ops stream_ops = {next_spectra, NULL, close_reader};
 
-static psr_status open_input(struct spectra_reader *r, const char *path, psr_err *err)
+static psr_status set_up(struct spectra_reader *r, const char *path,
+                         const struct psr_source_desc *desc, psr_spectra_parse *parse, psr_err *err)
 {
+    struct psr_spectra_header h;
     r->name = strdup(psr_path_called(path));
     if (!r->name)
         return psr_fail_nomem(err, "a file name", (double)strlen(path));
     psr_status st = psr_open_input(&r->fd, &r->stream, &r->size, path, err);
     r->base.ops = r->stream ? &stream_ops : &file_ops;
-    return st;
-}
+    if (st)
+        return st;
+    size_t room = 0;
+    bool end = false;
+    psr_status parsed;
+    do {
+        /* Takes what is there, in pieces: a pipe may give no more until it is read. */
+        if (r->spare_n == room) {
+            size_t wanted = room ? 2 * room : 4096;
+            unsigned char *larger = realloc(r->spare, wanted);
+            if (!larger)
+                return psr_fail_nomem(err, "a header", (double)wanted);
+            r->spare = larger;
+            room = wanted;
+        }
+        ssize_t more = read_some(r, r->spare + r->spare_n, room - r->spare_n);
+        if (more < 0)
+            return psr_fail_errno(err, "%s", r->name);
+        end = more == 0;
+        r->spare_n += (size_t)more;
 
-static psr_status set_up(struct spectra_reader *r, const char *path,
-                         const struct psr_source_desc *desc, psr_spectra_parse *parse, psr_err *err)
-{
-    struct psr_spectra_header h;
-    psr_status st = open_input(r, path, err);
-    if (!st)
-        st = read_header(r, parse, &h, err);
+        const struct psr_spectra_start so_far = start_of(r, end);
+        parsed = parse(&h, &so_far, err);
+    } while (parsed && h.need_more && !end);
+    if (parsed)
+        return parsed;
+    /* Remarks are made once, now that the header is whole. */
+    psr_obs_clear(&h.obs);
+    struct psr_spectra_start whole = start_of(r, end);
+    whole.notes = &r->notes;
+    st = parse(&h, &whole, err);
     if (st)
         return st;
     r->base.obs = h.obs;

@@ -33,15 +33,6 @@ static void unpack_bits(double *x, const uint8_t *row, size_t nchan, int nbit)
     }
 }
 
-static void pack_bits(uint8_t *row, const double *x, size_t nchan, int nbit)
-{
-    memset(row, 0, psr_row_bytes(nchan, nbit));
-    for (size_t c = 0; c < nchan; c++) {
-        size_t bit = c * (size_t)nbit;
-        row[bit / 8] = (uint8_t)(row[bit / 8] | (unsigned)x[c] << bit % 8);
-    }
-}
-
 #define COPY(OUT, TO, IN, FROM)                                                                    \
     for (size_t c = 0; c < nchan; c++)                                                             \
     ((OUT *)(TO))[c] = (OUT)((const IN *)(FROM))[c]
@@ -89,8 +80,13 @@ static void pack_chunk(uint8_t *row, const double *x, size_t nchan, int nbit, en
         break;
     switch (FORMAT(kind, nbit)) {
         WHOLE_BYTES(PACK)
-    default:
-        pack_bits(row, x, nchan, nbit);
+    default: {
+        memset(row, 0, psr_row_bytes(nchan, nbit));
+        for (size_t c = 0; c < nchan; c++) {
+            size_t bit = c * (size_t)nbit;
+            row[bit / 8] = (uint8_t)(row[bit / 8] | (unsigned)x[c] << bit % 8);
+        }
+    }
     }
 }
 

@@ -191,18 +191,6 @@ static void put_strange(psr_frame_order *o, int64_t number, const void *frame)
         jump_to_strange(o);
 }
 
-static void put_in_place(psr_frame_order *o, int64_t position, const void *frame)
-{
-    if (o->strange.n && ++o->strange.age > CONFIRM)
-        forget_strange(o);
-    if (position >= o->floor && is_there(o, position))
-        o->counts.duplicate++;
-    else if (position < o->floor || position < o->next)
-        o->counts.late++;
-    else
-        place(o, position, frame);
-}
-
 void psr_frame_order_begin(psr_frame_order *o, int64_t number)
 {
     o->shift = number;
@@ -227,8 +215,16 @@ void psr_frame_order_put(psr_frame_order *o, int64_t number, const void *frame)
     const bool behind = position < o->next - (int64_t)o->d.room;
     if (ahead || behind)
         put_strange(o, number, frame);
-    else
-        put_in_place(o, position, frame);
+    else {
+        if (o->strange.n && ++o->strange.age > CONFIRM)
+            forget_strange(o);
+        if (position >= o->floor && is_there(o, position))
+            o->counts.duplicate++;
+        else if (position < o->floor || position < o->next)
+            o->counts.late++;
+        else
+            place(o, position, frame);
+    }
 }
 
 void psr_frame_order_give_up(psr_frame_order *o)

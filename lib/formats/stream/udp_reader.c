@@ -232,9 +232,17 @@ static psr_status describe(struct udp_reader *r, const struct psr_source_desc *d
                               : psr_fail_nomem(err, "packets", FRAMES * (double)r->in.shape.bytes);
 }
 
-static psr_status set_up(struct udp_reader *r, const char *path, const struct psr_source_desc *desc,
-                         psr_err *err)
+psr_status psr_udp_reader_open(struct psr_reader **out, const char *path,
+                               const struct psr_source_desc *desc, psr_err *err)
 {
+    *out = NULL;
+    struct udp_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return psr_fail_nomem(err, "a reader of packets", sizeof *r);
+    psr_obs_init(&r->base.obs);
+    r->base.ops = &udp_ops;
+    r->notes = desc->notes;
+    r->reported_s = psr_seconds();
     struct psr_udp_name name;
     psr_status st = psr_udp_parse(&name, path, err);
     if (!st && !(r->path = strdup(path)))
@@ -254,21 +262,7 @@ static psr_status set_up(struct udp_reader *r, const char *path, const struct ps
     r->receiver = r->in.receiver;
     if (!st)
         st = psr_udp_wait(r->receiver, &r->in.beginning, r->path, err);
-    return st ? st : describe(r, desc, err);
-}
-
-psr_status psr_udp_reader_open(struct psr_reader **out, const char *path,
-                               const struct psr_source_desc *desc, psr_err *err)
-{
-    *out = NULL;
-    struct udp_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return psr_fail_nomem(err, "a reader of packets", sizeof *r);
-    psr_obs_init(&r->base.obs);
-    r->base.ops = &udp_ops;
-    r->notes = desc->notes;
-    r->reported_s = psr_seconds();
-    psr_status st = set_up(r, path, desc, err);
+    st = st ? st : describe(r, desc, err);
     if (st) {
         close_reader(&r->base);
         return st;

@@ -150,18 +150,6 @@ struct psr_udp_address psr_udp_address_of(const struct sockaddr *a)
 
 /* --- sockets ---------------------------------------------------------------------------------- */
 
-/* Numeric addresses only: a name could be another's tomorrow. */
-static psr_status resolve(struct addrinfo **out, const char *address, const char *port,
-                          psr_err *err)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM,
-                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
-    const int code = getaddrinfo(address, port, &hints, out);
-    return code ? psr_fail_field(err, PSR_EINVAL, "address", "%s: %s, must be numeric", address,
-                                 gai_strerror(code))
-                : PSR_OK;
-}
-
 static bool is_group(const struct addrinfo *a)
 {
     if (a->ai_family == AF_INET)
@@ -218,7 +206,13 @@ static psr_status open_socket(int *fd, struct addrinfo **a, const struct psr_udp
                               int flags, psr_err *err)
 {
     *fd = -1;
-    psr_status st = resolve(a, name->address, name->port, err);
+    /* Numeric addresses only: a name could be another's tomorrow. */
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    const int code = getaddrinfo(name->address, name->port, &hints, a);
+    psr_status st = code ? psr_fail_field(err, PSR_EINVAL, "address", "%s: %s, must be numeric",
+                                          name->address, gai_strerror(code))
+                         : PSR_OK;
     if (st)
         return st;
     *fd = socket((*a)->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | flags, 0);

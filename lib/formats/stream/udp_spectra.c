@@ -307,31 +307,6 @@ static bool believes_end(struct psr_udp_spectra *s, int64_t total)
     return again || (ahead <= window && ahead >= -window);
 }
 
-static enum psr_udp_what sort_own(struct psr_udp_spectra *s, const struct psr_udp_packet *p,
-                                  const unsigned char *packet, int64_t *number)
-{
-    if (p->kind == PSR_UDP_KIND_HEADER)
-        return PSR_UDP_OTHER;
-    if (p->kind == PSR_UDP_KIND_SAMPLES) {
-        if (!has_shape(&s->shape, p))
-            return PSR_UDP_FOREIGN;
-        psr_udp_quorum_clear(s->quorum);
-        *number = (int64_t)p->number + s->base_number;
-        s->last_s = psr_udp_now(s->receiver);
-        return accept_samples(s, p, packet, s->last_s) ? PSR_UDP_FRAME : PSR_UDP_OTHER;
-    }
-    if (p->number >> 60 || p->bytes > s->shape.spectra ||
-        (int64_t)p->number + s->base_number > psr_udp_end(s->receiver) + most_lost(s))
-        return PSR_UDP_FOREIGN;
-    if (!believes_end(s, (int64_t)p->number + s->base_number))
-        return PSR_UDP_FOREIGN;
-    s->last_spectra = p->bytes;
-    s->total = (int64_t)p->number + s->base_number;
-    if (s->partial.number == s->total - 1 && s->partial.spectra == s->last_spectra)
-        put_partial(s);
-    return PSR_UDP_END;
-}
-
 /* Not of the stream, or before it is known. */
 static enum psr_udp_what sort_other(struct psr_udp_spectra *s, const struct psr_udp_packet *p,
                                     const unsigned char *packet, size_t n)
@@ -360,8 +335,28 @@ enum psr_udp_what psr_udp_spectra_sort(void *ctx, const unsigned char *packet, s
             consider(s, p.stream);
     }
     *frame = packet;
-    if (is_own(s, &p))
-        return sort_own(s, &p, packet, number);
+    if (is_own(s, &p)) {
+        if (p.kind == PSR_UDP_KIND_HEADER)
+            return PSR_UDP_OTHER;
+        if (p.kind == PSR_UDP_KIND_SAMPLES) {
+            if (!has_shape(&s->shape, &p))
+                return PSR_UDP_FOREIGN;
+            psr_udp_quorum_clear(s->quorum);
+            *number = (int64_t)p.number + s->base_number;
+            s->last_s = psr_udp_now(s->receiver);
+            return accept_samples(s, &p, packet, s->last_s) ? PSR_UDP_FRAME : PSR_UDP_OTHER;
+        }
+        if (p.number >> 60 || p.bytes > s->shape.spectra ||
+            (int64_t)p.number + s->base_number > psr_udp_end(s->receiver) + most_lost(s))
+            return PSR_UDP_FOREIGN;
+        if (!believes_end(s, (int64_t)p.number + s->base_number))
+            return PSR_UDP_FOREIGN;
+        s->last_spectra = p.bytes;
+        s->total = (int64_t)p.number + s->base_number;
+        if (s->partial.number == s->total - 1 && s->partial.spectra == s->last_spectra)
+            put_partial(s);
+        return PSR_UDP_END;
+    }
     return p.kind == PSR_UDP_KIND_END ? PSR_UDP_FOREIGN : sort_other(s, &p, packet, n);
 }
 

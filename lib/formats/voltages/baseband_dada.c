@@ -161,36 +161,6 @@ static psr_status lay_out(const struct psr_header_keys *k, psr_baseband *b, stru
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static psr_status parse_header(struct psr_header_keys *k, psr_baseband *b, struct state *s,
-                               struct psr_mjd *start, psr_err *err)
-{
-    const uint8_t *bytes;
-    size_t got;
-    double tsamp_us = 1;
-    psr_status st = psr_baseband_input_peek(b->input, PSR_DADA_HEADER, &bytes, &got, err);
-    if (!st)
-        st = psr_header_keys_lines(k, (const char *)bytes, got, err);
-    if (!st)
-        st = psr_dada_read_size(k, &s->header_bytes, err);
-    if (!st)
-        st = psr_baseband_input_peek(b->input, (size_t)s->header_bytes, &bytes, &got, err);
-    if (!st && got < (size_t)s->header_bytes)
-        st =
-            psr_fail_field(err, PSR_EFORMAT, "HDR_SIZE", "%s: ends within its header of %lld bytes",
-                           k->name, (long long)s->header_bytes);
-    psr_header_keys_clear(k);
-    if (!st)
-        st = psr_header_keys_lines(k, (const char *)bytes, got, err);
-    if (!st)
-        st = read_numbers(k, b, &tsamp_us, err);
-    b->header.rate_hz = 1e6 / tsamp_us;
-    if (!st)
-        st = read_coding(k, b, err);
-    if (!st)
-        st = lay_out(k, b, s, err);
-    return st ? st : read_start(k, b, start, err);
-}
-
 static psr_status open_dada(psr_baseband *b, struct psr_mjd *start, psr_err *err)
 {
     struct psr_header_keys k = {.name = b->input->name};
@@ -198,7 +168,31 @@ static psr_status open_dada(psr_baseband *b, struct psr_mjd *start, psr_err *err
     struct state *s = b->state = calloc(1, sizeof *s);
     if (!s)
         return psr_fail_nomem(err, "a reader", sizeof *s);
-    psr_status st = parse_header(&k, b, s, start, err);
+    const uint8_t *bytes;
+    size_t got;
+    double tsamp_us = 1;
+    psr_status st = psr_baseband_input_peek(b->input, PSR_DADA_HEADER, &bytes, &got, err);
+    if (!st)
+        st = psr_header_keys_lines(&k, (const char *)bytes, got, err);
+    if (!st)
+        st = psr_dada_read_size(&k, &s->header_bytes, err);
+    if (!st)
+        st = psr_baseband_input_peek(b->input, (size_t)s->header_bytes, &bytes, &got, err);
+    if (!st && got < (size_t)s->header_bytes)
+        st =
+            psr_fail_field(err, PSR_EFORMAT, "HDR_SIZE", "%s: ends within its header of %lld bytes",
+                           k.name, (long long)s->header_bytes);
+    psr_header_keys_clear(&k);
+    if (!st)
+        st = psr_header_keys_lines(&k, (const char *)bytes, got, err);
+    if (!st)
+        st = read_numbers(&k, b, &tsamp_us, err);
+    b->header.rate_hz = 1e6 / tsamp_us;
+    if (!st)
+        st = read_coding(&k, b, err);
+    if (!st)
+        st = lay_out(&k, b, s, err);
+    st = st ? st : read_start(&k, b, start, err);
     psr_header_keys_copy(&k, "TELESCOPE", h->telescope);
     psr_header_keys_copy(&k, "SOURCE", h->source);
     psr_header_keys_copy(&k, "INSTRUMENT", h->instrument);

@@ -178,28 +178,6 @@ static void find_packets(struct state *s, const struct psr_baseband_header *h)
                                                   : 0;
 }
 
-static psr_status read_start(const struct psr_header_keys *k, const struct state *s, double rate_hz,
-                             struct psr_mjd *start, psr_err *err)
-{
-    int64_t day = 0, second = 0;
-    double fraction = 0;
-    const struct psr_header_number numbers[] = {
-        {"STT_IMJD", false, 0, 1000000, &day, NULL},
-        {"STT_SMJD", false, 0, 86400, &second, NULL},
-        {"STT_OFFS", false, -1e6, 1e6, NULL, &fraction},
-    };
-    psr_status st = psr_header_keys_numbers(k, numbers, sizeof numbers / sizeof *numbers, err);
-    const double seconds = (double)s->first.packet * s->packet_nsamp / rate_hz;
-    if (!st && !(seconds < 1e9))
-        st = psr_fail_field(err, PSR_EFORMAT, "PKTIDX",
-                            "%s: PKTIDX is %lld, %.3g s after the start, limit 1e9 s", k->name,
-                            (long long)s->first.packet, seconds);
-    *start = (struct psr_mjd){(long)day, 0};
-    if (!st)
-        *start = psr_mjd_add(*start, (double)second + fraction + seconds);
-    return st;
-}
-
 static psr_status open_guppi(psr_baseband *b, struct psr_mjd *start, psr_err *err)
 {
     struct psr_header_keys k = {.name = b->input->name};
@@ -223,7 +201,23 @@ static psr_status open_guppi(psr_baseband *b, struct psr_mjd *start, psr_err *er
         st = lay_out(&k, b, s, err);
     if (!st) {
         find_packets(s, h);
-        st = read_start(&k, s, h->rate_hz, start, err);
+        const double rate_hz = h->rate_hz;
+        int64_t day = 0, second = 0;
+        double fraction = 0;
+        const struct psr_header_number numbers[] = {
+            {"STT_IMJD", false, 0, 1000000, &day, NULL},
+            {"STT_SMJD", false, 0, 86400, &second, NULL},
+            {"STT_OFFS", false, -1e6, 1e6, NULL, &fraction},
+        };
+        st = psr_header_keys_numbers(&k, numbers, sizeof numbers / sizeof *numbers, err);
+        const double seconds = (double)s->first.packet * s->packet_nsamp / rate_hz;
+        if (!st && !(seconds < 1e9))
+            st = psr_fail_field(err, PSR_EFORMAT, "PKTIDX",
+                                "%s: PKTIDX is %lld, %.3g s after the start, limit 1e9 s", k.name,
+                                (long long)s->first.packet, seconds);
+        *start = (struct psr_mjd){(long)day, 0};
+        if (!st)
+            *start = psr_mjd_add(*start, (double)second + fraction + seconds);
     }
     if (!st) {
         psr_header_keys_copy(&k, "TELESCOP", h->telescope);

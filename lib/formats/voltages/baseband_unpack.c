@@ -104,29 +104,6 @@ static void unpack_wide(const struct baseband_coding *c, const uint8_t *from, si
             out[t * ndim + e] = read_wide(c, from + t * step + e * bytes);
 }
 
-static void unpack_bits(const struct baseband_coding *c, const uint8_t *bytes, size_t bit,
-                        size_t step, size_t n, size_t ndim, float *out)
-{
-    const unsigned nbit = (unsigned)c->nbit, mask = (1U << nbit) - 1;
-    for (size_t t = 0; t < n; t++)
-        for (size_t e = 0; e < ndim; e++) {
-            const size_t at = bit + t * step + e * nbit;
-            const unsigned low = (unsigned)(at % 8), shift = c->high_first ? 8 - nbit - low : low;
-            out[t * ndim + e] = c->value[bytes[at / 8] >> shift & mask];
-        }
-}
-
-static void unpack_run(const struct baseband_layout *l, const struct baseband_coding *c,
-                       const uint8_t *bytes, size_t bit, size_t n, float *out)
-{
-    if (c->nbit < 8)
-        unpack_bits(c, bytes, bit, l->sample_bits, n, l->ndim, out);
-    else if (c->nbit == 8)
-        unpack_bytes(c, bytes + bit / 8, l->sample_bits / 8, n, l->ndim, out);
-    else
-        unpack_wide(c, bytes + bit / 8, l->sample_bits / 8, n, l->ndim, out);
-}
-
 /* Samples [from, from + n) of a plane, frame by frame. */
 static void unpack_plane(const struct baseband_layout *l, const struct baseband_coding *c,
                          const uint8_t *bytes, size_t plane, size_t from, size_t n, float *out)
@@ -134,8 +111,23 @@ static void unpack_plane(const struct baseband_layout *l, const struct baseband_
     while (n > 0) {
         const size_t frame = from / l->frame_nsamp, within = from % l->frame_nsamp;
         const size_t left = l->frame_nsamp - within, part = n < left ? n : left;
-        unpack_run(l, c, bytes + frame * l->frame_bytes,
-                   l->plane_bits[plane] + within * l->sample_bits, part, out);
+        const uint8_t *frame_bytes = bytes + frame * l->frame_bytes;
+        const size_t bit = l->plane_bits[plane] + within * l->sample_bits;
+        if (c->nbit < 8) {
+            const size_t step = l->sample_bits;
+            const size_t ndim = l->ndim;
+            const unsigned nbit = (unsigned)c->nbit, mask = (1U << nbit) - 1;
+            for (size_t t = 0; t < part; t++)
+                for (size_t e = 0; e < ndim; e++) {
+                    const size_t at = bit + t * step + e * nbit;
+                    const unsigned low = (unsigned)(at % 8),
+                                   shift = c->high_first ? 8 - nbit - low : low;
+                    out[t * ndim + e] = c->value[frame_bytes[at / 8] >> shift & mask];
+                }
+        } else if (c->nbit == 8)
+            unpack_bytes(c, frame_bytes + bit / 8, l->sample_bits / 8, part, l->ndim, out);
+        else
+            unpack_wide(c, frame_bytes + bit / 8, l->sample_bits / 8, part, l->ndim, out);
         from += part;
         n -= part;
         out += part * l->ndim;

@@ -80,18 +80,6 @@ static void look_at_frames(struct look *l, const struct psr_vdif_frame *like)
     l->frames = ends ? top + 1 : 0;
 }
 
-static psr_status check_frame(const char *name, const struct psr_vdif_frame *f, psr_err *err)
-{
-    if (f->nbit > 16 || (f->nbit & (f->nbit - 1)))
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "bits",
-                              "%s: frames of %d bits per sample, must be 1, 2, 4, 8 or 16", name,
-                              f->nbit);
-    if (f->nchan > 1 << 16)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "channels",
-                              "%s: frames of %zu channels, limit %d", name, f->nchan, 1 << 16);
-    return PSR_OK;
-}
-
 /* The rate that frames tell, or what the given band needs, or what the frames of a second make. */
 static psr_status find_rate(psr_baseband *b, struct state *s, const struct look *l, psr_err *err)
 {
@@ -139,32 +127,6 @@ static psr_status choose_npol(psr_baseband *b, const struct state *s, psr_err *e
                               "%s: %zu polarisations of %zu threads of %zu channels",
                               b->input->name, npol, s->nthread, s->like.nchan);
     return PSR_OK;
-}
-
-static psr_status lay_out(psr_baseband *b, struct state *s, psr_err *err)
-{
-    struct psr_baseband_header *h = &b->header;
-    const size_t ndim = s->like.complex ? 2 : 1, element = ndim * (size_t)s->like.nbit;
-    const bool by_thread = h->npol == 2 && s->nthread % 2 == 0;
-    h->nbit = s->like.nbit;
-    h->real = !s->like.complex;
-    s->payload = s->like.bytes - s->like.header_bytes;
-    s->frame_nsamp = s->payload * 8 / (s->like.nchan * element);
-    b->layout.frame_nsamp = s->frame_nsamp;
-    b->layout.frame_bytes = s->nthread * s->payload;
-    b->layout.sample_bits = s->like.nchan * element;
-    b->layout.nplane = h->nchan * h->npol;
-    b->layout.ndim = ndim;
-    b->layout.ngroup = s->nthread;
-    psr_status st = psr_baseband_make_planes(&b->layout, err);
-    for (size_t i = 0; i < b->layout.nplane && !st; i++) {
-        const size_t pol = i % h->npol, chan = i / h->npol;
-        const size_t thread = by_thread ? chan / s->like.nchan * 2 + pol : i / s->like.nchan;
-        const size_t within = by_thread ? chan % s->like.nchan : i % s->like.nchan;
-        b->layout.plane_group[i] = thread;
-        b->layout.plane_bits[i] = thread * s->payload * 8 + within * element;
-    }
-    return st;
 }
 
 static int64_t number_frame(const struct state *s, const struct psr_vdif_frame *f)
@@ -217,14 +179,41 @@ static psr_status read_header(psr_baseband *b, struct state *s, struct look *l, 
     if (l->at == l->n)
         return psr_fail_field(err, PSR_EFORMAT, "frame",
                               "%s: no whole VDIF frame in the first %zu bytes", name, l->n);
-    st = check_frame(name, &s->like, err);
-    if (st)
-        return st;
+    const struct psr_vdif_frame *like = &s->like;
+    if (like->nbit > 16 || (like->nbit & (like->nbit - 1)))
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "bits",
+                              "%s: frames of %d bits per sample, must be 1, 2, 4, 8 or 16", name,
+                              like->nbit);
+    if (like->nchan > 1 << 16)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "channels",
+                              "%s: frames of %zu channels, limit %d", name, like->nchan, 1 << 16);
+
     look_at_frames(l, &s->like);
     list_threads(s, l);
     st = choose_npol(b, s, err);
-    if (!st)
-        st = lay_out(b, s, err);
+    if (!st) {
+        struct psr_baseband_header *h = &b->header;
+        const size_t ndim = s->like.complex ? 2 : 1, element = ndim * (size_t)s->like.nbit;
+        const bool by_thread = h->npol == 2 && s->nthread % 2 == 0;
+        h->nbit = s->like.nbit;
+        h->real = !s->like.complex;
+        s->payload = s->like.bytes - s->like.header_bytes;
+        s->frame_nsamp = s->payload * 8 / (s->like.nchan * element);
+        b->layout.frame_nsamp = s->frame_nsamp;
+        b->layout.frame_bytes = s->nthread * s->payload;
+        b->layout.sample_bits = s->like.nchan * element;
+        b->layout.nplane = h->nchan * h->npol;
+        b->layout.ndim = ndim;
+        b->layout.ngroup = s->nthread;
+        st = psr_baseband_make_planes(&b->layout, err);
+        for (size_t i = 0; i < b->layout.nplane && !st; i++) {
+            const size_t pol = i % h->npol, chan = i / h->npol;
+            const size_t thread = by_thread ? chan / s->like.nchan * 2 + pol : i / s->like.nchan;
+            const size_t within = by_thread ? chan % s->like.nchan : i % s->like.nchan;
+            b->layout.plane_group[i] = thread;
+            b->layout.plane_bits[i] = thread * s->payload * 8 + within * element;
+        }
+    }
     if (!st)
         st = find_rate(b, s, l, err);
     if (!st)
@@ -407,21 +396,6 @@ static psr_status place_frame(psr_baseband *b, struct state *s, const struct psr
     return take_frame(b, s, f, number < early->first ? NULL : to, err);
 }
 
-/* Puts frames into the batches until the first is complete, or a frame is beyond both. */
-static psr_status fill_batches(psr_baseband *b, struct state *s, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    bool beyond = false;
-    while (!st && !s->ended && !beyond && s->batch[s->now].nseen < s->nframe * s->nthread) {
-        struct psr_vdif_frame f;
-        st = find_frame(b, s, &f, err);
-        s->ended = !st && f.bytes == 0;
-        if (!st && !s->ended)
-            st = place_frame(b, s, &f, &beyond, err);
-    }
-    return st;
-}
-
 /* The frames up to the last that came, where nothing follows. */
 static size_t count_frames(const struct state *s, const struct batch *a)
 {
@@ -443,7 +417,16 @@ static psr_status next_vdif(psr_baseband *b, struct baseband_chunk *chunk, psr_e
         out->last = 0;
         out->first = s->batch[s->now].first + n;
     }
-    psr_status st = fill_batches(b, s, err);
+    /* Puts frames into the batches until the first is complete, or a frame is beyond both. */
+    psr_status st = PSR_OK;
+    bool beyond = false;
+    while (!st && !s->ended && !beyond && s->batch[s->now].nseen < s->nframe * s->nthread) {
+        struct psr_vdif_frame f;
+        st = find_frame(b, s, &f, err);
+        s->ended = !st && f.bytes == 0;
+        if (!st && !s->ended)
+            st = place_frame(b, s, &f, &beyond, err);
+    }
     struct batch *a = s->batch + s->now;
     const size_t nframe = st ? 0 : count_frames(s, a);
     *chunk =

@@ -151,27 +151,23 @@ size_t psr_vdif_writer_nsamp(const psr_vdif_writer *w)
     return w->frame_nsamp;
 }
 
-static psr_status put_frame(psr_vdif_writer *w, size_t thread, const unsigned char *samples,
-                            psr_err *err)
-{
-    const int64_t number = w->first + w->number;
-    unsigned char *to = w->wire ? psr_udp_wire_room(w->wire) : w->frame;
-    w->like.second = (uint32_t)(number / w->per_second);
-    w->like.frame = (uint32_t)(number % w->per_second);
-    w->like.thread = (unsigned)thread;
-    psr_vdif_pack(to, &w->like);
-    memcpy(to + PSR_VDIF_HEADER, samples, w->payload);
-    return w->wire ? psr_udp_wire_send(w->wire, err)
-                   : psr_outfile_write(w->d.file, to, w->like.bytes, err);
-}
-
 psr_status psr_vdif_writer_append(psr_vdif_writer *w, const void *const *levels, size_t nframe,
                                   psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < nframe && !st; i++, w->number++)
-        for (size_t k = 0; k < w->d.npol && !st; k++)
-            st = put_frame(w, k, (const unsigned char *)levels[k] + i * w->payload, err);
+        for (size_t k = 0; k < w->d.npol && !st; k++) {
+            const unsigned char *samples = (const unsigned char *)levels[k] + i * w->payload;
+            const int64_t number = w->first + w->number;
+            unsigned char *to = w->wire ? psr_udp_wire_room(w->wire) : w->frame;
+            w->like.second = (uint32_t)(number / w->per_second);
+            w->like.frame = (uint32_t)(number % w->per_second);
+            w->like.thread = (unsigned)k;
+            psr_vdif_pack(to, &w->like);
+            memcpy(to + PSR_VDIF_HEADER, samples, w->payload);
+            st = w->wire ? psr_udp_wire_send(w->wire, err)
+                         : psr_outfile_write(w->d.file, to, w->like.bytes, err);
+        }
     return st;
 }
 

@@ -42,39 +42,6 @@ static double middle_of(float (*x)[LANES], size_t n, size_t i)
 
 /* --- tiles -------------------------------------------------------------------------------------- */
 
-/* Spectra of a tile that are no sparks. */
-static size_t count_good(const psr_clean_auto *p, size_t first, size_t w)
-{
-    size_t n = w;
-    for (size_t t = first; t < first + w; t++)
-        n -= p->band.spark[t];
-    return n;
-}
-
-/* Tiles j .. j + n - 1 of w spectra of a block, at most LANES.  Sums are of spectra that are no sparks.
- * Given: noise   [ngroup] of sums over a whole tile; 0: the sub-band does not count */
-static void rate_lanes(const psr_clean_auto *p, const struct psr_auto_block *b, size_t w,
-                       const double *noise, size_t j, size_t n, struct psr_auto_spark *to)
-{
-    float u[PSR_AUTO_GROUPS][LANES] = {{0}};
-    size_t good[LANES];
-    for (size_t i = 0; i < n; i++) {
-        const int64_t *sum = p->band.fold + (b->first + j + i) * p->ngroup;
-        size_t m = 0;
-        good[i] = count_good(p, b->first + (j + i) * w, w);
-        for (size_t g = 0; g < p->ngroup && 2 * good[i] >= w; g++)
-            if (b->count[g])
-                u[m++][i] = good[i] == w ? (float)((double)sum[g] / noise[g])
-                                         : psr_auto_spark_sigmas(sum[g], b->count[g], good[i]);
-    }
-    const size_t m = b->ncount;
-    auto_sort_lanes(u, m);
-    for (size_t i = 0; i < n; i++)
-        to[i] = 2 * good[i] < w ? (struct psr_auto_spark){0, 0}
-                                : psr_auto_join_sigmas(middle_of(u, m, i), (double)u[m / 4][i],
-                                                       (double)u[m - 1 - m / 4][i], m);
-}
-
 /* M and Q of the tiles of a width: tiles of block k are after those of the blocks before.  By one thread: this is
  * less work than it takes threads to meet where other programs run too. */
 static void rate_width(const psr_clean_auto *p, size_t w, float *most)
@@ -88,8 +55,32 @@ static void rate_width(const psr_clean_auto *p, size_t w, float *most)
         for (size_t j = 0; j < all; j += LANES) {
             const size_t n = all - j < LANES ? all - j : LANES;
             struct psr_auto_spark now[LANES] = {{0}};
-            if (b->ncount)
-                rate_lanes(p, b, w, noise, j, n, now);
+            if (b->ncount) {
+                float u[PSR_AUTO_GROUPS][LANES] = {{0}};
+                size_t good[LANES];
+                for (size_t i = 0; i < n; i++) {
+                    const int64_t *sum = p->band.fold + (b->first + j + i) * p->ngroup;
+                    size_t m = 0;
+                    /* Spectra of a tile that are no sparks. */
+                    const size_t first = b->first + (j + i) * w;
+                    size_t q = w;
+                    for (size_t t = first; t < first + w; t++)
+                        q -= p->band.spark[t];
+                    good[i] = q;
+                    for (size_t g = 0; g < p->ngroup && 2 * good[i] >= w; g++)
+                        if (b->count[g])
+                            u[m++][i] = good[i] == w
+                                            ? (float)((double)sum[g] / noise[g])
+                                            : psr_auto_spark_sigmas(sum[g], b->count[g], good[i]);
+                }
+                const size_t m = b->ncount;
+                auto_sort_lanes(u, m);
+                for (size_t i = 0; i < n; i++)
+                    now[i] = 2 * good[i] < w
+                                 ? (struct psr_auto_spark){0, 0}
+                                 : psr_auto_join_sigmas(middle_of(u, m, i), (double)u[m / 4][i],
+                                                        (double)u[m - 1 - m / 4][i], m);
+            }
             for (size_t i = 0; i < n; i++) {
                 p->band.tile[before + j + i] = now[i].half;
                 most[before + j + i] = now[i].most;
@@ -124,36 +115,6 @@ static double scatter_about(const float *m, size_t n, double middle, float *work
     return PSR_AUTO_SCATTER * psr_quantile_median(work, n);
 }
 
-/* Masks spectra first .. first + w - 1, and half as many on either side: what begins or ends there is
- * not seen in tiles that it fills in part. */
-static void mask_tile(psr_clean_auto *p, size_t first, size_t w)
-{
-    const size_t from = first > w / 2 ? first - w / 2 : 0, to = first + w + w / 2;
-    memset(p->band.spark + from, 1, (to < p->win.n ? to : p->win.n) - from);
-}
-
-/* Marks tiles in which the band is more than so many scatters from those around, and three quarters of the sub-bands.
- * Returned: whether some are sparks */
-static bool mark_tiles(psr_clean_auto *p, size_t w, const float *flat, const float *most, size_t n,
-                       double scatter)
-{
-    const double clip = p->d.clip_sigma;
-    bool some = false;
-    size_t j = 0;
-    for (size_t k = 0; k < p->win.nrange; k++) {
-        const struct psr_auto_block *b = &p->win.block[k];
-        for (size_t t = 0; t + w <= b->n && j < n; t += w, j++) {
-            if (psr_auto_stands_out(flat[j], most[j], PSR_AUTO_PULSE * scatter, PSR_AUTO_PULSE))
-                memset(p->band.pulse + b->first + t, 1, w);
-            if (clip > 0 && psr_auto_stands_out(flat[j], most[j], clip * scatter, clip)) {
-                mask_tile(p, b->first + t, w);
-                some = true;
-            }
-        }
-    }
-    return some;
-}
-
 /* Looks for sparks and pulses of one width.
  * Given: again   sums over tiles of half the width are not there, or of spectra that are sparks */
 static bool look_at_width(psr_clean_auto *p, size_t w, bool again)
@@ -166,7 +127,26 @@ static bool look_at_width(psr_clean_auto *p, size_t w, bool again)
         psr_auto_fold(p, step, p->band.spark);
     rate_width(p, w, most);
     flatten_tiles(p->band.tile, n, flat);
-    return mark_tiles(p, w, flat, most, n, fmax(1, scatter_about(flat, n, 0, work)));
+    const double scatter = fmax(1, scatter_about(flat, n, 0, work));
+    const double clip = p->d.clip_sigma;
+    bool some = false;
+    size_t j = 0;
+    for (size_t k = 0; k < p->win.nrange; k++) {
+        const struct psr_auto_block *b = &p->win.block[k];
+        for (size_t t = 0; t + w <= b->n && j < n; t += w, j++) {
+            if (psr_auto_stands_out(flat[j], most[j], PSR_AUTO_PULSE * scatter, PSR_AUTO_PULSE))
+                memset(p->band.pulse + b->first + t, 1, w);
+            if (clip > 0 && psr_auto_stands_out(flat[j], most[j], clip * scatter, clip)) {
+                /* Masks spectra first .. first + w - 1, and half as many on either side: what begins or ends there is
+                 * not seen in tiles that it fills in part. */
+                const size_t first = b->first + t;
+                const size_t from = first > w / 2 ? first - w / 2 : 0, to = first + w + w / 2;
+                memset(p->band.spark + from, 1, (to < p->win.n ? to : p->win.n) - from);
+                some = true;
+            }
+        }
+    }
+    return some;
 }
 
 void psr_auto_find_sparks(psr_clean_auto *p)

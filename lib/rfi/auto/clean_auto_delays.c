@@ -72,44 +72,6 @@ static void widen_runs(psr_clean_auto *p, size_t n)
 
 /* --- the delay of a run ----------------------------------------------------------------------- */
 
-static void sum_run(psr_clean_auto *p, const struct psr_auto_run *r, struct sums *m)
-{
-    double s[GROUPS], *prefix = p->band.prefix, *weight = p->band.prefix + p->window + 1;
-    *m = (struct sums){.n = r->to - r->from, .lag = (r->to - r->from + PARTS - 1) / PARTS};
-    prefix[0] = 0;
-    for (size_t i = 0; i < m->n; i++)
-        prefix[i + 1] = prefix[i] + psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
-    /* What comes within the lag after each spectrum of the band, minus what comes before it,
-     * less its mean. */
-    const size_t n = m->n, lag = m->lag;
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double after = prefix[i + lag < n ? i + lag + 1 : n] - prefix[i + 1];
-        weight[i] = after - (prefix[i] - prefix[i > lag ? i - lag : 0]);
-        sum += weight[i];
-    }
-    for (size_t i = 0; i < n; i++)
-        weight[i] -= sum / (double)n;
-    for (size_t i = 0; i < m->n; i++) {
-        const double band = psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
-        for (size_t g = 0; g < p->ngroup; g++) {
-            m->x[g] += s[g] * band;
-            m->d[g] += s[g] * weight[i];
-        }
-        m->power += band * band;
-        m->noise += weight[i] * weight[i];
-    }
-    /* How the product of band and weights changes while the band comes later. */
-    const size_t h = (m->lag + 1) / 2;
-    double change = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        const double later = i >= h ? prefix[i - h + 1] - prefix[i - h] : 0;
-        const double sooner = i + h < m->n ? prefix[i + h + 1] - prefix[i + h] : 0;
-        change += weight[i] * (later - sooner);
-    }
-    m->slope = change / (2 * (double)h);
-}
-
 /* Fits d = c x, with one c for sub-bands up to a place and another for those above, as the gains of two receivers make it.
  * Returned: what is left of the squares of d at the best place */
 static double fit_receivers(const psr_clean_auto *p, const struct sums *m)
@@ -159,7 +121,40 @@ static void find_delay(psr_clean_auto *p, struct psr_auto_run *r)
 {
     struct sums m;
     double noise, left;
-    sum_run(p, r, &m);
+    double s[GROUPS], *prefix = p->band.prefix, *weight = p->band.prefix + p->window + 1;
+    m = (struct sums){.n = r->to - r->from, .lag = (r->to - r->from + PARTS - 1) / PARTS};
+    prefix[0] = 0;
+    for (size_t i = 0; i < m.n; i++)
+        prefix[i + 1] = prefix[i] + psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
+    /* What comes within the lag after each spectrum of the band, minus what comes before it,
+     * less its mean. */
+    const size_t n = m.n, lag = m.lag;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double after = prefix[i + lag < n ? i + lag + 1 : n] - prefix[i + 1];
+        weight[i] = after - (prefix[i] - prefix[i > lag ? i - lag : 0]);
+        sum += weight[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        weight[i] -= sum / (double)n;
+    for (size_t i = 0; i < m.n; i++) {
+        const double band = psr_auto_take_spectrum(p, r->from + i, r->sparks, s);
+        for (size_t g = 0; g < p->ngroup; g++) {
+            m.x[g] += s[g] * band;
+            m.d[g] += s[g] * weight[i];
+        }
+        m.power += band * band;
+        m.noise += weight[i] * weight[i];
+    }
+    /* How the product of band and weights changes while the band comes later. */
+    const size_t h = (m.lag + 1) / 2;
+    double change = 0;
+    for (size_t i = 0; i < m.n; i++) {
+        const double later = i >= h ? prefix[i - h + 1] - prefix[i - h] : 0;
+        const double sooner = i + h < m.n ? prefix[i + h + 1] - prefix[i + h] : 0;
+        change += weight[i] * (later - sooner);
+    }
+    m.slope = change / (2 * (double)h);
     const double b = fit_place(p, &m, &noise, &left), spectra = m.power / m.slope;
     r->delay = (struct psr_auto_delay){0, 0};
     r->of_receivers = fit_receivers(p, &m) < left;

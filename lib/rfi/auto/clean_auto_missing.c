@@ -7,34 +7,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-static psr_status note_channels(psr_clean_auto *p, const struct psr_auto_block *b, size_t t,
-                                psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t c = 0; c < p->d.nchan && !st; c++) {
-        const float w = (float)p->weight[c] / PSR_AUTO_SIGMA;
-        const float missing = p->band.spark[t] || b->masked[c] ? 1 : 1 - w * w;
-        if (!p->keep[c] || missing == p->changes.missing[c])
-            continue;
-        st = psr_grow(&p->changes.step, &p->changes.step_room, p->changes.nstep,
-                      sizeof *p->changes.step, "what cleaning masked", err);
-        if (st)
-            break;
-        p->changes.step[p->changes.nstep++] =
-            (struct psr_step){p->account.report.nsamp + (int64_t)t, c, missing};
-        p->changes.missing[c] = missing;
-    }
-    return st;
-}
-
 static psr_status note_steps(psr_clean_auto *p, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t k = 0; k < p->win.nrange && !st; k++) {
         const struct psr_auto_block *b = &p->win.block[k];
         for (size_t t = b->first; t < b->first + b->n && !st; t++)
-            if (t == b->first || p->band.spark[t] != p->band.spark[t - 1])
-                st = note_channels(p, b, t, err);
+            if (t == b->first || p->band.spark[t] != p->band.spark[t - 1]) {
+                st = PSR_OK;
+                for (size_t c = 0; c < p->d.nchan && !st; c++) {
+                    const float w = (float)p->weight[c] / PSR_AUTO_SIGMA;
+                    const float missing = p->band.spark[t] || b->masked[c] ? 1 : 1 - w * w;
+                    if (!p->keep[c] || missing == p->changes.missing[c])
+                        continue;
+                    st = psr_grow(&p->changes.step, &p->changes.step_room, p->changes.nstep,
+                                  sizeof *p->changes.step, "what cleaning masked", err);
+                    if (st)
+                        break;
+                    p->changes.step[p->changes.nstep++] =
+                        (struct psr_step){p->account.report.nsamp + (int64_t)t, c, missing};
+                    p->changes.missing[c] = missing;
+                }
+            }
     }
     return st;
 }
@@ -116,8 +110,17 @@ static void mark_cells(const psr_clean_auto *p, int64_t t, float *x)
     }
 }
 
-static void mark_sparks(const psr_clean_auto *p, int64_t first, size_t n, float *x)
+void psr_clean_auto_mark(const psr_clean_auto *p, int64_t first, size_t n, float *x)
 {
+    const size_t nchan = p->d.nchan;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t t = first + (int64_t)i;
+        if (t >= 0 && t < p->account.report.nsamp)
+            mark_cells(p, t, x + i * nchan);
+        else
+            for (size_t c = 0; c < nchan; c++)
+                x[i * nchan + c] = NAN;
+    }
     size_t low = 0, high = p->changes.nspark;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -134,18 +137,4 @@ static void mark_sparks(const psr_clean_auto *p, int64_t first, size_t n, float 
             for (size_t c = 0; c < p->d.nchan; c++)
                 x[(size_t)(t - first) * p->d.nchan + c] = NAN;
     }
-}
-
-void psr_clean_auto_mark(const psr_clean_auto *p, int64_t first, size_t n, float *x)
-{
-    const size_t nchan = p->d.nchan;
-    for (size_t i = 0; i < n; i++) {
-        const int64_t t = first + (int64_t)i;
-        if (t >= 0 && t < p->account.report.nsamp)
-            mark_cells(p, t, x + i * nchan);
-        else
-            for (size_t c = 0; c < nchan; c++)
-                x[i * nchan + c] = NAN;
-    }
-    mark_sparks(p, first, n, x);
 }

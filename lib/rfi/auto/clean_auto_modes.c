@@ -19,23 +19,6 @@ size_t psr_auto_count_widths(const psr_clean_auto *p)
     return n;
 }
 
-/* Returned: tiles that the covariance over the last windows is of */
-static size_t average_products(const psr_clean_auto *p, const struct psr_auto_products *past,
-                               double *covariance)
-{
-    const size_t cells = p->ngroup * p->ngroup;
-    size_t n = 0;
-    memset(covariance, 0, cells * sizeof *covariance);
-    for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
-        n += past[i].n;
-        for (size_t c = 0; c < cells && past[i].n; c++)
-            covariance[c] += (double)past[i].sum[c];
-    }
-    for (size_t c = 0; c < cells && n; c++)
-        covariance[c] /= (double)n;
-    return n;
-}
-
 /* --- modes ------------------------------------------------------------------------------------ */
 
 /* What a mode adds to the variance of a sum over its sub-bands of one sign, in units of the noise's of the
@@ -106,7 +89,17 @@ static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes 
 {
     const size_t G = p->ngroup;
     double covariance[GROUPS * GROUPS], value[GROUPS], vector[GROUPS * GROUPS];
-    const size_t n = average_products(p, p->modes.past[k], covariance);
+    const struct psr_auto_products *past = p->modes.past[k];
+    const size_t cells = p->ngroup * p->ngroup;
+    size_t n = 0;
+    memset(covariance, 0, cells * sizeof *covariance);
+    for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
+        n += past[i].n;
+        for (size_t c = 0; c < cells && past[i].n; c++)
+            covariance[c] += (double)past[i].sum[c];
+    }
+    for (size_t c = 0; c < cells && n; c++)
+        covariance[c] /= (double)n;
     bool steps;
     if (n < TILES_LEAST)
         return;

@@ -244,14 +244,6 @@ PSR_CLONES static uint32_t auto_sum_levels(const uint8_t *x, size_t n)
     return sum;
 }
 
-static void sum_groups(const psr_clean_auto *p, const uint8_t *out, int32_t *sum)
-{
-    for (size_t g = 0; g < p->ngroup; g++) {
-        size_t first = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - first;
-        sum[g] = (int32_t)auto_sum_levels(out + first, n) - (int32_t)(PSR_AUTO_ZERO * n);
-    }
-}
-
 /* What is not a number becomes 0 sigma. */
 static void mend_row(const psr_clean_auto *p, float *row)
 {
@@ -298,8 +290,13 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
             auto_levels_of_bytes(out, in, b->gain, b->offset, nchan);
         else
             auto_levels_of_floats(out, row, b->gain, b->offset, nchan);
-        if (!filter)
-            sum_groups(p, out, p->band.sum + t * p->ngroup);
+        if (!filter) {
+            int32_t *sum = p->band.sum + t * p->ngroup;
+            for (size_t g = 0; g < p->ngroup; g++) {
+                size_t first = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - first;
+                sum[g] = (int32_t)auto_sum_levels(out + first, n) - (int32_t)(PSR_AUTO_ZERO * n);
+            }
+        }
     }
 }
 
@@ -332,19 +329,6 @@ static size_t count_tiles(const psr_clean_auto *p, size_t length)
     return n;
 }
 
-/* Given: t   first spectrum of the tile in its block */
-static void rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t,
-                      const struct psr_auto_width *w, float *r)
-{
-    const int64_t *x = p->band.fold + (b->first + t / w->step) * p->ngroup;
-    int64_t sum[PSR_AUTO_GROUPS] = {0};
-    for (size_t i = 0; i < w->nweight; i++)
-        for (size_t g = 0; g < p->ngroup; g++)
-            sum[g] += (int64_t)w->weight[i] * x[i * p->ngroup + g];
-    for (size_t g = 0; g < p->ngroup; g++)
-        r[g] = psr_auto_sigmas(sum[g], b->count[g], w->noise);
-}
-
 /* Whether a tile has no spark, and at most half of it is pulses: these are in few tiles of their length, but in most of
  * those that are as long as their period. */
 static bool is_usual(const psr_clean_auto *p, size_t first, size_t length)
@@ -353,34 +337,6 @@ static bool is_usual(const psr_clean_auto *p, size_t first, size_t length)
     for (size_t t = first; t < first + length; t++)
         n += p->band.pulse[t];
     return 2 * n <= length && !memchr(p->band.spark + first, 1, length);
-}
-
-/* At most PSR_AUTO_TILES of the tiles, evenly, of those that are usual.  Returned: their number, in
- * rate */
-static size_t rate_tiles(const psr_clean_auto *p, const struct psr_auto_width *w, float *rate)
-{
-    const size_t all = count_tiles(p, w->length),
-                 step = (all + PSR_AUTO_TILES - 1) / PSR_AUTO_TILES;
-    size_t n = 0, j = 0;
-    for (size_t k = 0; k < p->win.nrange; k++) {
-        const struct psr_auto_block *b = &p->win.block[k];
-        for (size_t t = 0; t + w->length <= b->n; t += w->length, j++)
-            if (j % step == 0 && b->ncount && is_usual(p, b->first + t, w->length))
-                rate_tile(p, b, t, w, rate + n++ * p->ngroup);
-    }
-    return n;
-}
-
-/* Subtracts the mean of a sub-band in n tiles: that of coarse or skewed samples is not their median, and would be common
- * to all sub-bands. */
-static void subtract_mean(float *rate, size_t G, size_t g, size_t n)
-{
-    int64_t sum = 0;
-    for (size_t j = 0; j < n; j++)
-        sum += psr_auto_fixed(rate[j * G + g]);
-    const double mean = (double)sum / (PSR_AUTO_FIXED_ONE * (double)n);
-    for (size_t j = 0; j < n; j++)
-        rate[j * G + g] = (float)((double)rate[j * G + g] - mean);
 }
 
 /* Subtracts medians, clips, so that a pulse in a few tiles hardly counts, and subtracts means. */
@@ -397,7 +353,14 @@ static void level_tiles(float *rate, size_t G, size_t n, struct psr_auto_scale *
         for (size_t j = 0; j < n; j++)
             rate[j * G + g] =
                 (float)psr_auto_clip((double)rate[j * G + g] - s->middle[g], s->most[g]);
-        subtract_mean(rate, G, g, n);
+        /* Subtracts the mean of a sub-band in n tiles: that of coarse or skewed samples is not their median, and would be common
+         * to all sub-bands. */
+        int64_t sum = 0;
+        for (size_t j = 0; j < n; j++)
+            sum += psr_auto_fixed(rate[j * G + g]);
+        const double mean = (double)sum / (PSR_AUTO_FIXED_ONE * (double)n);
+        for (size_t j = 0; j < n; j++)
+            rate[j * G + g] = (float)((double)rate[j * G + g] - mean);
     }
 }
 
@@ -425,7 +388,25 @@ void psr_auto_measure(psr_clean_auto *p, struct psr_auto_products *now, struct p
         const struct psr_auto_width w = psr_auto_make_width(k);
         if (k == 0 || w.step > 1)
             psr_auto_fold(p, w.step, p->band.pulse);
-        now[k].n = rate_tiles(p, &w, p->band.rate + k * PSR_AUTO_TILES * G);
+        float *rate = p->band.rate + k * PSR_AUTO_TILES * G;
+        const size_t all = count_tiles(p, w.length),
+                     step = (all + PSR_AUTO_TILES - 1) / PSR_AUTO_TILES;
+        size_t n = 0, j = 0;
+        for (size_t m = 0; m < p->win.nrange; m++) {
+            const struct psr_auto_block *b = &p->win.block[m];
+            for (size_t t = 0; t + w.length <= b->n; t += w.length, j++)
+                if (j % step == 0 && b->ncount && is_usual(p, b->first + t, w.length)) {
+                    float *r = rate + n++ * p->ngroup;
+                    const int64_t *x = p->band.fold + (b->first + t / w.step) * p->ngroup;
+                    int64_t sum[PSR_AUTO_GROUPS] = {0};
+                    for (size_t i = 0; i < w.nweight; i++)
+                        for (size_t g = 0; g < p->ngroup; g++)
+                            sum[g] += (int64_t)w.weight[i] * x[i * p->ngroup + g];
+                    for (size_t g = 0; g < p->ngroup; g++)
+                        r[g] = psr_auto_sigmas(sum[g], b->count[g], w.noise);
+                }
+        }
+        now[k].n = n;
     }
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
     for (size_t k = 0; k < nwidth; k++) {

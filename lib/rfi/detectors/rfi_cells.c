@@ -138,12 +138,6 @@ static void transpose_tile(const psr_rfi_cells *p, const unsigned char *in, size
     }
 }
 
-static void replace(const struct psr_rfi_replaced *r, size_t c, float *x)
-{
-    for (size_t k = 0; k < r->nbad; k++)
-        x[r->bad[k]] = r->level[c];
-}
-
 static bool varies(const psr_rfi_cells *p, double mean, float sd)
 {
     return p->d.presto ? sd > PRESTO_SD_LEAST : sd >= FLT_MIN && (double)sd > ROUNDING * fabs(mean);
@@ -226,9 +220,12 @@ static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsi
             row->cell[c0 + k] = p->d.keep[c0 + k]
                                     ? describe_floats(p, s->x + k * n, replaced, s->pair)
                                     : (struct psr_rfi_cell){0};
-        if (p->d.keep[c0 + k])
-            replace(replaced, c0 + k, s->x + k * n);
-        else
+        if (p->d.keep[c0 + k]) {
+            const size_t c = c0 + k;
+            float *x = s->x + k * n;
+            for (size_t i = 0; i < replaced->nbad; i++)
+                x[replaced->bad[i]] = replaced->level[c];
+        } else
             memset(s->x + k * n, 0, n * sizeof *s->x);
         double mean, var;
         psr_moments_lanes(s->x + k * n, p->d.n, &mean, &var);
@@ -250,14 +247,6 @@ static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsi
 
 /* --- tiles of bytes --------------------------------------------------------------------------- */
 
-/* Exact sums of good samples, from those of all. */
-static void remove_bad(struct psr_rfi_power_sums *s, const uint8_t *x,
-                       const struct psr_rfi_replaced *r)
-{
-    for (size_t k = 0; k < r->nbad; k++)
-        psr_rfi_power_sums_add(s, x[2 * (size_t)r->bad[k]], -1);
-}
-
 static float measure_bytes_channel(const psr_rfi_cells *p, struct psr_rfi_power_sums *sums,
                                    const uint8_t *x, size_t c, const struct psr_rfi_replaced *r,
                                    const struct psr_rfi_row *row)
@@ -265,7 +254,9 @@ static float measure_bytes_channel(const psr_rfi_cells *p, struct psr_rfi_power_
     double mean = 0, var = 0;
     struct psr_rfi_cell cell = {0};
     if (p->d.keep[c]) {
-        remove_bad(sums, x, r);
+        /* Exact sums of good samples, from those of all. */
+        for (size_t k = 0; k < r->nbad; k++)
+            psr_rfi_power_sums_add(sums, x[2 * (size_t)r->bad[k]], -1);
         /* Moments of good samples and of those replaced by level. */
         size_t nall = p->d.n;
         double level = r->nbad ? (double)r->level[c] : 0;

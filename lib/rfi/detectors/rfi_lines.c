@@ -243,16 +243,6 @@ static size_t even_length(size_t n)
 
 /* --- its baseline ----------------------------------------------------------------------------- */
 
-static psr_status allocate_baseline(struct baseline *b, size_t nbin, psr_err *err)
-{
-    b->room = nbin / BLOCK_MIN + 2;
-    b->middle = malloc(b->room * sizeof *b->middle);
-    b->mean = malloc(b->room * sizeof *b->mean);
-    b->dof = malloc(b->room * sizeof *b->dof);
-    return b->middle && b->mean && b->dof ? PSR_OK
-                                          : psr_fail_nomem(err, "a baseline", 24 * (double)b->room);
-}
-
 static double mean_at(const struct baseline *b, size_t block, double k)
 {
     const size_t other =
@@ -312,24 +302,6 @@ static bool stands_out(const struct search *s, size_t k)
     return k >= s->first && k < s->end && fabs((double)s->x[k]) > s->grow;
 }
 
-static psr_status add_line(const psr_rfi_line_search *p, const struct search *s, size_t low,
-                           size_t high, struct psr_rfi_lines *lines, psr_err *err)
-{
-    const double bin_hz = 1 / ((double)p->length * p->tsamp_s);
-    double power = 0;
-    for (size_t k = low; k <= high; k++)
-        power = fmax(power, fabs((double)s->x[k]));
-    psr_status st =
-        psr_grow(&lines->line, &lines->room, lines->n, sizeof *lines->line, "a list of lines", err);
-    if (!st)
-        lines->line[lines->n++] =
-            (struct psr_rfi_line){.freq_hz = (double)(low + high) / 2 * bin_hz,
-                                  .width_hz = (double)(high - low + 2) * bin_hz,
-                                  .power = power,
-                                  .nharm = 1};
-    return st;
-}
-
 static psr_status find_lines(const psr_rfi_line_search *p, const struct search *s,
                              struct psr_rfi_lines *lines, psr_err *err)
 {
@@ -344,7 +316,18 @@ static psr_status find_lines(const psr_rfi_line_search *p, const struct search *
             low -= stands_out(s, low - 1) ? 1 : 2;
         while (stands_out(s, high + 1) || stands_out(s, high + 2))
             high += stands_out(s, high + 1) ? 1 : 2;
-        st = add_line(p, s, low, high, lines, err);
+        const double bin_hz = 1 / ((double)p->length * p->tsamp_s);
+        double power = 0;
+        for (size_t i = low; i <= high; i++)
+            power = fmax(power, fabs((double)s->x[i]));
+        st = psr_grow(&lines->line, &lines->room, lines->n, sizeof *lines->line, "a list of lines",
+                      err);
+        if (!st)
+            lines->line[lines->n++] =
+                (struct psr_rfi_line){.freq_hz = (double)(low + high) / 2 * bin_hz,
+                                      .width_hz = (double)(high - low + 2) * bin_hz,
+                                      .power = power,
+                                      .nharm = 1};
         k = high;
     }
     return st;
@@ -394,7 +377,13 @@ psr_status psr_rfi_line_search_finish(psr_rfi_line_search *p, struct psr_rfi_lin
     s.first = low > FIRST_BIN ? (size_t)fmin(low, (double)s.end) : FIRST_BIN;
     if (s.end < s.first + BLOCK_MIN)
         return PSR_OK;
-    st = allocate_baseline(&b, s.end, err);
+    const size_t nbin = s.end;
+    b.room = nbin / BLOCK_MIN + 2;
+    b.middle = malloc(b.room * sizeof *b.middle);
+    b.mean = malloc(b.room * sizeof *b.mean);
+    b.dof = malloc(b.room * sizeof *b.dof);
+    st = b.middle && b.mean && b.dof ? PSR_OK
+                                     : psr_fail_nomem(err, "a baseline", 24 * (double)b.room);
     if (!st) {
         const double dof = 2 * (double)p->npart;
         const double median = psr_chi2_threshold(psr_logp_from_sf(log(0.5)), dof) / dof;

@@ -190,28 +190,22 @@ static void measure_block(const psr_clean *p, struct psr_clean_block *k)
         sum_good(p, k);
 }
 
-/* Returned: whether the mask takes all channels. */
-static bool find_masked(psr_clean *p, struct psr_clean_block *k, int64_t t0)
-{
-    double dt_s = p->d.tsamp_s;
-    bool all = psr_mask_span(p->d.mask, (double)(p->d.first + t0) * dt_s, BLOCK * dt_s,
-                             PSR_MASK_TOUCHED, p->ordered);
-    k->any_masked = false;
-    for (size_t c = 0; c < p->d.nchan; c++) {
-        k->masked[place_of(p, c)] = p->ordered[c];
-        k->any_masked |= p->ordered[c];
-    }
-    return all;
-}
-
 /* Blocks must come in order.  A block without good spectra (all equal, or not numbers) leaves the
  * running values as they are; so does the incomplete block at the end unless it is the only one. */
 static void decide(psr_clean *p, struct psr_clean_block *k, int64_t t0)
 {
     bool all = false;
     k->nbad = 0;
-    if (p->d.mask)
-        all = find_masked(p, k, t0);
+    if (p->d.mask) {
+        double dt_s = p->d.tsamp_s;
+        all = psr_mask_span(p->d.mask, (double)(p->d.first + t0) * dt_s, BLOCK * dt_s,
+                            PSR_MASK_TOUCHED, p->ordered);
+        k->any_masked = false;
+        for (size_t c = 0; c < p->d.nchan; c++) {
+            k->masked[place_of(p, c)] = p->ordered[c];
+            k->any_masked |= p->ordered[c];
+        }
+    }
     if (!(p->clip.sigma > 0) || all)
         return;
     if (k->stats.ngood && (k->n == BLOCK || !p->clip.begun))

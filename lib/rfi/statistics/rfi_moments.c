@@ -289,12 +289,6 @@ static void transpose_pairs(const unsigned char *rows, size_t stride, size_t n, 
             memcpy(pair + k * pair_bytes + 2 * t, rows + t * stride + 2 * k, 2);
 }
 
-static void fetch_rows(const unsigned char *rows, size_t stride, size_t n)
-{
-    for (size_t t = 0; t < n; t++)
-        __builtin_prefetch(rows + t * stride);
-}
-
 void psr_rfi_bytes_transpose(const struct psr_layout *l, const unsigned char *in, size_t n,
                              size_t c0, size_t width, uint8_t *pair)
 {
@@ -305,7 +299,10 @@ void psr_rfi_bytes_transpose(const struct psr_layout *l, const unsigned char *in
         uint8_t row[ROWS][WIDTH];
         const size_t m = n - t < ROWS ? n - t : ROWS, ahead = n - t - m < ROWS ? n - t - m : ROWS;
         const unsigned char *at = from + t * l->row_bytes;
-        fetch_rows(at + m * l->row_bytes, l->row_bytes, ahead);
+        const unsigned char *rows = at + m * l->row_bytes;
+        const size_t stride = l->row_bytes;
+        for (size_t i = 0; i < ahead; i++)
+            __builtin_prefetch(rows + i * stride);
         for (size_t k = 0; k < m && !whole; k++) {
             widen(row[k], at + k * l->row_bytes, nbyte, l->nbit);
             memset(row[k] + width, 0, WIDTH - width);

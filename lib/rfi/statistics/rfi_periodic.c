@@ -70,26 +70,6 @@ static psr_status append(struct psr_rfi_hits *hits, double r, double sigma, size
     return st;
 }
 
-/* Keeps the places at which a sum of harmonics that includes bin s may reach its threshold. */
-static psr_status follow_seed(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,
-                              size_t s, struct psr_rfi_hits *work, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t h = 1; h <= HARM && !st; h++)
-        for (size_t j = h * s - h / 2; j < h * s - h / 2 + h && !st; j++) {
-            float sum[HARM + 1];
-            if (j < FIRST || j >= 2 * x->nbin)
-                continue;
-            sum_harmonics(x, j, sum);
-            bool any = false;
-            for (int k = 1; k <= HARM; k++)
-                any |= (double)sum[k] > t->power[k];
-            if (any)
-                st = append(work, (double)j, 0, 0, err);
-        }
-    return st;
-}
-
 static int by_place(const void *a, const void *b)
 {
     const struct psr_rfi_hit *x = a, *y = b;
@@ -161,8 +141,23 @@ psr_status psr_rfi_search(const struct psr_rfi_powers *x, const struct psr_rfi_t
     psr_status st = PSR_OK;
     work->n = 0;
     for (size_t k = 0; k < x->nseed && !st; k++)
-        if (x->seed[k] >= (FIRST + HARM / 2) / HARM)
-            st = follow_seed(x, t, x->seed[k], work, err);
+        if (x->seed[k] >= (FIRST + HARM / 2) / HARM) {
+            /* Keeps the places at which a sum of harmonics that includes bin s may reach its threshold. */
+            const size_t s = x->seed[k];
+            st = PSR_OK;
+            for (size_t h = 1; h <= HARM && !st; h++)
+                for (size_t j = h * s - h / 2; j < h * s - h / 2 + h && !st; j++) {
+                    float sum[HARM + 1];
+                    if (j < FIRST || j >= 2 * x->nbin)
+                        continue;
+                    sum_harmonics(x, j, sum);
+                    bool any = false;
+                    for (int i = 1; i <= HARM; i++)
+                        any |= (double)sum[i] > t->power[i];
+                    if (any)
+                        st = append(work, (double)j, 0, 0, err);
+                }
+        }
     if (st || !work->n)
         return st;
     qsort(work->hit, work->n, sizeof *work->hit, by_place);

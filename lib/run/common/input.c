@@ -14,20 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static psr_status find_presto_skip(const struct psr_input_file *in,
-                                   const struct psr_input_desc *desc, int64_t nsamp, int64_t *skip,
-                                   psr_err *err)
-{
-    const struct psr_trial_list *t = desc->trials;
-    const struct psr_obs *obs = psr_source_obs(in->source);
-    const struct psr_inf *inf = psr_source_inf(in->source);
-    struct psr_presto_view view;
-    psr_presto_view_make(&view, obs, desc->source.invert);
-    struct psr_compat_desc d = psr_presto_describe(
-        &view, inf, psr_line_count_subbands(t->line, obs, inf != NULL), t->dm, t->ndm);
-    return psr_presto_skip(&d, desc->start, nsamp, skip, err);
-}
-
 /* A fraction is known in spectra only once the input has been opened. */
 static psr_status open_at_fraction(struct psr_input_file *in, const struct psr_input_desc *desc,
                                    psr_err *err)
@@ -40,8 +26,17 @@ static psr_status open_at_fraction(struct psr_input_file *in, const struct psr_i
                               in->name);
     nsamp += again.skip;
     again.skip = (int64_t)(desc->start * (double)nsamp);
-    if (desc->presto)
-        st = find_presto_skip(in, desc, nsamp, &again.skip, err);
+    if (desc->presto) {
+        int64_t *skip = &again.skip;
+        const struct psr_trial_list *t = desc->trials;
+        const struct psr_obs *obs = psr_source_obs(in->source);
+        const struct psr_inf *inf = psr_source_inf(in->source);
+        struct psr_presto_view view;
+        psr_presto_view_make(&view, obs, desc->source.invert);
+        struct psr_compat_desc d = psr_presto_describe(
+            &view, inf, psr_line_count_subbands(t->line, obs, inf != NULL), t->dm, t->ndm);
+        st = psr_presto_skip(&d, desc->start, nsamp, skip, err);
+    }
     if (st)
         return st;
     again.notes.note = NULL;

@@ -222,29 +222,6 @@ static bool is_later(struct timespec a, struct timespec b)
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-/* Trials that an earlier run has completed: those of a line whose trials are not independent are made or skipped
- * together.
- * Given:    changed   modification time of the input: older files belong to another input
- * Returned: done [ndm]; *ndone, their number */
-static void find_completed(const struct psr_trial_list *trials,
-                           const struct psr_series_desc *series, struct timespec changed,
-                           const bool *independent, bool *done, size_t *ndone)
-{
-    *ndone = 0;
-    for (size_t k = 0; k < trials->nline; k++) {
-        const struct psr_line *l = &trials->line[k];
-        bool *of = done + l->first;
-        for (size_t i = 0; i < l->ndm; i++) {
-            struct timespec made;
-            of[i] = psr_series_exists(series, l->first + i, &made) && is_later(made, changed);
-        }
-        if (!independent[k] && memchr(of, false, l->ndm))
-            memset(of, false, l->ndm);
-        for (size_t i = 0; i < l->ndm; i++)
-            *ndone += of[i];
-    }
-}
-
 /* Marks trials that exist already. */
 static psr_status find_done(const struct psr_pipeline *p, bool *done, size_t *ndone, psr_err *err)
 {
@@ -265,18 +242,31 @@ static psr_status find_done(const struct psr_pipeline *p, bool *done, size_t *nd
             note[i] = l->note;
         }
     }
-    find_completed(t,
-                   &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
-                                             .root = p->d.root,
-                                             .format = PSR_SERIES_DAT,
-                                             .dm_decimals = (int)p->d.dm_decimals,
-                                             .ndm = t->ndm,
-                                             .dm = t->dm,
-                                             .obs = p->stream.obs,
-                                             .epoch = p->epoch,
-                                             .each_tsamp_s = tsamp_s,
-                                             .each_note = note},
-                   psr_provenance_changed(p->provenance), independent, done, ndone);
+    const struct psr_series_desc *series =
+        &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                  .root = p->d.root,
+                                  .format = PSR_SERIES_DAT,
+                                  .dm_decimals = (int)p->d.dm_decimals,
+                                  .ndm = t->ndm,
+                                  .dm = t->dm,
+                                  .obs = p->stream.obs,
+                                  .epoch = p->epoch,
+                                  .each_tsamp_s = tsamp_s,
+                                  .each_note = note};
+    struct timespec changed = psr_provenance_changed(p->provenance);
+    *ndone = 0;
+    for (size_t k = 0; k < t->nline; k++) {
+        const struct psr_line *l = &t->line[k];
+        bool *of = done + l->first;
+        for (size_t i = 0; i < l->ndm; i++) {
+            struct timespec made;
+            of[i] = psr_series_exists(series, l->first + i, &made) && is_later(made, changed);
+        }
+        if (!independent[k] && memchr(of, false, l->ndm))
+            memset(of, false, l->ndm);
+        for (size_t i = 0; i < l->ndm; i++)
+            *ndone += of[i];
+    }
 done:
     free(tsamp_s);
     free(note);

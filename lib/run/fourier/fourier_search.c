@@ -296,36 +296,6 @@ static psr_status keep_harmonics(struct psr_fourier_result *r, psr_err *err)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* The boxes' candidates. */
-static psr_status list_boxes(const struct psr_fourier *f, struct psr_fourier_slot *slot, size_t i,
-                             struct psr_fourier_result *r, psr_err *err)
-{
-    const struct psr_fourier_desc *d = &f->d;
-    const struct psr_pulscan_result *found = &slot->found[i];
-    struct psr_pulscan_cand *cand = NULL;
-    size_t n = 0;
-    const struct psr_pulscan_merge_desc merge = {.size = sizeof merge,
-                                                 .keep_harmonics = d->noharmremove,
-                                                 .max = (size_t)d->maxcands,
-                                                 .plan = d->rblock ? NULL : slot->boxes,
-                                                 .spec = i};
-    const struct psr_refine_desc measure = {.size = sizeof measure,
-                                            .zmax = (int)d->zmax,
-                                            .boxes_only = d->rblock,
-                                            .zap = f->zap,
-                                            .nzap = f->nzap,
-                                            .nthread = (int)d->nthread};
-    psr_status st =
-        psr_pulscan_merge(found->hit, found->nhit, &merge, &cand, &n, &r->left_out, err);
-    if (!st)
-        st = psr_candidate_refine(&r->measured, slot->boxes, i, cand, n, &measure, err);
-    r->ncand += d->confirm ? 0 : n;
-    r->list.cand = r->measured.cand;
-    r->list.ncand = r->measured.n;
-    free(cand);
-    return st;
-}
-
 /* Spectra that boxes have searched are whitened only now. */
 static psr_status search_one(struct psr_fourier *f, struct psr_fourier_slot *slot, size_t i,
                              struct psr_fourier_result *r, psr_err *err)
@@ -389,8 +359,31 @@ static psr_status make_list(struct psr_fourier *f, struct psr_fourier_slot *slot
         r->nhit = slot->found[i].nhit;
         st = check_finite(f, &slot->in[i], slot->found[i].bad, err);
     }
-    if (!st && slot->boxes && !f->d.pulscan)
-        st = list_boxes(f, slot, i, r, err);
+    if (!st && slot->boxes && !f->d.pulscan) {
+        /* The boxes' candidates. */
+        const struct psr_fourier_desc *d = &f->d;
+        const struct psr_pulscan_result *found = &slot->found[i];
+        struct psr_pulscan_cand *cand = NULL;
+        size_t n = 0;
+        const struct psr_pulscan_merge_desc merge = {.size = sizeof merge,
+                                                     .keep_harmonics = d->noharmremove,
+                                                     .max = (size_t)d->maxcands,
+                                                     .plan = d->rblock ? NULL : slot->boxes,
+                                                     .spec = i};
+        const struct psr_refine_desc measure = {.size = sizeof measure,
+                                                .zmax = (int)d->zmax,
+                                                .boxes_only = d->rblock,
+                                                .zap = f->zap,
+                                                .nzap = f->nzap,
+                                                .nthread = (int)d->nthread};
+        st = psr_pulscan_merge(found->hit, found->nhit, &merge, &cand, &n, &r->left_out, err);
+        if (!st)
+            st = psr_candidate_refine(&r->measured, slot->boxes, i, cand, n, &measure, err);
+        r->ncand += d->confirm ? 0 : n;
+        r->list.cand = r->measured.cand;
+        r->list.ncand = r->measured.n;
+        free(cand);
+    }
     if (!st && slot->boxes) {
         r->ncand += f->d.pulscan ? r->nhit : 0;
         fourier_find_red_noise(f, (size_t)(slot - f->slot), i, r);

@@ -45,14 +45,6 @@ static double mean(const double *x, size_t n)
     return sum / (double)n;
 }
 
-static void set_direct_delays(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
-                              const struct ranked *rank)
-{
-    for (size_t k = 0; k < s->nkept; k++)
-        s->coeff[k] = dispersion_coeff(d->dmconst, d->freq_mhz[s->chan[k]]);
-    s->coeff_low = dispersion_coeff(d->dmconst, rank[d->nchan - 1].freq_mhz);
-}
-
 static psr_status make_tree(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
                             const struct ranked *rank, const int32_t *position, psr_err *err)
 {
@@ -146,8 +138,11 @@ static psr_status set_shifts(struct psr_dedisp_layout *s, const struct psr_dedis
             s->maxpre = pre > s->maxpre ? (int32_t)pre : s->maxpre;
         }
         s->coeff_low = dispersion_coeff(d->dmconst, rank[d->nchan - width].freq_mhz);
-    } else
-        set_direct_delays(s, d, rank);
+    } else {
+        for (size_t k = 0; k < s->nkept; k++)
+            s->coeff[k] = dispersion_coeff(d->dmconst, d->freq_mhz[s->chan[k]]);
+        s->coeff_low = dispersion_coeff(d->dmconst, rank[d->nchan - 1].freq_mhz);
+    }
     int64_t maxoff = highest_dm_shift(s);
     if (maxoff > 1000000000)
         return psr_fail_field(

@@ -91,17 +91,6 @@ static bool same_row(const struct psr_merge_level *at, size_t r, size_t q)
            (!at->part || !memcmp(at->part + r * at->radix, at->part + q * at->radix, bytes));
 }
 
-/* Moves row r to the place of the q-th that is kept. */
-static void keep_row(struct psr_merge_builder *b, struct psr_merge_level *at, size_t r, size_t q)
-{
-    size_t bytes = at->radix * sizeof *at->offset;
-    memmove(at->offset + q * at->radix, at->offset + r * at->radix, bytes);
-    if (at->part)
-        memmove(at->part + q * at->radix, at->part + r * at->radix, bytes);
-    at->extent[q] = at->extent[r];
-    b->at.difference[q] = b->at.difference[r];
-}
-
 /* Makes equal rows of a sub-band, r0 .. r1 - 1, one.  Returns the rows kept so far. */
 static size_t unite_node(struct psr_merge_builder *b, int l, size_t r0, size_t r1, size_t kept)
 {
@@ -118,7 +107,14 @@ static size_t unite_node(struct psr_merge_builder *b, int l, size_t r0, size_t r
             s = (s + 1) & mask;
         if (b->slot[s] < 0) {
             b->slot[s] = (int32_t)kept;
-            keep_row(b, at, r, kept++);
+            /* Moves row r to the place of the q-th that is kept. */
+            const size_t q = kept++;
+            size_t bytes = at->radix * sizeof *at->offset;
+            memmove(at->offset + q * at->radix, at->offset + r * at->radix, bytes);
+            if (at->part)
+                memmove(at->part + q * at->radix, at->part + r * at->radix, bytes);
+            at->extent[q] = at->extent[r];
+            b->at.difference[q] = b->at.difference[r];
         }
         size_t q = (size_t)b->slot[s];
         b->at.difference[q] = fmaxf(b->at.difference[q], b->at.difference[r]);
@@ -153,26 +149,6 @@ static psr_status start_united(struct psr_merge_builder *b, size_t nrow, psr_err
     if (b->at.lift && b->at.same && b->at.difference && b->slot)
         return PSR_OK;
     return psr_fail_nomem(err, "the rows of a tree", 28.0 * (double)nrow);
-}
-
-/* Takes common offsets off the rows of a level, whose parts have been united, and makes equal rows of a
- * sub-band one; b->at says what became of each.
- * Status: PSR_ENOMEM */
-static psr_status merge_unite_level(struct psr_merge_builder *b, int l, psr_err *err)
-{
-    struct psr_merge_level *at = &b->tree->level[l];
-    size_t nrow = at->nrow, kept = 0;
-    psr_status st = start_united(b, nrow, err);
-    for (size_t r0 = 0, r1; r0 < nrow && !st; r0 = r1) {
-        size_t nparts = psr_merge_parts_of(b->tree, l, (size_t)b->node[l][r0]);
-        for (r1 = r0; r1 < nrow && b->node[l][r1] == b->node[l][r0]; r1++) {
-            lift_row(b, l, r1, nparts);
-            measure_row(b, l, r1, nparts);
-        }
-        kept = unite_node(b, l, r0, r1, kept);
-    }
-    at->nrow = kept;
-    return st;
 }
 
 enum {
@@ -478,8 +454,20 @@ static psr_status build(struct psr_merge_builder *b, psr_err *err)
     psr_status st = start_rows(b, err);
     for (int l = tree->nlevel - 1; l >= 0 && !st; l--)
         st = l ? split_level(b, l, err) : round_channels(b, err);
-    for (int l = 0; l < tree->nlevel && !st; l++)
-        st = merge_unite_level(b, l, err);
+    for (int l = 0; l < tree->nlevel && !st; l++) {
+        struct psr_merge_level *at = &b->tree->level[l];
+        size_t nrow = at->nrow, kept = 0;
+        st = start_united(b, nrow, err);
+        for (size_t r0 = 0, r1; r0 < nrow && !st; r0 = r1) {
+            size_t nparts = psr_merge_parts_of(b->tree, l, (size_t)b->node[l][r0]);
+            for (r1 = r0; r1 < nrow && b->node[l][r1] == b->node[l][r0]; r1++) {
+                lift_row(b, l, r1, nparts);
+                measure_row(b, l, r1, nparts);
+            }
+            kept = unite_node(b, l, r0, r1, kept);
+        }
+        at->nrow = kept;
+    }
     for (size_t i = 0; i < tree->ndm && !st; i++)
         settle_trial(b, i);
     return st;

@@ -25,22 +25,6 @@ static struct reach *take_reach(size_t n, psr_err *err)
     return r;
 }
 
-/* What the rows of level l, or of the leaves, make of their parts. */
-static void spread_level(const struct psr_merge_tree *tree, int l, const struct reach *row,
-                         struct reach *below)
-{
-    const struct psr_merge_level *at = &tree->level[l];
-    for (size_t r = 0; r < at->nrow; r++) {
-        size_t node = (size_t)row[r].node;
-        for (size_t j = 0; j < psr_merge_parts_of(tree, l, node); j++) {
-            size_t n = r * at->radix + j, part = node * at->radix + j;
-            struct reach *to = below + (l ? (size_t)at->part[n] : part);
-            to->node = (int32_t)part;
-            widen(to, row[r].least + at->offset[n], row[r].most + at->offset[n]);
-        }
-    }
-}
-
 psr_status psr_merge_reach(const struct psr_merge_tree *tree, const int32_t *align, int32_t *least,
                            int32_t *most, psr_err *err)
 {
@@ -51,8 +35,19 @@ psr_status psr_merge_reach(const struct psr_merge_tree *tree, const int32_t *ali
     }
     for (int l = tree->nlevel - 1; row && l >= 0; l--) {
         struct reach *below = take_reach(l ? tree->level[l - 1].nrow : tree->nchan, err);
-        if (below)
-            spread_level(tree, l, row, below);
+        if (below) {
+            /* What the rows of level l, or of the leaves, make of their parts. */
+            const struct psr_merge_level *at = &tree->level[l];
+            for (size_t r = 0; r < at->nrow; r++) {
+                size_t node = (size_t)row[r].node;
+                for (size_t j = 0; j < psr_merge_parts_of(tree, l, node); j++) {
+                    size_t n = r * at->radix + j, part = node * at->radix + j;
+                    struct reach *to = below + (l ? (size_t)at->part[n] : part);
+                    to->node = (int32_t)part;
+                    widen(to, row[r].least + at->offset[n], row[r].most + at->offset[n]);
+                }
+            }
+        }
         free(row);
         row = below;
     }

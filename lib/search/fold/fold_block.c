@@ -303,30 +303,25 @@ struct extent {
     double norm, element, value;
 };
 
-static struct extent measure_part(const double *part, size_t n, double *mean)
-{
-    struct extent e = {0, 0, 0};
-    double sum = 0;
-    for (size_t b = 0; b < n; b++)
-        sum += part[b];
-    *mean = sum / (double)n;
-    for (size_t b = 0; b < n; b++) {
-        const double x = part[b] - *mean;
-        e.norm += x * x;
-        e.element = fmax(e.element, fabs(x));
-        e.value = fmax(e.value, fabs(part[b]));
-    }
-    e.norm = sqrt(e.norm);
-    return e;
-}
-
 void psr_fold_table_set(struct psr_fold_table *t, const struct psr_fold_sums *s, const double *part)
 {
     struct extent all = {0, 0, 0};
     for (size_t i = 0; i < s->npart; i++, part += s->nbin) {
         float *row = t->level[0] + i * s->stride;
         double mean;
-        const struct extent e = measure_part(part, s->nbin, &mean);
+        const size_t n = s->nbin;
+        struct extent e = {0, 0, 0};
+        double sum = 0;
+        for (size_t b = 0; b < n; b++)
+            sum += part[b];
+        mean = sum / (double)n;
+        for (size_t b = 0; b < n; b++) {
+            const double x = part[b] - mean;
+            e.norm += x * x;
+            e.element = fmax(e.element, fabs(x));
+            e.value = fmax(e.value, fabs(part[b]));
+        }
+        e.norm = sqrt(e.norm);
         for (size_t b = 0; b < s->nbin; b++)
             row[b] = (float)(part[b] - mean);
         repeat_row(row, s->nbin, s->stride, sizeof *row);
@@ -349,22 +344,6 @@ void psr_fold_table_set(struct psr_fold_table *t, const struct psr_fold_sums *s,
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Groups of single parts are the parts: the sum is of a part and of nothing. */
-static void round_groups(struct psr_fold_table *t, const struct psr_fold_sums *s,
-                         const struct psr_fold_loops *loops)
-{
-    const float *below = t->level[s->ntop ? s->ntop - 1 : 0];
-    const float scale = (float)(s->ntop ? t->scale : t->scale / 2);
-    for (size_t i = 0; i < count_rows(s, s->ntop) && !psr_is_stopped(&s->stop); i++) {
-        const uint32_t part = (uint32_t)(i * s->stride);
-        const struct psr_fold_terms term =
-            s->ntop ? s->level[s->ntop].sum[i] : (struct psr_fold_terms){part, part};
-        int16_t *row = t->group + i * s->stride;
-        loops->round(row, below + term.left, below + term.right, scale, s->padded);
-        repeat_row(row, s->nbin, s->stride, sizeof *row);
-    }
-}
-
 void psr_fold_table_fill(struct psr_fold_table *t, const struct psr_fold_sums *s)
 {
     const struct psr_fold_loops *loops = psr_fold_loops_choose();
@@ -377,7 +356,17 @@ void psr_fold_table_fill(struct psr_fold_table *t, const struct psr_fold_sums *s
             repeat_row(row, s->nbin, s->stride, sizeof *row);
         }
     }
-    round_groups(t, s, loops);
+    /* Groups of single parts are the parts: the sum is of a part and of nothing. */
+    const float *below = t->level[s->ntop ? s->ntop - 1 : 0];
+    const float scale = (float)(s->ntop ? t->scale : t->scale / 2);
+    for (size_t i = 0; i < count_rows(s, s->ntop) && !psr_is_stopped(&s->stop); i++) {
+        const uint32_t part = (uint32_t)(i * s->stride);
+        const struct psr_fold_terms term =
+            s->ntop ? s->level[s->ntop].sum[i] : (struct psr_fold_terms){part, part};
+        int16_t *row = t->group + i * s->stride;
+        loops->round(row, below + term.left, below + term.right, scale, s->padded);
+        repeat_row(row, s->nbin, s->stride, sizeof *row);
+    }
 }
 
 /* Trials whose elements are added within some milliseconds, between two questions whether to stop. */

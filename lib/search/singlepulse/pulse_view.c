@@ -285,31 +285,28 @@ static size_t channels_of_row(const psr_pulse_view *p)
     return (p->nchan + ROWS - 1) / ROWS;
 }
 
-/* S/N of the channels [first, end) in a column; not a number without samples. */
-static float find_cell(const psr_pulse_view *p, const struct cells *of, size_t column, size_t first,
-                       size_t end)
-{
-    double sum = 0, n = 0;
-    for (size_t c = first; c < end; c++) {
-        const double count = (double)of->count[column * p->nchan + c];
-        const double mean = p->count[c] > 0 ? p->sum[c] / p->count[c] : 0;
-        const double variance = p->count[c] > 0 ? p->square[c] / p->count[c] - mean * mean : 0;
-        if (count < 1 || !(variance > 0))
-            continue;
-        sum += ((double)of->sum[column * p->nchan + c] - count * mean) / sqrt(variance);
-        n += count;
-    }
-    return n > 0 ? (float)(sum / sqrt(n)) : NAN;
-}
-
 static float *draw(const psr_pulse_view *p, const struct cells *of, size_t per)
 {
     const size_t nf = (p->nchan + per - 1) / per;
     float *value = malloc(nf * of->nt * sizeof *value);
     for (size_t r = 0; r < nf && value; r++)
-        for (size_t k = 0; k < of->nt; k++)
-            value[r * of->nt + k] =
-                find_cell(p, of, k, r * per, (r + 1) * per < p->nchan ? (r + 1) * per : p->nchan);
+        for (size_t k = 0; k < of->nt; k++) {
+            /* S/N of the channels [first, end) in a column; not a number without samples. */
+            const size_t first = r * per;
+            const size_t end = (r + 1) * per < p->nchan ? (r + 1) * per : p->nchan;
+            double sum = 0, n = 0;
+            for (size_t c = first; c < end; c++) {
+                const double count = (double)of->count[k * p->nchan + c];
+                const double mean = p->count[c] > 0 ? p->sum[c] / p->count[c] : 0;
+                const double variance =
+                    p->count[c] > 0 ? p->square[c] / p->count[c] - mean * mean : 0;
+                if (count < 1 || !(variance > 0))
+                    continue;
+                sum += ((double)of->sum[k * p->nchan + c] - count * mean) / sqrt(variance);
+                n += count;
+            }
+            value[r * of->nt + k] = n > 0 ? (float)(sum / sqrt(n)) : NAN;
+        }
     return value;
 }
 

@@ -192,9 +192,11 @@ static cudaError_t copy_samples(struct pulse_cuda *c, const struct pulse_chunk *
     return cudaSuccess;
 }
 
-/* The places of the runs of samples between bins. */
-static size_t list_splices(const struct pulse_chunk *k, struct pulse_k_splice *list, size_t room)
+static cudaError_t splice_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
 {
+    /* The places of the runs of samples between bins. */
+    struct pulse_k_splice *list = c->splice;
+    const size_t room = c->nsplice;
     size_t n = 1;
     uint32_t made = 0, taken = 0;
     list[0] = (struct pulse_k_splice){0};
@@ -208,12 +210,6 @@ static size_t list_splices(const struct pulse_chunk *k, struct pulse_k_splice *l
             taken++;
         list[n++] = (struct pulse_k_splice){made, taken, 0};
     }
-    return n;
-}
-
-static cudaError_t splice_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
-{
-    size_t n = list_splices(k, c->splice, c->nsplice);
     TRY(cudaMemcpyAsync(c->d_splice, c->splice, n * sizeof *c->splice, cudaMemcpyHostToDevice,
                         c->stream));
     TRY(pulse_k_resample(&c->ring, k->d_x, k->stride, c->d_splice, n, c->d_prev, k->pos, k->nout,

@@ -311,24 +311,6 @@ void psr_dedisp_beams_destroy(psr_dedisp_beams *p)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-static void execute_on_cpu(psr_dedisp_beams *p, struct beam *b, const void *in, uint64_t was,
-                           size_t nsamp)
-{
-    uint64_t now = was + nsamp;
-    psr_cornerturn_run(b->cornerturn, in, nsamp, p->lane, p->stride, was / p->line->downsamp);
-    for (size_t n = 0; n < p->nline; n++) {
-        struct psr_dedisp_line *l = p->line + n;
-        int64_t first = (int64_t)(was / l->downsamp);
-        size_t nout = (size_t)(now / l->downsamp - was / l->downsamp);
-        if (n == 0)
-            psr_rings_push(&l->rings, b->memory[0], p->lane, p->stride, first, nout, p->nthread);
-        else
-            psr_rings_sum(&l->rings, b->memory[n], &l[-1].rings, b->memory[n - 1],
-                          l->downsamp / l[-1].downsamp, first, nout, p->nthread);
-        psr_dedisp_line_run(l, b->memory[n], p->scratch, first, nout);
-    }
-}
-
 /* Given: on_device, stream   as for psr_dedisp_beams_execute_device */
 static psr_status execute(psr_dedisp_beams *p, size_t beam, const void *in, bool on_device,
                           void *stream, size_t nsamp, psr_err *err)
@@ -343,9 +325,22 @@ static psr_status execute(psr_dedisp_beams *p, size_t beam, const void *in, bool
     struct beam *b = p->beam + beam;
     uint64_t was = b->nspec;
     psr_status st = PSR_OK;
-    if (!p->device)
-        execute_on_cpu(p, b, in, was, nsamp);
-    else if (on_device)
+    if (!p->device) {
+        uint64_t now = was + nsamp;
+        psr_cornerturn_run(b->cornerturn, in, nsamp, p->lane, p->stride, was / p->line->downsamp);
+        for (size_t n = 0; n < p->nline; n++) {
+            struct psr_dedisp_line *l = p->line + n;
+            int64_t first = (int64_t)(was / l->downsamp);
+            size_t nout = (size_t)(now / l->downsamp - was / l->downsamp);
+            if (n == 0)
+                psr_rings_push(&l->rings, b->memory[0], p->lane, p->stride, first, nout,
+                               p->nthread);
+            else
+                psr_rings_sum(&l->rings, b->memory[n], &l[-1].rings, b->memory[n - 1],
+                              l->downsamp / l[-1].downsamp, first, nout, p->nthread);
+            psr_dedisp_line_run(l, b->memory[n], p->scratch, first, nout);
+        }
+    } else if (on_device)
         st = p->ops->execute_device(p->device, beam, in, stream, was, nsamp, err);
     else
         st = p->ops->execute(p->device, beam, in, was, nsamp, err);

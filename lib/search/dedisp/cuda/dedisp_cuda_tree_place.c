@@ -53,23 +53,18 @@ static int64_t find_output(const struct psr_tree_stage *st, int32_t row, int32_t
     return st->output[lo].at;
 }
 
-static void place_sources(struct psr_tree_stages *t, int k, size_t pitch)
-{
-    struct psr_tree_stage *st = &t->stage[k];
-    const struct psr_tree_input *in = st->input, *end = in + st->ninput;
-    for (size_t pair = SIZE_MAX; in < end; pair = in->pair, in++) {
-        int64_t at = in->delay + (k ? find_output(&t->stage[k - 1], in->row, in->lo)
-                                    : (int64_t)in->row * (int64_t)pitch);
-        if (in->pair != pair)
-            st->pair[in->pair].base = at / 2 * 2;
-        st->source[in->source] = (int32_t)(at - st->pair[in->pair].base);
-    }
-}
-
 void psr_tree_stages_place(struct psr_tree_stages *t, size_t n, size_t pitch, size_t *elements)
 {
     for (int k = 0; k < t->nstage; k++) {
-        place_sources(t, k, pitch);
+        struct psr_tree_stage *st = &t->stage[k];
+        const struct psr_tree_input *in = st->input, *end = in + st->ninput;
+        for (size_t pair = SIZE_MAX; in < end; pair = in->pair, in++) {
+            int64_t at = in->delay + (k ? find_output(&t->stage[k - 1], in->row, in->lo)
+                                        : (int64_t)in->row * (int64_t)pitch);
+            if (in->pair != pair)
+                st->pair[in->pair].base = at / 2 * 2;
+            st->source[in->source] = (int32_t)(at - st->pair[in->pair].base);
+        }
         elements[k] = 0;
         if (k + 1 == t->nstage)
             continue;

@@ -219,24 +219,6 @@ static size_t gather_needs(struct maker *m, const struct psr_tree_output *o, siz
     return lanes * psr_tree_lane_bytes(m->stage->lower);
 }
 
-/* Outputs from o on that a group may have: as many as shared memory holds, and not too far apart. */
-static size_t choose_size(struct maker *m, const struct psr_tree_output *o, size_t left)
-{
-    bool last = m->stage->top == m->tree->nlevel - 1;
-    size_t most = left < TREE_UPPER ? left : TREE_UPPER, n = 1;
-    int32_t lo = o->lo, hi = o->hi;
-    for (; n < most && !last; n++) {
-        lo = o[n].lo < lo ? o[n].lo : lo;
-        hi = o[n].hi > hi ? o[n].hi : hi;
-        if (hi - lo > SPREAD)
-            break;
-    }
-    n = last ? most : n;
-    while (m->stage->two && n > 1 && gather_needs(m, o, n) > m->shared)
-        n -= n > 8 ? n / 8 : 1;
-    return n;
-}
-
 /* Rows r .. r + n - 1 of the lower level, from element "top" of shared memory on. */
 static psr_status write_lower_pair(struct maker *m, const struct tree_k_group *g, size_t r,
                                    size_t n, size_t top, psr_err *err)
@@ -415,17 +397,6 @@ static void set_stages(struct psr_tree_stages *t, const struct psr_dedisp_layout
     }
 }
 
-static psr_status make_stage(struct maker *m, int n, psr_err *err)
-{
-    struct psr_tree_stage *st = m->stage = &m->stages->stage[n];
-    psr_status bad = PSR_OK;
-    for (size_t k = 0, size; k < st->noutput && !bad; k += size) {
-        size = choose_size(m, st->output + k, st->noutput - k);
-        bad = write_group(m, st->output + k, size, err);
-    }
-    return bad;
-}
-
 psr_status psr_tree_stages_make(struct psr_tree_stages *t, const struct psr_dedisp_layout *s,
                                 size_t first, size_t ndm, size_t gap, size_t shared, psr_err *err)
 {
@@ -441,8 +412,29 @@ psr_status psr_tree_stages_make(struct psr_tree_stages *t, const struct psr_dedi
     for (int n = t->nstage - 1; n >= 0 && !bad; n--) {
         bad = n == t->nstage - 1 ? add_trials(m, &t->stage[n], first, ndm, err)
                                  : add_rows(&t->stage[n], &t->stage[n + 1], gap, err);
-        if (!bad)
-            bad = make_stage(m, n, err);
+        if (!bad) {
+            struct psr_tree_stage *st = m->stage = &m->stages->stage[n];
+            bad = PSR_OK;
+            for (size_t k = 0, size; k < st->noutput && !bad; k += size) {
+                /* Outputs from o on that a group may have: as many as shared memory holds, and not too far apart. */
+                const struct psr_tree_output *o = st->output + k;
+                const size_t left = st->noutput - k;
+                bool last = m->stage->top == m->tree->nlevel - 1;
+                size_t most = left < TREE_UPPER ? left : TREE_UPPER, i = 1;
+                int32_t lo = o->lo, hi = o->hi;
+                for (; i < most && !last; i++) {
+                    lo = o[i].lo < lo ? o[i].lo : lo;
+                    hi = o[i].hi > hi ? o[i].hi : hi;
+                    if (hi - lo > SPREAD)
+                        break;
+                }
+                i = last ? most : i;
+                while (m->stage->two && i > 1 && gather_needs(m, o, i) > m->shared)
+                    i -= i > 8 ? i / 8 : 1;
+                size = i;
+                bad = write_group(m, st->output + k, size, err);
+            }
+        }
     }
     for (int l = 0; l < PSR_MERGE_MAXLEVEL; l++)
         free(m->node[l]);

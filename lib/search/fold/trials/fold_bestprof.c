@@ -154,25 +154,6 @@ static void transform_slowly(const float *in, int32_t nbin, float *out)
     }
 }
 
-static psr_status transform(const double *profile, int32_t nbin, float **spectrum, psr_err *err)
-{
-    psr_rfft *plan = NULL;
-    psr_status st = PSR_OK;
-    float *in = calloc((size_t)nbin + 2, sizeof *in);
-    *spectrum = calloc((size_t)nbin + 4, sizeof **spectrum);
-    if (!in || !*spectrum)
-        st = psr_fail_nomem(err, "a profile", 8.0 * nbin);
-    for (int32_t b = 0; b < nbin && !st; b++)
-        in[b] = (float)profile[b];
-    if (!st && nbin % 2)
-        transform_slowly(in, nbin, *spectrum);
-    else if (!st && !(st = psr_rfft_create(&plan, nbin, err)))
-        psr_rfft_execute(plan, in, *spectrum);
-    psr_rfft_destroy(plan);
-    free(in);
-    return st;
-}
-
 /* Errors of period and derivatives: by the errors of r, z and w.  error: [3] s, s/s, s/s^2 */
 static psr_status find_errors(const struct psr_pfd *p, const double *profile, double ndata,
                               double data_var, double error[3], psr_err *err)
@@ -183,7 +164,21 @@ static psr_status find_errors(const struct psr_pfd *p, const double *profile, do
     const double w = best->pdd == 0 ? 0 : 2 * z * z / r - best->pdd * r * r * length_s;
     const double norm = find_correlation(samples_per_bin(p, best->p)) / (ndata * data_var);
     float *spectrum = NULL;
-    psr_status st = transform(profile, p->nbin, &spectrum, err);
+    const int32_t nbin = p->nbin;
+    psr_rfft *plan = NULL;
+    psr_status st = PSR_OK;
+    float *in = calloc((size_t)nbin + 2, sizeof *in);
+    spectrum = calloc((size_t)nbin + 4, sizeof *spectrum);
+    if (!in || !spectrum)
+        st = psr_fail_nomem(err, "a profile", 8.0 * nbin);
+    for (int32_t b = 0; b < nbin && !st; b++)
+        in[b] = (float)profile[b];
+    if (!st && nbin % 2)
+        transform_slowly(in, nbin, spectrum);
+    else if (!st && !(st = psr_rfft_create(&plan, nbin, err)))
+        psr_rfft_execute(plan, in, spectrum);
+    psr_rfft_destroy(plan);
+    free(in);
     if (!st) {
         const struct deviation d = average_harmonics(spectrum, p->nbin, norm);
         const double r2 = r * r, r4 = r2 * r2, rw = r * w - 3 * z * z;

@@ -82,26 +82,20 @@ static void transform(const double complex *from, size_t stride, size_t n,
     }
 }
 
-/* The profile's even bins are real, its odd ones imaginary parts of half as many points. */
-static void transform_halves(const double *profile, size_t nbin, double complex *root, size_t first,
-                             size_t n, double complex *to)
-{
-    const size_t half = nbin / 2;
-    double complex *in = root + nbin, *out = in + nbin;
-    memcpy(in, profile, nbin * sizeof *profile);
-    transform(in, 1, half, root, 2, out, out + nbin);
-    for (size_t k = first; k < first + n; k++) {
-        const double complex a = out[k % half], b = conj(out[(2 * half - k) % half]),
-                             odd = product((a - b) / 2, root[k]);
-        to[k - first] = (a + b) / 2 + (cimag(odd) - creal(odd) * I);
-    }
-}
-
 void psr_fold_transform(const double *profile, size_t nbin, double complex *root, size_t first,
                         size_t n, double complex *to)
 {
     if (nbin > 2 && nbin % 2 == 0 && has_radices(nbin / 2)) {
-        transform_halves(profile, nbin, root, first, n, to);
+        /* The profile's even bins are real, its odd ones imaginary parts of half as many points. */
+        const size_t half = nbin / 2;
+        double complex *in = root + nbin, *out = in + nbin;
+        memcpy(in, profile, nbin * sizeof *profile);
+        transform(in, 1, half, root, 2, out, out + nbin);
+        for (size_t k = first; k < first + n; k++) {
+            const double complex a = out[k % half], b = conj(out[(2 * half - k) % half]),
+                                 odd = product((a - b) / 2, root[k]);
+            to[k - first] = (a + b) / 2 + (cimag(odd) - creal(odd) * I);
+        }
         return;
     }
     for (size_t k = first; k < first + n; k++) {

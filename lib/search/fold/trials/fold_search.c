@@ -49,16 +49,6 @@ static void fold_search_device_close(struct psr_fold_search *s)
     s->device = NULL;
 }
 
-/* Takes the fold, and searches a range.
- * Returned: *done   false: the CPU must
- * Status: PSR_EDEVICE, PSR_ENOMEM */
-static psr_status fold_search_device_begin(struct psr_fold_search *s, bool *done, psr_err *err)
-{
-    psr_status st = s->device ? ops->begin(s->device, s, err) : PSR_EUNSUPPORTED;
-    *done = !st;
-    return st == PSR_EUNSUPPORTED ? PSR_OK : st;
-}
-
 /* Given: part   room for [npart][nbin]; offset for [nsub], delay for [npart], profile for [nbin] */
 static void sum_best(const struct psr_fold_search *s, const struct psr_fold_trial *trial,
                      double *part, size_t *offset, double *delay, double *profile,
@@ -294,23 +284,6 @@ static void set_middle(const struct psr_fold_search *s, struct psr_fold_found *f
     found->stats.numprof = (double)t->nbin;
 }
 
-static void set_best(const struct psr_fold_search *s, const struct psr_fold_found *found,
-                     struct psr_fold_best *best)
-{
-    const struct psr_fold_trials *t = &s->trials;
-    const struct psr_fold_search_desc *d = &s->d;
-    *best = (struct psr_fold_best){.dm = found->trial.dm,
-                                   .period = found->trial.period,
-                                   .pdot = found->trial.pdot,
-                                   .pddot = found->trial.pddot,
-                                   .fdot = t->fdot[found->trial.pdot],
-                                   .fdotdot = t->fdotdot[found->trial.pddot],
-                                   .stats = found->stats,
-                                   .nsummed = found->nsummed};
-    best->ntrial = (int64_t)((s->end_dm - s->first_dm) * (d->keep_p ? 1 : t->nperiod) *
-                             (d->keep_pd ? 1 : t->npdot) * (d->pddot ? t->npdot : 1));
-}
-
 psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
                                const struct psr_fold_times *times, struct psr_fold_best *best,
                                psr_err *err)
@@ -329,7 +302,9 @@ psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
                      end_pd = s->d.keep_pd ? mid_pd + 1 : t->npdot;
         const size_t rows = psr_fold_state_rows(s, r.end_period - r.first_period);
         bool on_device = false;
-        st = fold_search_device_begin(s, &on_device, err);
+        st = s->device ? ops->begin(s->device, s, err) : PSR_EUNSUPPORTED;
+        on_device = !st;
+        st = st == PSR_EUNSUPPORTED ? PSR_OK : st;
         for (r.pddot = s->d.pddot ? 0 : mid_pd; r.pddot < (s->d.pddot ? t->npdot : mid_pd + 1);
              r.pddot++) /* ends at once after an error */
             for (r.first_pdot = first_pd; r.first_pdot < end_pd && !st; r.first_pdot = r.end_pdot) {
@@ -339,8 +314,20 @@ psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
     }
     if (!st && !found.any)
         set_middle(s, &found);
-    if (!st)
-        set_best(s, &found, best);
+    if (!st) {
+        const struct psr_fold_trials *t = &s->trials;
+        const struct psr_fold_search_desc *d = &s->d;
+        *best = (struct psr_fold_best){.dm = found.trial.dm,
+                                       .period = found.trial.period,
+                                       .pdot = found.trial.pdot,
+                                       .pddot = found.trial.pddot,
+                                       .fdot = t->fdot[found.trial.pdot],
+                                       .fdotdot = t->fdotdot[found.trial.pddot],
+                                       .stats = found.stats,
+                                       .nsummed = found.nsummed};
+        best->ntrial = (int64_t)((s->end_dm - s->first_dm) * (d->keep_p ? 1 : t->nperiod) *
+                                 (d->keep_pd ? 1 : t->npdot) * (d->pddot ? t->npdot : 1));
+    }
     psr_fold_state_end(s);
     return st;
 }

@@ -43,18 +43,6 @@ static struct psr_accel_hit look_closely(struct psr_cell_sums *c,
     return best;
 }
 
-/* The first place of every cell and stage among [n], and n behind the last.
- * Returned: how many; start [n + 1] */
-static size_t find_cells(const struct psr_accel_place *place, size_t n, size_t *start)
-{
-    size_t ncell = 0;
-    for (size_t k = 0; k < n; k++)
-        if (k == 0 || !is_same_cell(&place[k - 1], &place[k]))
-            start[ncell++] = k;
-    start[ncell] = n;
-    return ncell;
-}
-
 static psr_status look_at_all(const struct psr_accel_search *s,
                               const struct psr_template_bank *bank,
                               const struct psr_accel_normalise *norm,
@@ -115,7 +103,11 @@ psr_status psr_accel_cuda_settle(const struct psr_accel_search *s,
     struct psr_accel_hit *best = calloc(n, sizeof *best);
     psr_status st = start && best ? PSR_OK : psr_fail_nomem(err, "hits", 48.0 * (double)n);
     if (!st) {
-        size_t ncell = find_cells(place, n, start);
+        size_t ncell = 0;
+        for (size_t k = 0; k < n; k++)
+            if (k == 0 || !is_same_cell(&place[k - 1], &place[k]))
+                start[ncell++] = k;
+        start[ncell] = n;
         st = look_at_all(s, bank, norm, place, start, ncell, best, err);
         if (!st)
             st = keep_hits(s, best, ncell, hits, err);

@@ -165,49 +165,11 @@ static size_t block_with(const struct psr_accel_normalise *norm, int64_t k)
     return lo;
 }
 
-/* Levels of bins first .. first + n - 1, which exist, between the middles of blocks. */
-static void fill_medians(const struct psr_accel_normalise *norm, int64_t first, size_t n,
-                         float *mean)
-{
-    size_t left = block_with(norm, first);
-    if (left > 0 && (double)first < middle(norm, left))
-        left--;
-    for (size_t i = 0; i < n; i++) {
-        double k = (double)(first + (int64_t)i);
-        while (left + 1 < norm->nblock && k >= middle(norm, left + 1))
-            left++;
-        double here = norm->mean[left];
-        if (left + 1 < norm->nblock && k > middle(norm, left)) {
-            double far = middle(norm, left + 1) - middle(norm, left);
-            here += (norm->mean[left + 1] - here) * (k - middle(norm, left)) / far;
-        }
-        mean[i] = (float)here;
-    }
-}
-
 static double power_of(const struct psr_accel_normalise *norm, int64_t k)
 {
     const float *bin = norm->in.x + 2 * k;
     double re = (double)bin[0], im = (double)bin[1];
     return re * re + im * im;
-}
-
-/* The mean of bins NEAR .. FAR away to both sides. */
-static void fill_means(const struct psr_accel_normalise *norm, int64_t first, size_t n, float *mean)
-{
-    const int64_t nbin = (int64_t)norm->s->nbin;
-    for (size_t i = 0; i < n; i++) {
-        double sum = 0;
-        int count = 0;
-        for (int64_t d = NEAR; d <= FAR; d++)
-            for (int side = -1; side <= 1; side += 2) {
-                int64_t k = first + (int64_t)i + side * d;
-                bool exists = k > 0 && k < nbin;
-                sum += exists ? power_of(norm, k) : 0;
-                count += exists;
-            }
-        mean[i] = count ? (float)(sum / count) : 0;
-    }
 }
 
 static void clear_zapped(const struct psr_accel_search *s, int64_t first, size_t n, float *x)
@@ -226,12 +188,39 @@ static void fill_levels(const struct psr_accel_normalise *norm, int64_t first, s
                         float *mean)
 {
     switch (norm->s->norm) {
-    case PSR_ACCELSEARCH_MEDIAN:
-        fill_medians(norm, first, n, mean);
-        break;
-    case PSR_ACCELSEARCH_LOCAL:
-        fill_means(norm, first, n, mean);
-        break;
+    case PSR_ACCELSEARCH_MEDIAN: {
+        /* Levels of bins first .. first + n - 1, which exist, between the middles of blocks. */
+        size_t left = block_with(norm, first);
+        if (left > 0 && (double)first < middle(norm, left))
+            left--;
+        for (size_t i = 0; i < n; i++) {
+            double k = (double)(first + (int64_t)i);
+            while (left + 1 < norm->nblock && k >= middle(norm, left + 1))
+                left++;
+            double here = norm->mean[left];
+            if (left + 1 < norm->nblock && k > middle(norm, left)) {
+                double far = middle(norm, left + 1) - middle(norm, left);
+                here += (norm->mean[left + 1] - here) * (k - middle(norm, left)) / far;
+            }
+            mean[i] = (float)here;
+        }
+    } break;
+    case PSR_ACCELSEARCH_LOCAL: {
+        /* The mean of bins NEAR .. FAR away to both sides. */
+        const int64_t nbin = (int64_t)norm->s->nbin;
+        for (size_t i = 0; i < n; i++) {
+            double sum = 0;
+            int count = 0;
+            for (int64_t d = NEAR; d <= FAR; d++)
+                for (int side = -1; side <= 1; side += 2) {
+                    int64_t k = first + (int64_t)i + side * d;
+                    bool exists = k > 0 && k < nbin;
+                    sum += exists ? power_of(norm, k) : 0;
+                    count += exists;
+                }
+            mean[i] = count ? (float)(sum / count) : 0;
+        }
+    } break;
     case PSR_ACCELSEARCH_PHOTON:
         for (size_t i = 0; i < n; i++)
             mean[i] = (float)norm->in.photons;

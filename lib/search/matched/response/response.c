@@ -320,15 +320,6 @@ psr_status psr_line_make(struct psr_line_response *line, struct psr_response_mak
     return st;
 }
 
-static void multiply(struct psr_line_response *line, double re, double im)
-{
-    for (size_t i = 0; i < line->n; i++) {
-        const double kr = (double)line->re[i], ki = (double)line->im[i];
-        line->re[i] = (float)(re * kr - im * ki);
-        line->im[i] = (float)(re * ki + im * kr);
-    }
-}
-
 /* Whether little of its power is left around it. */
 static bool is_line(const struct psr_line_response *line, struct psr_split x, double noise)
 {
@@ -356,7 +347,11 @@ bool psr_line_scale(struct psr_line_response *line, struct psr_split x, double n
     re = own > 0 ? re / own : 0;
     im = own > 0 ? im / own : 0;
     line->power = own * (re * re + im * im);
-    multiply(line, re, im);
+    for (size_t i = 0; i < line->n; i++) {
+        const double kr = (double)line->re[i], ki = (double)line->im[i];
+        line->re[i] = (float)(re * kr - im * ki);
+        line->im[i] = (float)(re * ki + im * kr);
+    }
     return is_line(line, x, noise);
 }
 

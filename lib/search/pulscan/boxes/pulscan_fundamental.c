@@ -38,12 +38,6 @@ static double evidence(struct psr_residual *r, const struct psr_harmonics *lines
     return psr_residual_evidence(r, bins.first, bins.first + bins.count - 1);
 }
 
-/* Of wherever in the box's bins, as lines that wander. */
-static double box_evidence(struct psr_residual *r, const struct psr_pulscan_hit *hit, int h)
-{
-    return psr_residual_evidence(r, h * hit->first, h * (hit->first + hit->z + 1) - 1);
-}
-
 /* --- where the lines are ---------------------------------------------------------------------- */
 
 static double sum_logs(struct psr_residual *r, double at, int nharm)
@@ -227,20 +221,6 @@ static void try_boxes(struct psr_residual *r, psr_pulscan *plan, size_t z, int64
     }
 }
 
-static struct psr_pulscan_hit best_box(struct psr_residual *r, psr_pulscan *plan,
-                                       const struct psr_harmonics *lines)
-{
-    struct psr_pulscan_hit best = {.sigma = psr_pulscan_least_sigma(plan)};
-    const struct psr_pulscan_search *s = psr_pulscan_resolved(plan);
-    size_t width = nearest_width(s, lines->width);
-    for (size_t z = width; z <= width + 1 && z < s->nz; z++) {
-        int64_t first = (int64_t)floor(lines->r - s->z[z] / 2.0);
-        for (int64_t i = first - 1; i <= first + 1; i++)
-            try_boxes(r, plan, z, i, &best);
-    }
-    return best;
-}
-
 /* --- all -------------------------------------------------------------------------------------- */
 
 struct psr_pulscan_hit psr_pulscan_fundamental(struct psr_residual *r, psr_pulscan *plan,
@@ -249,8 +229,11 @@ struct psr_pulscan_hit psr_pulscan_fundamental(struct psr_residual *r, psr_pulsc
 {
     const struct psr_harmonics before = *lines = lines_of(r, hit);
     double e[PSR_PULSCAN_MAX_HARM] = {0};
+    /* Of wherever in the box's bins, as lines that wander. */
     for (int h = 1; h <= hit->nharm; h++)
-        e[h - 1] = fmax(evidence(r, lines, h), box_evidence(r, hit, h));
+        e[h - 1] =
+            fmax(evidence(r, lines, h),
+                 psr_residual_evidence(r, h * hit->first, h * (hit->first + hit->z + 1) - 1));
     const double mean = mean_evidence(e, hit->nharm);
     const int m = find_multiple(e, hit->nharm, mean);
     lines->r *= m;
@@ -271,7 +254,14 @@ struct psr_pulscan_hit psr_pulscan_fundamental(struct psr_residual *r, psr_pulsc
     }
     if (m == divisor)
         return *hit;
-    struct psr_pulscan_hit best = best_box(r, plan, lines);
+    struct psr_pulscan_hit best = {.sigma = psr_pulscan_least_sigma(plan)};
+    const struct psr_pulscan_search *s = psr_pulscan_resolved(plan);
+    size_t width = nearest_width(s, lines->width);
+    for (size_t z = width; z <= width + 1 && z < s->nz; z++) {
+        int64_t first = (int64_t)floor(lines->r - s->z[z] / 2.0);
+        for (int64_t i = first - 1; i <= first + 1; i++)
+            try_boxes(r, plan, z, i, &best);
+    }
     if (best.power > 0)
         return best;
     *lines = before;

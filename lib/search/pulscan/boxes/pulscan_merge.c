@@ -321,21 +321,6 @@ static void claim_harmonic(struct joining *j, const struct psr_harmonics *lines,
     psr_residual_add_lobes(j->residual, &source, owner);
 }
 
-/* Claims the candidate's harmonics, and those above, an octave at a time, as long as they have power. */
-static void claim_harmonics(struct joining *j, struct psr_harmonics *lines, int64_t owner)
-{
-    for (int h = 1; h <= lines->nharm; h++)
-        claim_harmonic(j, lines, h, owner);
-    for (int top = lines->nharm; top < MOST_HARMONIC; top *= 2) {
-        double e[MOST_HARMONIC];
-        if (!psr_harmonics_above(j->residual, lines, top, e) && top >= ALWAYS)
-            return;
-        for (int h = top + 1; h <= 2 * top; h++)
-            if (e[h - top - 1] > LEAST_EVIDENCE)
-                claim_harmonic(j, lines, h, owner);
-    }
-}
-
 /* Whether a hit lies at a higher harmonic of a candidate than the ratios have. */
 static bool is_high_harmonic(const struct psr_pulscan_cand *c, const struct psr_pulscan_hit *h)
 {
@@ -386,7 +371,17 @@ static void accept(struct joining *j)
         grid_put(&j->near, c, centre(&hit));
         grid_put(&j->harmonic, c, hit.r);
     }
-    claim_harmonics(j, &lines, c);
+    /* Claims the candidate's harmonics, and those above, an octave at a time, as long as they have power. */
+    for (int h = 1; h <= lines.nharm; h++)
+        claim_harmonic(j, &lines, h, c);
+    for (int top = lines.nharm; top < MOST_HARMONIC; top *= 2) {
+        double e[MOST_HARMONIC];
+        if (!psr_harmonics_above(j->residual, &lines, top, e) && top >= ALWAYS)
+            return;
+        for (int h = top + 1; h <= 2 * top; h++)
+            if (e[h - top - 1] > LEAST_EVIDENCE)
+                claim_harmonic(j, &lines, h, c);
+    }
 }
 
 /* Processes the first hit.
@@ -441,23 +436,6 @@ static struct extent measure(const struct psr_pulscan_hit *hit, size_t n)
         e.widest = fmax(e.widest, hit[i].z);
     }
     return e;
-}
-
-static psr_status join_all(const struct psr_pulscan_hit *hit, size_t n, bool keep_harmonics,
-                           struct psr_pulscan_cand *cand, size_t *ncand, psr_err *err)
-{
-    struct extent e = measure(hit, n);
-    struct psr_grid near = {0}, harmonic = {0};
-    psr_status st = grid_create(&near, e.widest + PSR_PULSCAN_NEAR + 1, e.reach, n, err);
-    if (!st) {
-        *ncand = join_touching(&near, hit, n, e.widest + PSR_PULSCAN_NEAR + 1, cand);
-        st = grid_create(&harmonic, e.widest + 4, e.reach, n, err);
-    }
-    if (!st && !keep_harmonics)
-        *ncand = join_harmonics(&harmonic, cand, *ncand, e.widest);
-    grid_free(&near);
-    grid_free(&harmonic);
-    return st;
 }
 
 static int best_candidate_first(const void *pa, const void *pb)
@@ -520,8 +498,20 @@ psr_status psr_pulscan_merge(const struct psr_pulscan_hit *hit, size_t nhit,
     qsort(sorted, nhit, sizeof *sorted, best_first);
     if (d.plan && !d.keep_harmonics)
         st = join_with_spectrum(sorted, nhit, &d, made, &n, err);
-    else
-        st = join_all(sorted, nhit, d.keep_harmonics, made, &n, err);
+    else {
+        const bool keep_harmonics = d.keep_harmonics;
+        struct extent e = measure(sorted, nhit);
+        struct psr_grid near = {0}, harmonic = {0};
+        st = grid_create(&near, e.widest + PSR_PULSCAN_NEAR + 1, e.reach, nhit, err);
+        if (!st) {
+            n = join_touching(&near, sorted, nhit, e.widest + PSR_PULSCAN_NEAR + 1, made);
+            st = grid_create(&harmonic, e.widest + 4, e.reach, nhit, err);
+        }
+        if (!st && !keep_harmonics)
+            n = join_harmonics(&harmonic, made, n, e.widest);
+        grid_free(&near);
+        grid_free(&harmonic);
+    }
     if (st)
         goto done;
     *ncand = d.max && n > d.max ? d.max : n;

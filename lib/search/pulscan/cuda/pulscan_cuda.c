@@ -165,20 +165,6 @@ static psr_status fetch(struct psr_pulscan_state *c, struct psr_cuda_group *g,
     return PSR_OK;
 }
 
-static void note_bad(const struct psr_pulscan_state *c, size_t nspec, const float *const *in,
-                     struct psr_pulscan_found *found)
-{
-    if (c->hybrid)
-        return;
-    for (size_t n = 0; n < nspec; n++)
-        if (c->h_bad[n] < PULSCAN_NO_BIN) {
-            /* A series that holds no number somewhere has none in any bin of its spectrum. */
-            int64_t bin = c->h_bad[n];
-            int64_t sample = c->s->series ? psr_spectrum_bad(in[n], 2 * (int64_t)c->s->nbin) : -1;
-            found->bad[n] = sample < 0 ? bin : sample;
-        }
-}
-
 /* --- the backends ----------------------------------------------------------------------------- */
 
 /* Every group in turn, while the one before is under way. */
@@ -218,8 +204,19 @@ static psr_status execute(void *state, size_t nspec, const float *const *in,
     (void)cudaStreamSynchronize(c->in);
     (void)cudaStreamSynchronize(c->work);
     c->group[0].n = c->group[1].n = 0;
-    if (!st)
-        note_bad(c, nspec, in, found);
+    if (!st) {
+        if (!c->hybrid) {
+
+            for (size_t n = 0; n < nspec; n++)
+                if (c->h_bad[n] < PULSCAN_NO_BIN) {
+                    /* A series that holds no number somewhere has none in any bin of its spectrum. */
+                    int64_t bin = c->h_bad[n];
+                    int64_t sample =
+                        c->s->series ? psr_spectrum_bad(in[n], 2 * (int64_t)c->s->nbin) : -1;
+                    found->bad[n] = sample < 0 ? bin : sample;
+                }
+        }
+    }
     return st;
 }
 
