@@ -179,8 +179,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beam/array.c \
 	lib/beam/beam.c \
 	lib/beam/beam_cpu.c \
-	lib/beam/beam_cpu_kernel.c \
-	lib/beam/beam_cpu_kernel.h \
 	lib/beam/beam_cpu_lanes.h \
 	lib/beam/beam_cpu_resample.c \
 	lib/beam/beam_cpu_resample.h \
@@ -194,8 +192,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/compat/presto/dedisp_presto.c \
 	lib/compat/presto/dedisp_presto.h \
 	lib/run/dedisperse/lines/dedispersion_presto.c \
-	lib/compat/presto/presto_kernel.c \
-	lib/compat/presto/presto_kernel.h \
 	lib/compat/presto/presto_lanes.h \
 	lib/compat/presto/presto_list.c \
 	lib/compat/presto/presto_plane.c \
@@ -347,10 +343,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/rules/clean_emit.c \
 	lib/rfi/rules/clean_internal.h \
 	lib/rfi/statistics/rfi_statistics.h \
-	lib/rfi/statistics/rfi_bytes_kernel.c \
 	lib/rfi/statistics/rfi_bytes_lanes.h \
 	lib/rfi/statistics/rfi_fft.c \
-	lib/rfi/statistics/rfi_fft_kernel.c \
 	lib/rfi/statistics/rfi_fft_lanes.h \
 	lib/rfi/statistics/rfi_moments.c \
 	lib/rfi/statistics/rfi_periodic.c \
@@ -443,9 +437,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_internal.h \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_merge.c \
-	lib/search/dedisp/dedisp_merge_reach.c \
 	lib/search/dedisp/dedisp_multi.c \
-	lib/search/dedisp/dedisp_smearing.c \
 	lib/search/dedisp/dedisp_subband.c \
 	lib/search/dedisp/beams/dedisp_beams.c \
 	lib/search/dedisp/beams/dedisp_beams_device.c \
@@ -478,17 +470,14 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/ffa/ffa_noise.c \
 	lib/search/ffa/ffa_stack.c \
 	lib/search/ffa/ffa_stack.h \
-	lib/search/ffa/ffa_threshold.c \
 	lib/search/ffa/cpu/ffa_cpu.c \
 	lib/search/ffa/cpu/ffa_cpu.h \
 	lib/search/ffa/cpu/ffa_cpu_fold.c \
-	lib/search/ffa/cpu/ffa_cpu_gaps.c \
 	lib/search/ffa/cpu/ffa_cpu_kernel.c \
 	lib/search/ffa/cpu/ffa_cpu_kernel.h \
 	lib/search/ffa/cpu/ffa_cpu_lanes.h \
 	lib/search/ffa/cpu/ffa_cpu_load.c \
 	lib/search/ffa/cpu/ffa_cpu_sample.c \
-	lib/search/ffa/cpu/ffa_cpu_sums.c \
 	lib/search/fold/fold.c \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \
@@ -501,8 +490,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/kernels/fold_rows_kernel.c \
 	lib/search/fold/kernels/fold_rows_kernel.h \
 	lib/search/fold/kernels/fold_rows_lanes.h \
-	lib/search/fold/kernels/fold_sum_kernel.c \
-	lib/search/fold/kernels/fold_sum_kernel.h \
 	lib/search/fold/kernels/fold_sum_lanes.h \
 	lib/search/fold/kernels/fold_sums.c \
 	lib/search/fold/kernels/fold_sums.h \
@@ -538,8 +525,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/response/accel_search.h \
 	lib/search/matched/response/accel_template.c \
 	lib/search/matched/response/correlate.c \
-	lib/search/matched/response/correlate_kernel.c \
-	lib/search/matched/response/correlate_kernel.h \
 	lib/search/matched/response/correlate_lanes.h \
 	lib/search/matched/response/response.c \
 	lib/search/matched/response/response.h \
@@ -547,7 +532,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/response/template_plans.c \
 	lib/search/matched/response/template_plans.h \
 	lib/search/pulscan/pulscan.c \
-	lib/search/pulscan/pulscan_check.c \
 	lib/search/pulscan/pulscan_cpu.c \
 	lib/search/pulscan/pulscan_backend.h \
 	lib/search/pulscan/pulscan_internal.h \

@@ -30,7 +30,6 @@ tools_libcommon_la_SOURCES = \
 	tools/common/ffa_options.h \
 	tools/common/fourier_options.c \
 	tools/common/fourier_options.h \
-	tools/common/fourier_table.c \
 	tools/common/html.c \
 	tools/common/html.h \
 	tools/common/json_read.c \
@@ -122,7 +121,6 @@ bin_fakebin_SOURCES = \
 	tools/fakebin/main.c \
 	tools/fakebin/output.c \
 	tools/fakebin/setup.c \
-	tools/fakebin/table.c \
 	tools/fakebin/volt.c
 
 bin_fbedit_CPPFLAGS = $(tools_cppflags)
@@ -145,21 +143,17 @@ bin_gpuaccel_pulscan_LDADD = $(tools_ldadd)
 bin_gpuaccel_pulscan_LDFLAGS = $(tools_ldflags)
 bin_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan/batch.c \
-	tools/gpuaccel-pulscan/devices.c \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
 	tools/gpuaccel-pulscan/main.c \
 	tools/gpuaccel-pulscan/names.c \
-	tools/gpuaccel-pulscan/options.c \
-	tools/gpuaccel-pulscan/report.c
+	tools/gpuaccel-pulscan/options.c
 
 bin_gpudedisp_CPPFLAGS = $(tools_cppflags)
 bin_gpudedisp_LDADD = $(tools_ldadd)
 bin_gpudedisp_LDFLAGS = $(tools_ldflags)
 bin_gpudedisp_SOURCES = \
-	tools/gpudedisp/beams.c \
 	tools/gpudedisp/gpudedisp.h \
 	tools/gpudedisp/line_output.c \
-	tools/gpudedisp/live.c \
 	tools/gpudedisp/main.c \
 	tools/gpudedisp/options.c \
 	tools/gpudedisp/report.c \
@@ -247,21 +241,16 @@ bin_psrsearch_LDADD = $(tools_ldadd)
 bin_psrsearch_LDFLAGS = $(tools_ldflags)
 bin_psrsearch_SOURCES = \
 	tools/psrsearch/files.c \
-	tools/psrsearch/log.c \
 	tools/psrsearch/main.c \
 	tools/psrsearch/options.c \
 	tools/psrsearch/outputs.c \
 	tools/psrsearch/plan.c \
 	tools/psrsearch/psrsearch.h \
 	tools/psrsearch/records.c \
-	tools/psrsearch/records_file.c \
-	tools/psrsearch/results.c \
 	tools/psrsearch/run_step.c \
 	tools/psrsearch/steps.c \
 	tools/psrsearch/summary.c \
-	tools/psrsearch/text.c \
-	tools/psrsearch/words.c \
-	tools/psrsearch/words.h
+	tools/psrsearch/text.c
 if HAVE_CAIRO
 bin_psrsearch_CPPFLAGS += -DPSRSEARCH_PICTURES
 endif

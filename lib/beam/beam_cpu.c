@@ -2,13 +2,34 @@
  * lanes, and summed lane by lane: which lane a sample is in depends on its place in its sum only,
  * so that the result does not depend on blocks or threads. */
 #include "beam_cpu_resample.h"
+
+#include "base/threads/isa.h"
+#include "base/threads/threads.h"
 #include "beam_internal.h"
 
-#include "base/threads/threads.h"
-
 #include <fftw3.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- chooses the beamformer's inner loops for this processor ---------------------------------- */
+
+#define LOOPS(s)                                                                                   \
+    {                                                                                              \
+        add_power_##s, mix_rows_##s, dot_##s, cotangents_##s                                       \
+    }
+
+#define PSR_LANES "beam/beam_cpu_lanes.h"
+#include "base/threads/isa_lanes.h"
+
+static const struct psr_beam_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
+
+static const struct psr_beam_loops *beam_loops_choose(void)
+{
+    return &loops[psr_isa_find()];
+}
+
+/* --- the transforms are FFTW's ---------------------------------------------------------------- */
 
 enum {
     TIMES = 4, /* samples transformed together */
@@ -394,7 +415,7 @@ static psr_status create(void **state, const struct psr_beam_work *w, psr_err *e
     if (!cpu)
         return psr_fail_nomem(err, "beams", sizeof *cpu);
     cpu->w = w;
-    cpu->loops = psr_beam_loops_choose();
+    cpu->loops = beam_loops_choose();
     fill_unpacked(cpu);
     psr_status st = list_dish_cells(cpu, err);
     if (!st)

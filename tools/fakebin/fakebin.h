@@ -45,9 +45,6 @@ struct fakebin_options {
     bool quiet, verbose;
 };
 
-/* Fills *table with options that set fields of *o. */
-void fakebin_fill_table(struct cli_table *table, struct fakebin_options *o);
-
 /* One line of the truth table for each occurrence of interference. */
 PSR_MUST_CHECK psr_status fakebin_rfi_truth(const psr_fake *plan, const struct psr_fake_rfi *rfi,
                                             size_t nrfi, psr_outfile *f, psr_err *err);

@@ -116,17 +116,6 @@ void accel_release_batches(struct accel_job *j);
 PSR_MUST_CHECK psr_status accel_create_devices(struct accel_job *j);
 void accel_release_devices(struct accel_job *j);
 
-/* Makes plans for files of a shape, unless they are there; on error j->err tells.  Returned: j->nslot, j->max */
-PSR_MUST_CHECK psr_status accel_plan_devices(struct accel_job *j,
-                                             const struct psr_fourier_shape *shape);
-
-/* The device that has file i of a batch of n, where it is file *own. */
-const struct accel_device *accel_device_of(const struct accel_job *j, size_t n, size_t i,
-                                           size_t *own);
-
-/* Searches the files of a slot on all devices: status and result of each file are set. */
-void accel_search_batch(struct accel_job *j, size_t slot);
-
 /* One line on standard error; one bad file is no reason to leave the others. */
 void accel_report(struct accel_job *j, const char *path, const psr_err *err);
 

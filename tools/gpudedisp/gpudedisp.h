@@ -74,25 +74,6 @@ PSR_MUST_CHECK psr_status line_output_reopen(struct line_output *o, psr_err *err
 
 PSR_MUST_CHECK psr_status line_output_close(struct line_output *o, psr_err *err);
 
-/* With -live among the words, begins the program anew with threads that sleep while they wait: between its short blocks
- * they would take more processor time than the search.  What the user has set in the environment stays. */
-void gpudedisp_live_wait_asleep(int argc, char *const *argv);
-
-/* For psr_sink_live_desc, with a struct line_output: writes a line, and opens the output anew after SIGHUP. */
-PSR_MUST_CHECK psr_status gpudedisp_live_burst(void *ctx, const struct psr_burst *burst,
-                                               psr_err *err);
-
-/* On standard error: what was found, how fast it was told, and, with dumps, what became of the spectra around it. */
-void gpudedisp_live_report(const struct cli *tool, const struct line_output *output,
-                           psr_pipeline *p);
-
-/* Runs a pipeline for each input, in turn block by block: the output of FOLDER/NAME.fil is ROOT_NAME.
- * Given:  o   with its callbacks; path and npath of its run are the beams
- * Status: those of psr_pipeline_create and psr_pipeline_run_beams; PSR_EINVAL for two beams of one name, or whose
- *         channels or samples differ */
-PSR_MUST_CHECK psr_status gpudedisp_run_beams(const struct gpudedisp_options *o, struct cli *tool,
-                                              psr_err *err);
-
 /* On standard error: what is going to be done, and what was done. */
 void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p);
 void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_decimals);

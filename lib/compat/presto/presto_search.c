@@ -1,14 +1,47 @@
 /* Searches block by block as accelsearch does, with a plane per harmonic or one plane in memory. */
 #include "presto_internal.h"
-#include "presto_kernel.h"
-#include "search/matched/cpu/sieve_kernel.h"
 
+#include "base/threads/isa.h"
 #include "base/threads/threads.h"
+#include "base/tool.h"
+#include "search/matched/cpu/sieve_kernel.h"
 #include "stats/stats.h"
 
-#include "base/tool.h"
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the inner loop of accelsearch's sums, for each instruction set --------------------------- */
+
+enum { PRESTO_LANES = 8 };
+
+/* Where PRESTO_LANES half bins that follow each other find those of a fraction of their frequency:
+ * at first + offset[], first from the beginning of a row. */
+struct psr_presto_place {
+    int64_t first;
+    int32_t offset[PRESTO_LANES]; /* 0 .. 7 */
+};
+
+/* sum[8 g + k] += row[place[g].first + place[g].offset[k]]; eight floats from each first on are
+ * read. */
+typedef void psr_presto_add(float *sum, const float *row, const struct psr_presto_place *place,
+                            size_t ngroup);
+
+typedef float floats __attribute__((vector_size(4 * PRESTO_LANES)));
+typedef int32_t ints __attribute__((vector_size(4 * PRESTO_LANES)));
+typedef float any_floats __attribute__((vector_size(4 * PRESTO_LANES), aligned(4), may_alias));
+typedef int32_t any_ints __attribute__((vector_size(4 * PRESTO_LANES), aligned(4), may_alias));
+
+#define PSR_LANES "compat/presto/presto_lanes.h"
+#include "base/threads/isa_lanes.h"
+
+static psr_presto_add *const adds[PSR_NISA] = PSR_ISA_TABLE(add);
+
+static psr_presto_add *presto_add_choose(void)
+{
+    return adds[psr_isa_find()];
+}
 
 enum { WAVE = 4, FIRST_BIN = 8, SLACK = 2 * PRESTO_LANES };
 
@@ -123,7 +156,7 @@ psr_status psr_presto_search_create(struct psr_presto_search **out,
         return psr_fail_nomem(err, "a search", sizeof *p);
     p->s = s;
     p->y = *y;
-    p->add = psr_presto_add_choose();
+    p->add = presto_add_choose();
     p->loops = psr_sieve_loops_choose();
     p->pitch = ((size_t)y->uselen + SIEVE_SPAN - 1) / SIEVE_SPAN * SIEVE_SPAN;
     psr_status st = make_fractions(p, err);

@@ -211,13 +211,6 @@ int32_t psr_merge_last(const struct psr_merge_tree *tree, size_t i);
 /* Parts of a sub-band of level l. */
 size_t psr_merge_parts_of(const struct psr_merge_tree *tree, int l, size_t node);
 
-/* The least and the largest delay of each channel at any trial, if align[i] is added to those of
- * trial i.
- * Returned: least, most [nchan]
- * Status:   PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_merge_reach(const struct psr_merge_tree *tree, const int32_t *align,
-                                          int32_t *least, int32_t *most, psr_err *err);
-
 /* Interface between dedisp.c and a backend.
  *
  * dedisp_check.c validates the description, dedisp_layout.c computes which channels are summed with
@@ -284,10 +277,6 @@ void psr_dedisp_layout_delays(const struct psr_dedisp_layout *s, size_t k, size_
 /* Delay of the lowest channel of the band at trial i, or of the latest one if that is later, in
  * output samples, without pre. */
 int32_t psr_dedisp_layout_last(const struct psr_dedisp_layout *s, size_t i);
-
-/* As psr_dedisp_smearing. */
-void psr_dedisp_layout_smearing(const struct psr_dedisp_layout *s, size_t i,
-                                struct psr_dedisp_smearing *out);
 
 /* The part of the delay description that kernels need too. */
 struct psr_delay_frame psr_dedisp_layout_frame(const struct psr_dedisp_layout *s);

@@ -160,10 +160,6 @@ struct psr_ffa_noise {
 };
 bool psr_ffa_noise(const float *mean, const float *var, size_t n, struct psr_ffa_noise *noise);
 
-/* Number of independent trials in noise, and the threshold of one false alarm in ten series. */
-double psr_ffa_count_trials(const struct psr_ffa_search *s);
-double psr_ffa_threshold(double ntrial_eff);
-
 /* The search of a plan. */
 const struct psr_ffa_search *psr_ffa_resolved(const psr_ffa *p);
 

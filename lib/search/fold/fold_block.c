@@ -1,11 +1,58 @@
 /* Folds one block of a slice: sub-bands are summed, turned into rows, and added to phase bins. */
 #include "base/threads/clones.h"
+
+#include "base/threads/isa.h"
 #include "fold_plan.h"
-#include "search/fold/kernels/fold_sum_kernel.h"
+#include "search/fold/kernels/fold_sums.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the inner loops of a fold's search, for each instruction set ----------------------------- */
+
+struct psr_fold_loops {
+    /* to[k] = left[k] + right[k] */
+    void (*add)(float *to, const float *left, const float *right, size_t padded);
+
+    /* to[k] = (left[k] + right[k]) scale, rounded; its magnitude is below 2^15. */
+    void (*round)(int16_t *to, const float *left, const float *right, float scale, size_t padded);
+
+    /* The first of the trials from .. n - 1 whose sum has a square norm of at least "least"; n: none.
+     * Given: trial   [n][ngroup] places in table
+     *        used   [FOLD_VECTOR] -1 for elements of the last vector that count, else 0 */
+    size_t (*find)(const int16_t *table, const uint32_t *trial, size_t ngroup, size_t padded,
+                   const int16_t *used, size_t from, size_t n, int32_t least);
+
+    /* norm[i] = the square norm of trial i, i < n. */
+    void (*measure)(const int16_t *table, const uint32_t *trial, size_t ngroup, size_t padded,
+                    const int16_t *used, size_t n, int32_t *norm);
+};
+
+typedef int16_t words __attribute__((vector_size(2 * FOLD_VECTOR)));
+typedef int16_t any_words __attribute__((vector_size(2 * FOLD_VECTOR), aligned(2), may_alias));
+typedef uint32_t codes __attribute__((vector_size(4 * FOLD_VECTOR)));
+typedef float floats __attribute__((vector_size(4 * FOLD_VECTOR)));
+typedef float any_floats __attribute__((vector_size(4 * FOLD_VECTOR), aligned(4), may_alias));
+#define GET_WORDS(p)     ((words)(*(const any_words *)(p)))
+#define PUT_WORDS(p, v)  (*(any_words *)(p) = (v))
+#define GET_FLOATS(p)    ((floats)(*(const any_floats *)(p)))
+#define PUT_FLOATS(p, v) (*(any_floats *)(p) = (v))
+
+#define LOOPS(s)                                                                                   \
+    {                                                                                              \
+        add_##s, round_##s, find_##s, measure_##s                                                  \
+    }
+
+#define PSR_LANES "search/fold/kernels/fold_sum_lanes.h"
+#include "base/threads/isa_lanes.h"
+
+static const struct psr_fold_loops loops_of[PSR_NISA] = PSR_ISA_EACH(LOOPS);
+
+static const struct psr_fold_loops *fold_loops_choose(void)
+{
+    return &loops_of[psr_isa_find()];
+}
 
 /* Rows whose statistics are summed at once. */
 enum { RUN = 64 };
@@ -346,7 +393,7 @@ void psr_fold_table_set(struct psr_fold_table *t, const struct psr_fold_sums *s,
 
 void psr_fold_table_fill(struct psr_fold_table *t, const struct psr_fold_sums *s)
 {
-    const struct psr_fold_loops *loops = psr_fold_loops_choose();
+    const struct psr_fold_loops *loops = fold_loops_choose();
     for (size_t level = 1; level < s->ntop; level++) {
         const float *below = t->level[level - 1];
         for (size_t i = 0; i < s->level[level].n && !psr_is_stopped(&s->stop); i++) {
@@ -395,8 +442,8 @@ size_t psr_fold_table_find(const struct psr_fold_table *t, const struct psr_fold
     const size_t step = count_at_once(s);
     while (from < s->ntrial && !psr_is_stopped(&s->stop)) {
         const size_t end = from + step < s->ntrial ? from + step : s->ntrial;
-        from = psr_fold_loops_choose()->find(t->group, s->trial, s->ngroup, s->padded, used, from,
-                                             end, (int32_t)square);
+        from = fold_loops_choose()->find(t->group, s->trial, s->ngroup, s->padded, used, from, end,
+                                         (int32_t)square);
         if (from < end)
             return from;
     }
@@ -408,6 +455,5 @@ void psr_fold_table_measure(const struct psr_fold_table *t, const struct psr_fol
 {
     int16_t used[FOLD_VECTOR];
     set_used(s, used);
-    psr_fold_loops_choose()->measure(t->group, s->trial, s->ngroup, s->padded, used, s->ntrial,
-                                     norm);
+    fold_loops_choose()->measure(t->group, s->trial, s->ngroup, s->padded, used, s->ntrial, norm);
 }

@@ -51,14 +51,6 @@ void psr_ffa_cpu_sum(const struct psr_ffa_search *s, const struct psr_ffa_loops 
                      const float *x, struct psr_ffa_series *series, size_t nstep,
                      const struct psr_ffa_step *step);
 
-/* Elements 1 where at least half of a sample is outside gaps, else 0: count [k->n].  Sums of samples of
- * which less is missing become those of the whole. */
-void psr_ffa_cpu_count(const struct psr_ffa_search *s, const struct psr_ffa_step *k, int32_t *sums,
-                       void *count);
-
-/* Clears samples whose count is 0. */
-void psr_ffa_cpu_clear(const struct psr_ffa_step *k, const void *count, void *q);
-
 /* Samples of a step from their sums: room->data.q; their numbers, if there are gaps. */
 void psr_ffa_cpu_sample(const struct psr_ffa_search *s, const struct psr_ffa_step *k,
                         const struct psr_ffa_loops *loops, int32_t *sums,

@@ -1,10 +1,36 @@
 /* Correlates blocks of bins with responses by Fourier transforms. */
 #include "response.h"
 
+#include "base/threads/isa.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the correlations' inner loops, for each instruction set ---------------------------------- */
+
+typedef float lanes __attribute__((vector_size(4 * CORRELATE_LANES)));
+typedef float any_lanes __attribute__((vector_size(4 * CORRELATE_LANES), aligned(4), may_alias));
+#define GET(p, i)    ((lanes)(*(const any_lanes *)((p) + (i))))
+#define PUT(p, i, v) (*(any_lanes *)((p) + (i)) = (v))
+
+#define LOOPS(s)                                                                                   \
+    {                                                                                              \
+        multiply_quarter_##s, power_##s, power_most_##s                                            \
+    }
+
+#define PSR_LANES "search/matched/response/correlate_lanes.h"
+#include "base/threads/isa_lanes.h"
+
+static const struct psr_correlate_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
+
+static const struct psr_correlate_loops *correlate_loops_choose(void)
+{
+    return &loops[psr_isa_find()];
+}
+
+/* --- correlates blocks of bins with responses by Fourier transforms --------------------------- */
 
 enum { LEAST_BINS = 256, MOST_BINS = 1 << 16, PAD = 16, LINE = 64, UNIT = 4 * CORRELATE_LANES };
 
@@ -100,7 +126,7 @@ psr_status psr_correlator_create(struct psr_correlator **out, int halfwidth, siz
     *out = NULL;
     if (!c)
         return psr_fail_nomem(err, "correlations", sizeof *c);
-    c->loops = psr_correlate_loops_choose();
+    c->loops = correlate_loops_choose();
     c->bins = bins;
     c->points = c->bins / 4;
     c->lead = lead_of(halfwidth);

@@ -11,7 +11,6 @@
 
 #include "accel_search.h"
 #include "base/stop.h"
-#include "correlate_kernel.h"
 #include <complex.h>
 #include <fftw3.h>
 #include <psrkit/experimental/accel.h>
@@ -19,6 +18,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- inner loops of correlations, for each instruction set: n is a multiple of CORRELATE_LANES ---- */
+
+enum { CORRELATE_LANES = 16 };
+
+/* Complex numbers whose parts lie apart. */
+struct psr_split {
+    float *re, *im;
+};
+
+struct psr_correlate_loops {
+    /* The product z = x y of 4 n numbers, and the first step of its transform back, by decimation
+     * in frequency: out[c][i] = turn_c[i] sum_a i^(a c) z[a n + i], turn_0 = 1, turn[c - 1] the
+     * others. */
+    void (*multiply_quarter)(const struct psr_split out[4], struct psr_split x, struct psr_split y,
+                             const struct psr_split twiddle[3], size_t n);
+
+    /* p[i] = |z[i]|^2, and p[i] = max(p[i], |z[i]|^2). */
+    void (*power)(float *p, struct psr_split z, size_t n);
+    void (*power_most)(float *p, struct psr_split z, size_t n);
+};
 
 /* --- bins over the square root of their local mean power --- */
 
