@@ -76,22 +76,18 @@ lib_cuda_sources = \
 	lib/dsp/channels/spectra_cuda.c \
 	lib/rfi/auto/clean_auto_cuda.c \
 	lib/rfi/auto/clean_auto_cuda.h \
-	lib/rfi/auto/clean_auto_cuda_memory.c \
 	lib/search/dedisp/beams/dedisp_beams_cuda.c \
 	lib/search/dedisp/beams/dedisp_beams_rows.c \
 	lib/search/dedisp/beams/dedisp_beams_rows.h \
 	lib/search/dedisp/cuda/dedisp_cuda.c \
 	lib/search/dedisp/cuda/dedisp_cuda.h \
 	lib/search/dedisp/cuda/dedisp_cuda_block.c \
-	lib/search/dedisp/cuda/dedisp_cuda_copy.c \
 	lib/search/dedisp/cuda/dedisp_cuda_plan.c \
 	lib/search/dedisp/cuda/dedisp_cuda_push.c \
 	lib/search/dedisp/cuda/dedisp_cuda_state.c \
 	lib/search/dedisp/cuda/dedisp_cuda_tree.c \
-	lib/search/dedisp/cuda/dedisp_cuda_tree_place.c \
 	lib/search/dedisp/cuda/dedisp_cuda_tree_plan.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words.c \
-	lib/search/dedisp/cuda/dedisp_cuda_words_plan.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words_rows.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words_trials.c \
 	lib/search/dedisp/mask/mask_cuda.c \
@@ -103,7 +99,6 @@ lib_cuda_sources = \
 	lib/search/fold/trials/fold_search_cuda.c \
 	lib/search/matched/cuda/accel_cuda.c \
 	lib/search/matched/cuda/accel_cuda.h \
-	lib/search/matched/cuda/accel_cuda_hits.c \
 	lib/search/matched/cuda/accel_cuda_pair.c \
 	lib/search/matched/cuda/accel_cuda_plan.c \
 	lib/search/matched/cuda/accel_cuda_prepare.c \
@@ -127,28 +122,23 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/c_locale.c \
 	lib/base/c_locale.h \
 	lib/base/clock.h \
-	lib/base/copy_desc.c \
 	lib/base/copy_desc.h \
-	lib/base/grow.c \
+	lib/base/memory.c \
 	lib/base/memory.h \
 	lib/base/obs_internal.h \
-	lib/base/own.c \
-	lib/base/own.h \
 	lib/base/path.c \
 	lib/base/path.h \
 	lib/base/portable.h \
 	lib/base/status.c \
 	lib/base/stop.h \
 	lib/base/tool.h \
-	lib/base/version.c \
 	lib/base/device/device.c \
+	lib/base/device/device_memory.c \
 	lib/base/device/device_choice.c \
 	lib/base/device/device_internal.h \
-	lib/base/device/device_memory.c \
 	lib/base/device/device_words.c \
 	lib/base/input/dada_ring.c \
 	lib/base/input/dada_ring.h \
-	lib/base/input/lists_names.c \
 	lib/base/input/open_input.c \
 	lib/base/input/read_ring.c \
 	lib/base/input/readfd.c \
@@ -168,14 +158,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/text/number.c \
 	lib/base/text/numbers.c \
 	lib/base/text/text_lines.c \
-	lib/base/threads/async_task.c \
 	lib/base/threads/clones.h \
 	lib/base/threads/isa.h \
 	lib/base/threads/isa_lanes.h \
 	lib/base/threads/threads.c \
 	lib/base/threads/threads.h \
-	lib/base/threads/worker_pool.c \
-	lib/base/threads/worker_pool.h \
 	lib/beam/array.c \
 	lib/beam/beam.c \
 	lib/beam/beam_cpu.c \
@@ -198,7 +185,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/compat/presto/presto_refine.c \
 	lib/compat/presto/presto_search.c \
 	lib/stats/stats.h \
-	lib/stats/presto_sigma.c \
 	lib/compat/presto/presto_zap.c \
 	lib/dsp/block_sums.c \
 	lib/dsp/block_sums.h \
@@ -277,7 +263,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/series/series_internal.h \
 	lib/formats/series/series_name.c \
 	lib/formats/series/subbands.c \
-	lib/formats/series/tim.c \
 	lib/formats/sigproc/sigproc_header.h \
 	lib/formats/sigproc/sigproc.c \
 	lib/formats/sigproc/sigproc_reader.c \
@@ -296,7 +281,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/stream/udp.h \
 	lib/formats/stream/frame_order.c \
 	lib/formats/stream/udp_frames.c \
-	lib/formats/stream/udp_quorum.c \
 	lib/formats/stream/udp_reader.c \
 	lib/formats/stream/udp_receive.c \
 	lib/formats/stream/udp_send.c \
@@ -308,7 +292,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/voltages/baseband_dada.c \
 	lib/formats/voltages/baseband_guppi.c \
 	lib/formats/voltages/baseband_input.c \
-	lib/formats/voltages/baseband_unpack.c \
 	lib/formats/voltages/baseband_vdif.c \
 	lib/formats/voltages/byte_cursor.c \
 	lib/formats/voltages/vdif_write.c \
@@ -325,7 +308,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/auto/clean_auto_internal.h \
 	lib/rfi/auto/clean_auto_jumps.c \
 	lib/rfi/auto/clean_auto_math.h \
-	lib/rfi/auto/clean_auto_missing.c \
 	lib/rfi/auto/clean_auto_modes.c \
 	lib/rfi/auto/clean_auto_plan.h \
 	lib/rfi/auto/clean_auto_rows.c \
@@ -333,7 +315,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/detectors/rfi_detectors.h \
 	lib/rfi/detectors/rfi_cells.c \
 	lib/rfi/detectors/rfi_clip.c \
-	lib/rfi/detectors/rfi_iqrm.c \
 	lib/rfi/detectors/rfi_lines.c \
 	lib/rfi/detectors/rfi_shapes.c \
 	lib/rfi/mask/mask.c \
@@ -348,7 +329,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/statistics/rfi_fft_lanes.h \
 	lib/rfi/statistics/rfi_moments.c \
 	lib/rfi/statistics/rfi_periodic.c \
-	lib/rfi/statistics/rfi_powers.c \
 	lib/rfi/statistics/rfi_powers_lanes.h \
 	lib/run/beamform/beam_input.c \
 	lib/run/beamform/beam_outputs.c \
@@ -432,7 +412,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/rfifind/rfifind_results.h \
 	lib/run/rfifind/rfifind_run.c \
 	lib/search/dedisp/dedisp.c \
-	lib/search/dedisp/dedisp_check.c \
 	lib/search/dedisp/dedisp_delay.h \
 	lib/search/dedisp/dedisp_internal.h \
 	lib/search/dedisp/dedisp_layout.c \
@@ -451,7 +430,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/cpu/dedisp_cpu_lane.h \
 	lib/search/dedisp/cpu/dedisp_cpu_merge.c \
 	lib/search/dedisp/cpu/dedisp_cpu_plan.c \
-	lib/search/dedisp/cpu/dedisp_cpu_shape.c \
 	lib/search/dedisp/cpu/dedisp_cpu_tree.c \
 	lib/search/dedisp/cpu/dedisp_cpu_tree.h \
 	lib/search/dedisp/cpu/dedisp_rings.c \
@@ -539,13 +517,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_search.c \
 	lib/search/pulscan/pulscan_series.c \
 	lib/search/pulscan/boxes/pulscan_boxes.h \
-	lib/search/pulscan/boxes/pulscan_blend.c \
 	lib/search/pulscan/boxes/pulscan_found.c \
 	lib/search/pulscan/boxes/pulscan_fundamental.c \
 	lib/search/pulscan/boxes/pulscan_lobes.c \
 	lib/search/pulscan/boxes/pulscan_merge.c \
 	lib/search/pulscan/boxes/pulscan_residual.c \
-	lib/search/pulscan/boxes/pulscan_touch.c \
+	lib/search/pulscan/boxes/pulscan_boxes.c \
 	lib/search/sift/sift.c \
 	lib/search/sift/sift_curve.c \
 	lib/search/sift/sift_curve.h \
@@ -574,7 +551,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/singlepulse_boxcar.c \
 	lib/search/singlepulse/singlepulse_device.c \
 	lib/search/singlepulse/singlepulse_internal.h \
-	lib/search/singlepulse/singlepulse_masks.c \
 	lib/search/singlepulse/singlepulse_normalise.c \
 	lib/search/singlepulse/singlepulse_peaks.c \
 	lib/search/singlepulse/singlepulse_region.c \
@@ -584,16 +560,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulses/cluster_parts.h \
 	lib/search/singlepulse/pulses/cluster_rule.h \
 	lib/search/singlepulse/pulses/cluster_stream.c \
-	lib/search/singlepulse/pulses/coincide.c \
 	lib/search/singlepulse/pulses/marks.c \
-	lib/stats/eigen.c \
-	lib/stats/moments.c \
-	lib/stats/quantile.c \
+	lib/stats/stats.c \
 	lib/stats/signif.c \
 	lib/stats/signif_coef.h \
 	lib/stats/signif_core.h \
-	lib/stats/simplex.c \
-	lib/stats/spans.c
+	lib/stats/simplex.c
 EXTRA_DIST += lib/stats/make_signif_coef.py
 
 # What each room is for.

@@ -3,9 +3,22 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <psrkit/psrkit.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* --- returns the version of the library ------------------------------------------------------- */
+
+#define TEXT_OF(x)                        #x
+#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+const char *psr_version(void)
+{
+    return VERSION_TEXT(PSR_VERSION_MAJOR, PSR_VERSION_MINOR, PSR_VERSION_PATCH);
+}
+
+/* --- formats errors and notes ----------------------------------------------------------------- */
 
 /* Two names of the system's greatest length, and what is wrong with them. */
 enum { WHOLE_BYTES = 2 * PATH_MAX + 1024, HEAD_BYTES = 128 };

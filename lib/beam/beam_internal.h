@@ -2,7 +2,7 @@
 #ifndef PSR_BEAM_BEAM_INTERNAL_H
 #define PSR_BEAM_BEAM_INTERNAL_H
 
-#include "base/own.h"
+#include "base/memory.h"
 #include <psrkit/experimental/array.h>
 #include <psrkit/experimental/beam.h>
 

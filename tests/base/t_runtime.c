@@ -1,6 +1,6 @@
 /* runtime: a ring of blocks that is filled and used by different threads, work that threads share, and
  * tasks of a thread of their own: every block and every item once, in the order that is promised. */
-#include "base/threads/worker_pool.h"
+#include "base/threads/threads.h"
 #include "tests/support/tap.h"
 #include <string.h>
 #include <unistd.h>

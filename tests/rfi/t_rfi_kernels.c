@@ -1,4 +1,4 @@
-/* rfi_fft, rfi_moments, rfi_powers: the inner loops of each instruction set against plain
+/* rfi_fft, rfi_moments, rfi_periodic: the inner loops of each instruction set against plain
  * sums, and their bits against each other. */
 #include "rfi/statistics/rfi_statistics.h"
 

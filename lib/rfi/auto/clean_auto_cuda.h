@@ -32,8 +32,4 @@ struct auto_cuda {
     uint32_t *ntile;             /* [PSR_AUTO_WIDTHS] */
 };
 
-/* Makes p->state, and frees it (clean_auto_cuda_memory.c). */
-PSR_MUST_CHECK psr_status psr_auto_cuda_create(psr_clean_auto *p, psr_err *err);
-void psr_auto_cuda_destroy(psr_clean_auto *p);
-
 #endif

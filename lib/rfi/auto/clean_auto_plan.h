@@ -4,7 +4,7 @@
 
 #include <psrkit/experimental/clean_auto.h>
 
-#include "base/own.h"
+#include "base/memory.h"
 #include "clean_auto_math.h"
 #include "dsp/block_sums.h"
 
@@ -155,7 +155,7 @@ struct psr_auto_common {
     struct psr_auto_products past[PSR_AUTO_WIDTHS][PSR_AUTO_HISTORY]; /* a ring */
 };
 
-/* What is missing since when, to be told again (clean_auto_missing.c). */
+/* What is missing since when, to be told again (clean_auto_window.c). */
 struct psr_auto_changes {
     float *missing;        /* [nchan] share of the variance that is missing now */
     struct psr_step *step; /* of the last call */
@@ -255,10 +255,7 @@ static inline double psr_auto_take_spectrum(const psr_clean_auto *p, size_t t, b
 /* From sums to levels, scatters and masks of all blocks, and gain and offset. */
 void psr_auto_judge(psr_clean_auto *p);
 
-/* --- what is missing (clean_auto_missing.c) --------------------------------------------------- */
-
-/* Adds the window's changes to step. */
-PSR_MUST_CHECK psr_status psr_auto_note_missing(psr_clean_auto *p, psr_err *err);
+/* --- what is missing (clean_auto_window.c) --------------------------------------------------- */
 
 /* --- weights ------------------------------------------------------------ */
 

@@ -6,7 +6,6 @@
 #define PSR_RUN_BEAMFORM_BEAMFORMER_STATE_H
 
 #include "base/threads/threads.h"
-#include "base/threads/worker_pool.h"
 #include "base/tool.h"
 #include "beam/beam_internal.h"
 #include <psrkit/experimental/array.h>

@@ -3,7 +3,7 @@
 #define PSR_RUN_FOLD_FOLDER_H
 
 #include "astro/barycentre.h"
-#include "base/own.h"
+#include "base/memory.h"
 #include "base/tool.h"
 #include "formats/series/series_internal.h"
 #include "run/common/input.h"

@@ -213,7 +213,7 @@ size_t psr_merge_parts_of(const struct psr_merge_tree *tree, int l, size_t node)
 
 /* Interface between dedisp.c and a backend.
  *
- * dedisp_check.c validates the description, dedisp_layout.c computes which channels are summed with
+ * dedisp_layout.c validates the description and computes which channels are summed with
  * which delays, and dedisp.c counts samples, so that all backends agree on these. */
 
 /* A validated description.  Kept channels are numbered k = 0..nkept-1 by decreasing frequency.  The

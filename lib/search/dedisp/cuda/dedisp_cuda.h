@@ -75,14 +75,6 @@ PSR_MUST_CHECK psr_status psr_tree_stages_make(struct psr_tree_stages *t,
                                                size_t ndm, size_t gap, size_t shared, psr_err *err);
 void psr_tree_stages_free(struct psr_tree_stages *t);
 
-/* Bytes of the rows between stages for n outputs at once. */
-double psr_tree_stages_bytes(const struct psr_tree_stages *t, size_t n);
-
-/* Gives every row between stages its place for up to n outputs at once, and every source its
- * position: of channels with runs of pitch bytes.
- * Returned: elements [nstage]   of the rows that each stage but the last makes */
-void psr_tree_stages_place(struct psr_tree_stages *t, size_t n, size_t pitch, size_t *elements);
-
 /* The tree algorithm on a CUDA device in words of two outputs.
  *
  * For samples of up to 8 bits and at least three levels (dedisp_tree_words_kernels.h).  Planned from
@@ -126,23 +118,6 @@ static inline size_t psr_words_third_bytes(const struct psr_words *w)
 
 /* Whether this can be used. */
 bool psr_words_fit(const struct psr_dedisp_layout *s);
-
-/* Plans both stages.
- * Given:    first, ndm   trials of this device
- *           gap   delays further apart than this are made as separate rows
- *           shared   bytes of shared memory of a thread block
- * Status:   PSR_ENOMEM.  To be freed after a failure too. */
-PSR_MUST_CHECK psr_status psr_words_make(struct psr_words *w, const struct psr_dedisp_layout *s,
-                                         size_t first, size_t ndm, size_t gap, size_t shared,
-                                         psr_err *err);
-void psr_words_free(struct psr_words *w);
-
-/* Words of all rows between the stages for 2 half outputs at once. */
-size_t psr_words_count(const struct psr_words *w, size_t half);
-
-/* Gives rows between the stages their places, for up to 2 half outputs at once, and every source its
- * position: of channels with runs of pitch bytes. */
-void psr_words_place(struct psr_words *w, size_t half, size_t pitch);
 
 /* Trials by rising DM, in blocks; each block with its groups of channels.  Adjacent blocks with the
  * same grouping share the entries of the groups.  Stages are computed for a batch of blocks at a

@@ -4,6 +4,140 @@
 
 #include "base/tool.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+/* --- plans the tree algorithm in words of two outputs ----------------------------------------- */
+
+/* Nothing here needs a device. */
+
+enum { LATEST = 1 << 25 }; /* delay in a grid's tiles */
+
+bool psr_words_fit(const struct psr_dedisp_layout *s)
+{
+    uint64_t most = psr_dedisp_layout_sample_max(s);
+    return most && most <= UINT8_MAX && s->tree.nlevel > 2 && s->maxoff < LATEST;
+}
+
+/* --- rows between the stages ------------------------------------------------------------------ */
+
+static int by_row_and_delay(const void *pa, const void *pb)
+{
+    const struct psr_words_row *a = pa, *b = pb;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    return a->lo < b->lo ? -1 : a->lo > b->lo;
+}
+
+/* What the second stage copies is what the first makes, joined as long as there is no gap. */
+static psr_status unite_rows(struct psr_words *w, size_t gap, psr_err *err)
+{
+    size_t bytes = w->ncopy * sizeof *w->made;
+    w->made = malloc(bytes);
+    if (!w->made)
+        return psr_fail_nomem(err, "rows of a tree", (double)bytes);
+    memcpy(w->made, w->want, bytes);
+    qsort(w->made, w->ncopy, sizeof *w->made, by_row_and_delay);
+    for (size_t k = 0; k < w->ncopy; k++) {
+        const struct psr_words_row *one = w->made + k;
+        struct psr_words_row *last = w->made + w->nmade - 1;
+        if (w->nmade && last->row == one->row && one->lo - last->hi <= (int64_t)gap)
+            last->hi = one->hi > last->hi ? one->hi : last->hi;
+        else
+            w->made[w->nmade++] = *one;
+    }
+    return PSR_OK;
+}
+
+static int64_t find_row(const struct psr_words *w, const struct psr_words_row *want)
+{
+    size_t lo = 0, hi = w->nmade;
+    while (hi - lo > 1) {
+        size_t mid = (lo + hi) / 2;
+        if (by_row_and_delay(w->made + mid, want) <= 0)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return w->made[lo].at;
+}
+
+static size_t row_words(const struct words_k_group *g, size_t half)
+{
+    size_t ntile = ((size_t)(g->hi - g->v0) + half + WORDS_TILE - 1) / WORDS_TILE;
+    return ntile * WORDS_TILE;
+}
+
+/* Words of all rows between the stages for 2 half outputs at once. */
+static size_t words_count(const struct psr_words *w, size_t half)
+{
+    size_t words = 8 * WORDS_ROW; /* read beyond the last row */
+    for (const struct words_k_group *g = w->group; g < w->group + w->ngroup; g++)
+        words += g->nupper * row_words(g, half);
+    return words;
+}
+
+/* Gives rows between the stages their places, for up to 2 half outputs at once, and every source its
+ * position: of channels with runs of pitch bytes. */
+static void words_place(struct psr_words *w, size_t half, size_t pitch)
+{
+    int64_t next = 0;
+    struct psr_words_row *made = w->made;
+    for (const struct words_k_group *g = w->group; g < w->group + w->ngroup; g++)
+        for (size_t k = 0; k < g->nupper; k++, made++) {
+            made->at = w->row[g->row + g->nlower + k].at = next - g->v0;
+            next += (int64_t)row_words(g, half);
+        }
+    for (size_t k = 0; k < w->ncopy; k++)
+        w->copy[k].from = find_row(w, w->want + k) + w->want[k].lo;
+    for (struct words_k_chan *c = w->chan; c < w->chan + w->nchan; c++)
+        c->at = (c->at >> 32) * (int64_t)pitch + (int32_t)c->at;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
+
+/* Plans both stages.
+ * Given:    first, ndm   trials of this device
+ *           gap   delays further apart than this are made as separate rows
+ *           shared   bytes of shared memory of a thread block
+ * Status:   PSR_ENOMEM.  To be freed after a failure too. */
+static psr_status words_make(struct psr_words *w, const struct psr_dedisp_layout *s, size_t first,
+                             size_t ndm, size_t gap, size_t shared, psr_err *err)
+{
+    struct psr_words_maker *m = calloc(1, sizeof *m);
+    *w = (struct psr_words){.third = s->tree.nlevel > 3};
+    if (!m)
+        return psr_fail_nomem(err, "rows of a tree", sizeof *m);
+    m->tree = &s->tree;
+    m->words = w;
+    m->first = first;
+    m->shared = shared;
+    m->low = w->third ? 2 : 1;
+    size_t nnode = s->tree.level[m->low].nnode, bytes = nnode * WORDS_TRIALS * sizeof *m->part;
+    w->nstep = w->third ? nnode : (nnode + WORDS_PARTS - 1) / WORDS_PARTS;
+    m->part = malloc(bytes);
+    psr_status bad = m->part ? PSR_OK : psr_fail_nomem(err, "rows of a tree", (double)bytes);
+    if (!bad && !(bad = psr_words_plan_trials(m, ndm, err)) && !(bad = unite_rows(w, gap, err)))
+        bad = psr_words_plan_rows(m, err);
+    free(m->part);
+    free(m);
+    return bad;
+}
+
+static void words_free(struct psr_words *w)
+{
+    free(w->group);
+    free(w->chan);
+    free(w->row);
+    free(w->made);
+    free(w->load);
+    free(w->step);
+    free(w->copy);
+    free(w->want);
+    free(w->trial);
+    *w = (struct psr_words){0};
+}
+
 enum { MADE_BYTES = 1 << 30 }; /* of rows for a buffer: more outputs at once gain nothing */
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -26,7 +160,7 @@ psr_status psr_cuda_tree_fail(const struct psr_cuda *c, int64_t most, double nee
 /* Bytes of rows for up to n outputs at once. */
 static double made_bytes(const struct psr_cuda *c, size_t n)
 {
-    return 4.0 * (double)psr_words_count(&c->words, half_of(n));
+    return 4.0 * (double)words_count(&c->words, half_of(n));
 }
 
 /* The most outputs at once, whose rows fit: twice, as sums of both buffers overlap. */
@@ -45,8 +179,7 @@ static cudaError_t upload_words(struct psr_cuda *c)
 {
     const struct psr_words *w = &c->words;
     struct psr_cuda_words *d = &c->d_words;
-    size_t nstep = w->ntrial_group * w->nstep,
-           bytes = 4 * psr_words_count(w, half_of(c->tree_chunk));
+    size_t nstep = w->ntrial_group * w->nstep, bytes = 4 * words_count(w, half_of(c->tree_chunk));
     TRY(psr_cuda_upload(&d->d_group, w->group, w->ngroup * sizeof *w->group, &c->bytes));
     TRY(psr_cuda_upload(&d->d_chan, w->chan, w->nchan * sizeof *w->chan, &c->bytes));
     TRY(psr_cuda_upload(&d->d_row, w->row, w->nrow * sizeof *w->row, &c->bytes));
@@ -66,10 +199,10 @@ psr_status psr_cuda_words_start(struct psr_cuda *c, int64_t most, size_t gap, si
                                 psr_err *err)
 {
     psr_status st =
-        psr_words_make(&c->words, c->s, c->first_trial, c->s->ndm, half_of(gap), shared, err);
+        words_make(&c->words, c->s, c->first_trial, c->s->ndm, half_of(gap), shared, err);
     if (st || (st = choose_chunk(c, most, err)))
         return st;
-    psr_words_place(&c->words, half_of(c->tree_chunk), c->pitch);
+    words_place(&c->words, half_of(c->tree_chunk), c->pitch);
     cudaError_t e = upload_words(c);
     return e ? psr_cuda_fail(c->device, e, "rows of a tree", err) : PSR_OK;
 }
@@ -81,7 +214,7 @@ void psr_cuda_words_free(struct psr_cuda *c)
                             d->d_copy,  d->d_trial, d->d_made[0], d->d_made[1]};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
-    psr_words_free(&c->words);
+    words_free(&c->words);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
