@@ -107,7 +107,7 @@ higher_uses() {
             [ ! -f "$object" ] || echo "${source%%/*} $object"
         done)
     }
-    [ "$(list_objects | grep -c '/search/.*/')" -gt 100 ]
+    [ "$(list_objects | grep -c '/search/.*/')" -gt 60 ]
     found=$(list_objects | higher_uses)
     [ -z "$found" ] || { echo "$found"; return 1; }
     cd "$BATS_TEST_TMPDIR"
