@@ -138,7 +138,7 @@ psr_status psr_cutout_write(psr_outfile *f, const struct psr_cutout *c, psr_err 
 {
     struct writer w = {.c = c};
     if (!psr_outfile_temp(f))
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "format",
+        return psr_fail_field(err, PSR_EIO, "format",
                               "HDF5 is written to a file, not to a pipe or a ring");
     psr_status st = psr_hdf5_load(&w.lib, psr_outfile_name(f), err);
     if (st)

@@ -21,7 +21,7 @@ struct psr_cutout {
 
 /* Writes a whole file.
  * Given:  f   a file with a temporary name, to which nothing else is written; the caller commits it
- * Status: PSR_EUNSUPPORTED (no regular file, no HDF5), PSR_EIO */
+ * Status: PSR_EUNSUPPORTED (no HDF5), PSR_EIO (also for no regular file) */
 PSR_MUST_CHECK psr_status psr_cutout_write(psr_outfile *f, const struct psr_cutout *c,
                                            psr_err *err);
 

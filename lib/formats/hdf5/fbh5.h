@@ -25,8 +25,8 @@ typedef struct psr_fbh5 psr_fbh5;
 
 /* Given:  f   a file with a temporary name, to which nothing else is written; borrowed; the caller commits it
  *         obs   nif 1, 8 to 32 bits
- * Status: PSR_EUNSUPPORTED (bits, a table of frequencies, no regular file, no HDF5), PSR_EFORMAT (as psr_obs_check),
- *         PSR_EIO, PSR_ENOMEM.  *out is NULL on error. */
+ * Status: PSR_EUNSUPPORTED (bits, a table of frequencies, no HDF5), PSR_EFORMAT (as psr_obs_check),
+ *         PSR_EIO (also for no regular file), PSR_ENOMEM.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_fbh5_create(psr_fbh5 **out, psr_outfile *f, const struct psr_obs *obs,
                                           psr_err *err);
 PSR_MUST_CHECK psr_status psr_fbh5_append(psr_fbh5 *w, const void *rows, size_t nrow, psr_err *err);

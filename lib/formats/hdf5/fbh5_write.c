@@ -86,7 +86,7 @@ static psr_status check_writable(const struct psr_obs *obs, const char *path, ps
     if (st)
         return st;
     if (!path)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "format",
+        return psr_fail_field(err, PSR_EIO, "format",
                               "HDF5 is written to a file, not to a pipe or a ring");
     if (obs->nbit < 8)
         return psr_fail_field(err, PSR_EUNSUPPORTED, "nbit",
