@@ -439,10 +439,12 @@ make_line() {
         [ -s taken ]
     done
     # HDF5 cannot be written to one, which is no fault of the data.
-    mkfifo pipe.h5
-    cat pipe.h5 >taken &
-    refuses 1 'HDF5 is written to a file, not to a pipe' fbedit -q in.fil -o pipe.h5
-    wait $!
+    if grep -q '^#define PSR_HDF5_SO' "$builddir/config.h"; then
+        mkfifo pipe.h5
+        cat pipe.h5 >taken &
+        refuses 1 'HDF5 is written to a file, not to a pipe' fbedit -q in.fil -o pipe.h5
+        wait $!
+    fi
     [ -L folder ]
     [ -L null ]
 }
