@@ -1,5 +1,6 @@
 /* Detections of a fast folding search, as a Fourier search would list them. */
 #include "sift_curve.h"
+#include "sift_state.h"
 
 #include "formats/lists/lists_internal.h"
 #include "formats/series/series_internal.h"
@@ -8,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Harmonics of a boxcar up to this share of 1 / duty have most of its power. */
-static const double SHARE = 0.6;
-
 static int count_harmonics(double duty)
 {
-    const double n = duty > 0 ? floor(SHARE / duty) : PSR_ACCEL_LIST_MAX_HARM;
+    const double n = duty > 0 ? floor(psr_sift_fold_share / duty) : PSR_ACCEL_LIST_MAX_HARM;
     return n < 1 ? 1 : n < PSR_ACCEL_LIST_MAX_HARM ? (int)n : PSR_ACCEL_LIST_MAX_HARM;
 }
 

@@ -30,8 +30,10 @@ psr_status psr_sift_sort_lines(struct psr_sift *s, psr_err *err)
     return PSR_OK;
 }
 
-/* Whether a harmonic of that power is at a line, of half a bin at least, that is as strong. */
-static bool is_at_line(const struct psr_sift *s, double f_hz, double half_bin_hz, double power)
+/* Whether a harmonic of that power is at a line, of half a bin at least, that is as strong.
+ * Given: unknown   what of a line whose power is not known */
+static bool is_at_line(const struct psr_sift *s, double f_hz, double half_bin_hz, double power,
+                       bool unknown)
 {
     const double reach = s->line_width_hz / 2 + half_bin_hz;
     size_t low = 0, high = s->nline;
@@ -45,7 +47,7 @@ static bool is_at_line(const struct psr_sift *s, double f_hz, double half_bin_hz
     for (; low < s->nline && s->line[low].freq_hz <= f_hz + reach; low++) {
         const struct psr_bird *b = &s->line[low];
         if (fabs(b->freq_hz - f_hz) <= fmax(b->width_hz / 2, half_bin_hz) &&
-            (b->power <= 0 || b->power >= power))
+            (b->power <= 0 ? unknown : b->power >= power))
             return true;
     }
     return false;
@@ -74,7 +76,7 @@ static bool is_off_lines(const struct psr_sift *s, const struct psr_sift_entry *
     int n = 0;
     for (int h = 0; h < e->nharm; h++) {
         all += (double)power[h];
-        if (is_at_line(s, f_hz * (h + 1), half_bin_hz, 0))
+        if (is_at_line(s, f_hz * (h + 1), half_bin_hz, 0, true))
             continue;
         off += (double)power[h];
         n++;
@@ -83,15 +85,28 @@ static bool is_off_lines(const struct psr_sift *s, const struct psr_sift_entry *
            psr_gauss_sigma(psr_chi2_logp(2 * off, 2.0 * n)) >= OFF_SIGMA;
 }
 
+/* A line of power P that is folded over k of its periods, and seen in one, has an S/N of sqrt(2 P / k) at most: whether one
+ * has that of a fold, of which k are no shorter than the pulse. */
+static bool is_folded_line(const struct psr_sift *s, const struct psr_sift_entry *e, double f_hz,
+                           double half_bin_hz)
+{
+    const int most = (int)(e->nharm / psr_sift_fold_share);
+    for (int k = 2; k <= most && e->folded; k++)
+        if (is_at_line(s, k * f_hz, half_bin_hz, k * e->snr * e->snr / 2, false))
+            return true;
+    return false;
+}
+
 static bool is_line(const struct psr_sift *s, const struct psr_sift_entry *e)
 {
     const struct psr_sift_list *list = &s->list[e->list];
     if (!s->nline)
         return false;
     const double f_hz = e->f * find_scale(s, list), half_bin_hz = 0.5 / list->tobs_s;
-    return is_at_line(s, f_hz, half_bin_hz, (double)e->first_power) ||
-           (is_at_line(s, f_hz * e->best, half_bin_hz, (double)e->best_power) &&
-            !is_off_lines(s, e, f_hz, half_bin_hz));
+    return is_at_line(s, f_hz, half_bin_hz, (double)e->first_power, true) ||
+           (is_at_line(s, f_hz * e->best, half_bin_hz, (double)e->best_power, true) &&
+            !is_off_lines(s, e, f_hz, half_bin_hz)) ||
+           is_folded_line(s, e, f_hz, half_bin_hz);
 }
 
 /* Red noise rises as steeply as it likes over so few bins. */

@@ -139,6 +139,9 @@ typedef psr_status psr_sift_take_list(psr_sift *s, const struct psr_accel_rows *
 PSR_MUST_CHECK psr_status psr_sift_read_ffa(struct psr_sift *s, const char *path,
                                             psr_sift_take_list *take, psr_err *err);
 
+/* Harmonics of a boxcar up to this share of 1 / duty have most of its power: a fold's entry has as many. */
+static const double psr_sift_fold_share = 0.6;
+
 /* Gives a row of a fast folding search the harmonics of its boxcar, with the power that has its S/N as sigma.
  * Given:  power [PSR_ACCEL_LIST_MAX_HARM]   room that row points to afterwards */
 void psr_sift_make_harmonics(struct psr_accel_row *row, double *power);

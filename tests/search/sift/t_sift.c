@@ -92,7 +92,8 @@ static void test_birds(void)
 
 /* Marks of the best candidate at DMs 10 and 11 of a barycentric list or not: besides these, DM 0 was not
  * searched, which sifting.py does not ask. */
-static unsigned mark(const struct psr_sift_desc *d, double r, bool barycentric, const double *power)
+static unsigned mark_row(const struct psr_sift_desc *d, double r, bool barycentric,
+                         const double *power, double snr, double duty)
 {
     static struct made m[2];
     struct psr_sift_result result;
@@ -100,12 +101,38 @@ static unsigned mark(const struct psr_sift_desc *d, double r, bool barycentric, 
         begin_list(&m[i], 10 + i, 100);
         m[i].rows.inf.barycentric = barycentric;
         add_row(&m[i], r, 0, 8, power);
+        m[i].row[0].fold_snr = snr;
+        m[i].row[0].fold_duty = duty;
     }
     psr_sift *s = sift(m, NULL, 2, d, &result);
     const unsigned marks =
         result.ncand == 1 ? result.cand[0].marks ^ (d->presto ? 0U : PSR_SIFT_DM_UNKNOWN) : 99U;
     psr_sift_destroy(s);
     return marks;
+}
+
+static unsigned mark(const struct psr_sift_desc *d, double r, bool barycentric, const double *power)
+{
+    return mark_row(d, r, barycentric, power, 0, 0);
+}
+
+/* A line at 4 Hz, power 1000, as a fast folding search of 100 s lists it: at 4 Hz over k. */
+static void test_folded_lines(void)
+{
+    struct psr_sift_desc d;
+    struct psr_bird line = {4, 0.01, false, 1000};
+    const struct psr_zaplist lines = {&line, 1};
+    psr_sift_defaults(&d);
+    ok(mark_row(&d, 80, false, strong, 15, 0.1) == 0, "a fold, no lines");
+    d.lines = &lines;
+    ok(mark_row(&d, 80, false, strong, 15, 0.1) == PSR_SIFT_LINE &&
+           mark_row(&d, 57.1, false, strong, 15, 0.07) == PSR_SIFT_LINE,
+       "folds of 5 and 7 periods of a line");
+    ok(mark_row(&d, 80, false, strong, 21, 0.1) == 0, "stronger than the line folds to");
+    ok(mark_row(&d, 80, false, strong, 15, 0.3) == 0, "wider than a period of the line");
+    ok(mark_row(&d, 81, false, strong, 15, 0.1) == 0, "beside it");
+    line.power = 0;
+    ok(mark_row(&d, 80, false, strong, 15, 0.1) == 0, "a line of unknown power explains no fold");
 }
 
 static void test_lines(void)
@@ -558,6 +585,7 @@ int main(void)
     test_reasons();
     test_birds();
     test_lines();
+    test_folded_lines();
     test_rank();
     test_explained();
     test_families();
