@@ -298,6 +298,8 @@ EXTRA_DIST += \
 	tests/science/score.txt \
 	tests/science/seeds.txt \
 	tests/science/skies.txt \
+	tests/science/slow_pulsars.py \
+	tests/science/slow_pulsars.txt \
 	tests/science/sensitivity.txt \
 	tests/science/tree_depth.txt
 
