@@ -391,6 +391,15 @@ check() {
     [ "$(head -n 1 all.csv)" = "$(head -n 1 d/candidates.csv)" ]
     diff <(sed "s|,d/\\([^,]*\\.png\\),|,\\1,|" all.csv) d/candidates.csv
     cmp two.html listed.html
+    # A picture for the folder that has folds, controls to filter, and links where pictures are too large.
+    [ "$(grep -c '<tr data-c=' two.html)" = 2 ]
+    [ "$(grep -o 'src="data:image/png' two.html | wc -l)" = 1 ]
+    grep -q '<select data-k="State">' two.html
+    grep -q 'data-k="Fold sigma" data-side="from"' two.html
+    run -0 --separate-stderr psrreport -overview -maxsize 1 -o linked.html d bad
+    [[ $stderr == *"1 pictures are linked, not embedded"* ]]
+    grep -oE 'href="\./d/[^"]*\.png">picture' linked.html
+    check linked.html
     refuses 1 '^psrreport: none: No such file' psrreport -o three.html -list none
     [ ! -e three.html ]
 }

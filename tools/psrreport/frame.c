@@ -133,6 +133,7 @@ const char *const page_script[] = {
     "function passes(row,control){var key=control.getAttribute(\"data-k\"),wanted=control.value;\n"
     "if(wanted===\"\"){return true;}\n"
     "if(key===\"Verdict\"){return wanted===(verdict(row)||\"open\");}\n"
+    "if(key===\"State\"){return (wanted===\"complete\")===(cell(row,key).className===\"\");}\n"
     "if(key===\"Marks\"){var marks=cell(row,key).textContent.split(\",\");\n"
     "return wanted===\"none\"?marks[0]===\"\":marks.indexOf(wanted)>=0;}\n"
     "var v=number(cell(row,key)),x=parseFloat(wanted);\n"
@@ -141,15 +142,16 @@ const char *const page_script[] = {
     "rows.forEach(function(row){\n"
     "row.hidden=!controls.every(function(c){return passes(row,c);});\n"
     "shown+=row.hidden?0:1;if(verdict(row)){n[verdict(row)]++;}});\n"
-    "document.getElementById(\"shown\").textContent=shown+\" of \"+rows.length+\" rows shown, \"+\n"
-    "n.accepted+\" accepted, \"+n.rejected+\" rejected.\";}\n",
+    "document.getElementById(\"shown\").textContent=shown+\" of \"+rows.length+\" rows shown\"+\n"
+    "(document.getElementById(\"save\")?\", \"+n.accepted+\" accepted, \"+n.rejected+\" "
+    "rejected.\":\".\");}\n",
     "function judge(row,word){changed=true;\n"
     "if(verdict(row)===word){row.removeAttribute(\"data-verdict\");}\n"
     "else{row.setAttribute(\"data-verdict\",word);}\n"
     "mark(row);filter();}\n"
     "function mark(row){row.querySelectorAll(\".v button\").forEach(function(b){\n"
     "b.setAttribute(\"aria-pressed\",String(b.textContent===verdict(row).slice(0,6)));});}\n"
-    "function add(row){var box=row.querySelector(\".v\");box.textContent=\"\";\n"
+    "function add(row){var box=row.querySelector(\".v\");if(!box){return;}box.textContent=\"\";\n"
     "[\"accepted\",\"rejected\"].forEach(function(word){var b=document.createElement(\"button\");\n"
     "b.type=\"button\";b.textContent=word.slice(0,6);\n"
     "b.addEventListener(\"click\",function(){judge(row,word);});box.appendChild(b);});\n"
@@ -173,7 +175,8 @@ const char *const page_script[] = {
     "return[quote(row.getAttribute(\"data-c\")),number(cell(row,\"Period "
     "(s)\")),number(cell(row,\"DM (pc cm\\u207b\\u00b3)\")),\n"
     "verdict(row)].join(\",\")+\"\\n\";}).join(\"\");}\n"
-    "function on(id,does){document.getElementById(id).addEventListener(\"click\",does);}\n"
+    "function on(id,does){var "
+    "b=document.getElementById(id);if(b){b.addEventListener(\"click\",does);}}\n"
     "all(\"table.sort th button\").forEach(function(b){\n"
     "b.addEventListener(\"click\",function(){sort(b);});});\n"
     "document.addEventListener(\"keydown\",function(e){if(e.key===\"Escape\"){\n"
@@ -224,16 +227,34 @@ static void put_choice(struct html *h, const char *column, const char *const *wo
     html_raw(h, "</select></label>\n");
 }
 
+static void begin_filter(struct html *h)
+{
+    html_raw(h, "<div id=\"filter\" hidden=\"hidden\">\n");
+}
+
+void page_filter_folders(struct html *h)
+{
+    static const char *const states[] = {"any", "complete", "not complete", NULL};
+    begin_filter(h);
+    put_limits(h, "Best sigma", false);
+    put_limits(h, "Fold sigma", false);
+    put_limits(h, PAGE_DM, true);
+    put_limits(h, "Period (s)", true);
+    put_limits(h, "Best burst S/N", false);
+    put_choice(h, "State", states);
+    html_raw(h, "<span id=\"shown\"></span></div>\n");
+}
+
 void page_filter(struct html *h)
 {
     static const char *const marks[] = {"any", "none",   "dm?",   "line",
                                         "dm0", "narrow", "turns", NULL};
     static const char *const verdicts[] = {"any", "open", "accepted", "rejected", NULL};
-    html_raw(h, "<div id=\"filter\" hidden=\"hidden\">\n");
+    begin_filter(h);
     put_limits(h, "Search sigma", false);
     put_limits(h, "S/N", false);
     put_limits(h, "Probability", false);
-    put_limits(h, "DM (pc cm\xe2\x81\xbb\xc2\xb3)", true);
+    put_limits(h, PAGE_DM, true);
     put_limits(h, "Period (s)", true);
     put_choice(h, "Marks", marks);
     put_choice(h, "Verdict", verdicts);
@@ -260,7 +281,8 @@ static const char style[] =
     "code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#a00}"
     ".pic{cursor:zoom-in}.pic input{position:absolute;opacity:0}.pic img{height:16em;width:auto;"
     "border:1px solid #ccc}.fold .pic img{height:26em;width:24em;object-fit:cover;"
-    "object-position:left top}.burst .pic img{height:24em}.wide "
+    "object-position:left top}#folders .pic input:not(:checked)+img{height:5em}.burst .pic "
+    "img{height:24em}.wide "
     "img{height:auto;width:100%;max-width:60em}"
     ".pic input:focus+img{outline:2px solid #36c}"
     ".pic input:checked+img{position:fixed;inset:0;margin:auto;height:auto;width:auto;"

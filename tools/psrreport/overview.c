@@ -10,26 +10,17 @@
 #include <sys/stat.h>
 
 static const struct page_column columns[] = {
-    {"Folder", PAGE_TEXT},
-    {"Source", PAGE_TEXT},
-    {"Start (MJD)", PAGE_UP},
-    {"Length (s)", PAGE_UP},
-    {"Steps", PAGE_DOWN},
-    {"Time (s)", PAGE_DOWN},
-    {"Candidates", PAGE_DOWN},
-    {"Best sigma", PAGE_DOWN},
-    {"Fold sigma", PAGE_DOWN},
-    {"Period (s)", PAGE_UP},
-    {"DM (pc cm\xe2\x81\xbb\xc2\xb3)", PAGE_UP},
-    {"Known", PAGE_TEXT},
-    {"Bursts", PAGE_DOWN},
-    {"Best burst S/N", PAGE_DOWN},
+    {"Best fold", PAGE_TEXT},  {"Folder", PAGE_TEXT},     {"Source", PAGE_TEXT},
+    {"Start (MJD)", PAGE_UP},  {"Length (s)", PAGE_UP},   {"Steps", PAGE_DOWN},
+    {"Time (s)", PAGE_DOWN},   {"Candidates", PAGE_DOWN}, {"Best sigma", PAGE_DOWN},
+    {"Fold sigma", PAGE_DOWN}, {"Period (s)", PAGE_UP},   {PAGE_DM, PAGE_UP},
+    {"Known", PAGE_TEXT},      {"Bursts", PAGE_DOWN},     {"Best burst S/N", PAGE_DOWN},
     {"State", PAGE_TEXT},
 };
 enum { NCOLUMN = sizeof columns / sizeof *columns, LOG_BYTES = 4096 };
 
 struct overview {
-    struct html html;
+    struct page page; /* of the folder at hand */
     const struct cli *tool;
     const struct psrreport_options *opt;
     psr_outfile *csv; /* of all candidates that were folded; NULL: not asked for */
@@ -89,7 +80,7 @@ static void read_reason(const struct report *r, char reason[LOG_BYTES])
 
 static void put_state(struct overview *o, const struct report *r, const psr_err *failure)
 {
-    struct html *h = &o->html;
+    struct html *h = &o->page.html;
     char reason[LOG_BYTES];
     const bool good = !failure && has_name(r, "report.html") && !r->problems.n;
     o->ngood += good;
@@ -110,9 +101,29 @@ static void put_state(struct overview *o, const struct report *r, const psr_err 
     html_raw(h, "</td></tr>\n");
 }
 
+/* The picture of the best candidate that has one: small, until it is clicked. */
+static psr_status put_picture(struct overview *o, struct report *r, psr_err *err)
+{
+    const struct report_fold *fold = NULL;
+    char *base = NULL;
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < r->ncand && !fold; i++)
+        fold = r->cand[i].fold && r->cand[i].fold->picture ? r->cand[i].fold : NULL;
+    if (fold && asprintf(&base, "%s%s/", *r->folder == '/' ? "" : "./", r->folder) < 0)
+        return psr_fail_nomem(err, r->folder, (double)strlen(r->folder));
+    html_raw(&o->page.html, "<td>");
+    o->page.r = r;
+    o->page.base = base;
+    if (fold)
+        st = page_file_picture(&o->page, fold->picture, fold->best.candidate, err);
+    html_raw(&o->page.html, "</td>");
+    free(base);
+    return st;
+}
+
 static void put_folder(struct html *h, const struct report *r)
 {
-    html_raw(h, "<tr><td>");
+    html_raw(h, "<td>");
     if (has_name(r, "report.html")) {
         char *real = *r->folder == '/' ? strdup("") : strdup("./");
         html_raw(h, "<a href=\"");
@@ -168,15 +179,19 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
         over = report_write_candyjar(o->csv, r, err);
     if (st == PSR_ENOMEM)
         *err = why;
-    else {
+    else if (!over) {
         const psr_err *failure = st ? &why : NULL;
-        struct html *h = &o->html;
+        struct html *h = &o->page.html;
         const struct report_cand *best = r->ncand ? &r->cand[0] : NULL;
         double seconds = 0;
         for (size_t i = 0; i < r->nstep; i++) {
             const double s = json_number(r->step[i].json, "seconds");
             seconds += isfinite(s) ? s : 0;
         }
+        html_raw(h, "<tr data-c=\"");
+        html_text(h, r->folder);
+        html_raw(h, "\">");
+        over = put_picture(o, r, err);
         put_folder(h, r);
         html_cell(h, "%.6f", r->has_inf ? (double)r->inf.epoch.day + r->inf.epoch.frac : NAN);
         html_cell(h, "%.6g", r->has_inf ? r->length_s : NAN);
@@ -199,7 +214,7 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
     free(r);
     if (over)
         return over;
-    return st == PSR_ENOMEM ? st : o->html.status;
+    return st == PSR_ENOMEM ? st : o->page.html.status;
 }
 
 static psr_status put_rows(struct overview *o, char *const *folder, size_t n, psr_err *err)
@@ -213,21 +228,23 @@ static psr_status put_rows(struct overview *o, char *const *folder, size_t n, ps
 psr_status report_overview(const struct cli *tool, const struct psrreport_options *opt,
                            char *const *folder, size_t n, int *code, psr_err *err)
 {
-    struct overview o = {.html = {.err = err}, .tool = tool, .opt = opt};
+    struct overview o = {
+        .page = {.html = {.err = err}, .left_bytes = opt->max_bytes}, .tool = tool, .opt = opt};
     const char *page = opt->output ? opt->output : "report.html";
     if (opt->csv && !strcmp(page, opt->csv))
         return psr_fail(err, PSR_EIO, "%s would be the page and the list of candidates", page);
-    psr_status st = psr_outfile_create(&o.html.f, page, err);
+    psr_status st = psr_outfile_create(&o.page.html.f, page, err);
     if (!st && opt->csv)
         st = psr_outfile_create(&o.csv, opt->csv, err);
     if (!st && o.csv)
         st = report_begin_candyjar(o.csv, err);
     if (!st) {
         /* Those of -list follow the others. */
-        struct html *h = &o.html;
+        struct html *h = &o.page.html;
         struct psr_names listed = {0};
         st = o.opt->list ? psr_names_read(&listed, o.opt->list, err) : PSR_OK;
         page_begin(h, o.opt->title ? o.opt->title : "Searches");
+        page_filter_folders(h);
         page_table(h, "folders", columns, NCOLUMN);
         if (!st)
             st = put_rows(&o, folder, n, err);
@@ -240,6 +257,9 @@ psr_status report_overview(const struct cli *tool, const struct psrreport_option
         html_raw(h, " folders are complete, ");
         html_count(h, o.nbad);
         html_raw(h, " are not.</p>\n");
+        if (o.page.left_out && !opt->quiet)
+            fprintf(stderr, "%s: %zu pictures are linked, not embedded (-maxsize)\n", tool->name,
+                    o.page.left_out);
         page_end(h);
         st = st ? st : h->status;
     }
@@ -249,8 +269,8 @@ psr_status report_overview(const struct cli *tool, const struct psrreport_option
         o.csv = NULL;
     }
     if (!st && !run_stop_signal())
-        return psr_outfile_commit(o.html.f, err);
+        return psr_outfile_commit(o.page.html.f, err);
     psr_outfile_abort(o.csv);
-    psr_outfile_abort(o.html.f);
+    psr_outfile_abort(o.page.html.f);
     return st;
 }

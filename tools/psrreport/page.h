@@ -35,12 +35,17 @@ PSR_MUST_CHECK psr_status page_file_picture(struct page *p, const char *name, co
 /* Embeds a PNG in memory, however large. */
 void page_picture(struct page *p, const unsigned char *bytes, size_t n, const char *alt);
 
-/* Controls that filter rows with a candidate's name (data-c), and save the page; a script shows them. */
+/* A column of several tables. */
+#define PAGE_DM "DM (pc cm\xe2\x81\xbb\xc2\xb3)"
+
+/* Controls that filter rows with a candidate's name (data-c), and save the page; a script shows them.  Those of a page over
+ * folders, whose rows have theirs, save nothing. */
 void page_filter(struct html *h);
+void page_filter_folders(struct html *h);
 
 /* The pieces of the script, up to NULL, and its SHA-256 in base64, by which the policy of a page knows it. */
 extern const char *const page_script[];
-#define PAGE_SCRIPT_SUM "Qf7srj5vFCUPqekNg+a5niZ0cO0PUBt++YTanF53fzg="
+#define PAGE_SCRIPT_SUM "Hs1xrs9Pe43hC9UMPFrnxEO1/SEBom1er0EPyo116cc="
 
 PSR_MUST_CHECK psr_status page_candidates(struct page *p, psr_err *err);
 PSR_MUST_CHECK psr_status page_pulses(struct page *p, psr_err *err);

@@ -88,7 +88,7 @@ static const struct page_column columns[] = {
     {"S/N", PAGE_DOWN},
     {"After trials", PAGE_DOWN},
     {"Search sigma", PAGE_DOWN},
-    {"DM (pc cm\xe2\x81\xbb\xc2\xb3)", PAGE_UP},
+    {PAGE_DM, PAGE_UP},
     {"Period (s)", PAGE_UP},
     {"P-dot", PAGE_UP},
     {"Acceleration (m s\xe2\x81\xbb\xc2\xb2)", PAGE_UP},

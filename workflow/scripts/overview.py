@@ -1,4 +1,4 @@
-"""The page over all observations, their summaries in one file, and a table of those that could not be searched."""
+"""The page over all observations, the list of all their candidates, their summaries in one file, and a table of those that could not be searched."""
 import csv
 import json
 import os
@@ -34,7 +34,7 @@ def main():
             if "failed" in result:
                 print(name, " ".join(result["failed"].split()), sep="\t", file=to)
     # From its own folder, so that the links of the page are right wherever that is moved.
-    command = ["psrreport", "-q", "-overview", "-o", "report.html", "-list", "-"]
+    command = ["psrreport", "-q", "-overview", "-o", "report.html", "-csv", "candidates.csv", "-list", "-"]
     with open(snakemake.log[0], "w") as log:
         subprocess.run(command, cwd=results, input="\n".join(found) + "\n", text=True, stderr=log, check=True)
 
