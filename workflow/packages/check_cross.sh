@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # check_cross.sh TARBALL: compiles psrkit for aarch64 in a bare Debian 12 and runs the C tests under qemu-user, then looks at all
 # sources as clang for macOS does, if $PYTHON has ziglang (of PyPI).  TARBALL is that of make dist.
-# Needs root, mmdebstrap, and a network for Debian's packages; says how long each step took.
+# Needs root, mmdebstrap, and a network for Debian's packages; says how long each step took.  BASE keeps the userland in that folder
+# for the next time.
 set -euo pipefail
 [ $# = 1 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 tarball=$(realpath "$1")
@@ -9,7 +10,7 @@ python=${PYTHON:-python3}
 [ "$(id -u)" = 0 ] || { echo "check_cross.sh: only root can change into another userland" >&2; exit 1; }
 command -v mmdebstrap >/dev/null || { echo "check_cross.sh: there is no mmdebstrap" >&2; exit 1; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/psrkit-cross.XXXXXX")
-root=$work/root
+root=${BASE:-$work}/cross
 trap 'umount "$root/proc" 2>/dev/null || :; rm -rf "$work"' EXIT
 
 # timed NAME COMMAND...: runs it, its output into a log that is shown if it fails.
@@ -21,11 +22,11 @@ timed() {
 }
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 sh -ec "cd /build/b && $1"; }
 
-timed "bare bookworm with arm64" mmdebstrap --variant=apt --architectures=amd64,arm64 \
-    --include=gcc-aarch64-linux-gnu,g++-aarch64-linux-gnu,make,pkg-config,qemu-user-static,libcairo2-dev:arm64,libcfitsio-dev:arm64,liberfa-dev:arm64,libfftw3-dev:arm64,libxxhash-dev:arm64,zlib1g-dev:arm64 \
+[ -d "$root" ] || timed "bare bookworm with arm64" mmdebstrap --variant=apt --architectures=amd64,arm64 \
+    --include=gcc-aarch64-linux-gnu,g++-aarch64-linux-gnu,make,pkg-config,qemu-user-static,libcairo2-dev:arm64,libcfitsio-dev:arm64,liberfa-dev:arm64,libfftw3-dev:arm64,libhdf5-dev:arm64,libxxhash-dev:arm64,zlib1g-dev:arm64 \
     bookworm "$root" "deb http://deb.debian.org/debian bookworm main"
 mount -t proc proc "$root/proc"
-mkdir -p "$root/build/b"
+rm -rf "$root/build" && mkdir -p "$root/build/b"
 tar -xf "$tarball" -C "$root/build" --strip-components=1 --one-top-level=psrkit
 timed "psrkit for aarch64" inside 'PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig \
     ../psrkit/configure --host=aarch64-linux-gnu --without-cuda --enable-werror && make -j"$(nproc)"'
