@@ -84,13 +84,17 @@ def is_inspected():
     return os.path.exists(path) and os.stat(path).st_mtime_ns >= os.stat(config["table"]).st_mtime_ns
 
 
-def results_of_readable(wildcards):
-    """Results of all files whose headers can be read.  --batch takes no list that is known after a checkpoint only."""
+def readable(wildcards):
+    """Names of all files whose headers can be read.  --batch takes no list that is known after a checkpoint only."""
     if not is_inspected():
         checkpoints.inspect.get()
     INSPECTED.clear()
     INSPECTED.update(read_inspected())
-    return [f"{RESULTS}/{name}/search.json" for name, row in INSPECTED.items() if not row["problem"]]
+    return [name for name, row in INSPECTED.items() if not row["problem"]]
+
+
+def results_of_readable(wildcards):
+    return [f"{RESULTS}/{name}/search.json" for name in readable(wildcards)]
 
 
 def outcome_line():
@@ -102,6 +106,9 @@ def outcome_line():
     good = f"{len(FILES) - nfailed} of {len(FILES)} observations searched: {RESULTS}/report.html"
     return good if not nfailed else f"{good}; {nfailed} cannot be: {RESULTS}/failed.tsv"
 
+
+# A recall searches so many copies of an observation, roughly: psrinject's options say how many.
+COPIES = 20
 
 # The executor of release 8 and later knows gpu; that of release 7 hands options to sbatch.
 if not config["gpus"]:

@@ -8,6 +8,7 @@ nobase_dist_pkgdata_DATA = \
 	workflow/profiles/laptop/config.yaml \
 	workflow/profiles/slurm-7/config.yaml \
 	workflow/profiles/slurm/config.yaml \
+	workflow/scripts/inject.py \
 	workflow/scripts/inspect.py \
 	workflow/scripts/overview.py \
 	workflow/scripts/search.py \

@@ -56,6 +56,18 @@ setup() {
     [ "$(grep -v '^#' names/recall.tsv | cut -f 10 | sort -u | tr '\n' ' ')" = "1.fil 2.fil " ]
     psrinject "${few[@]}" -o one 1.fil
     [ "$(grep -c '<figcaption>interference' one/recall.html)" = 0 ]
+    psrinject -q -join -o all d names one
+    [ "$(grep -vc '^#' all/recall.tsv)" = 24 ]
+    [ "$(ls all | tr '\n' ' ')" = "recall.html recall.tsv " ]
+    for i in quiet tones 1.fil 2.fil; do grep -q "<td>$i</td>" all/recall.html; done
+    for i in 1 2 3 4 5 6 7 8 9; do
+        mkdir k$i
+        sed "s/quiet/k$i/" d/recall.tsv >k$i/recall.tsv
+    done
+    psrinject -q -join -o many k?
+    grep -qE "<td>others</td>(<td[^>]*>12</td>){2}" many/recall.html # k7, k8 and k9; of tones there is one kind
+    refuses 1 'x/recall.tsv: No such file' psrinject -q -join -o all2 x
+    refuses 2 '-join excludes -interference' psrinject -q -join -interference a -o all2 one
     # tables of runs before there was the column
     sed -i 's/\t-$//' one/00*.tsv
     rm one/recall.*

@@ -61,6 +61,24 @@ make_files() {
     grep -q '^f2.*results/f2/search.json: Expecting value' results/failed.tsv
 }
 
+@test "inject: the recall over all observations, without those that are damaged" {
+    local i
+    for i in 1 2 3; do add_row $i 20; done
+    head -c 2000 f3.fil >x && mv x f3.fil
+    printf 'HEAD' >header.fil
+    printf 'header\theader.fil\n' >>table.tsv
+    printf 'inject: "-pulsars 0 -bursts 4 -each 2 -snr 25:30 -dm 10:40 -width 4e-3:8e-3"\n' >>c.yaml
+    run -0 $go
+    [ "$(grep -vc '^#' results/recall/recall.tsv)" = 8 ]
+    awk -F'\t' '!/^#/ && $9 == "-" { n++ } END { exit n < 6 }' results/recall/recall.tsv
+    grep -q '<h2>Bursts</h2>' results/recall/recall.html
+    [ ! -s results/recall/f3/recall.tsv ]
+    [ ! -e results/recall/header ]
+    fails cmp -s results/recall/f1/000000.tsv results/recall/f2/000000.tsv # each has signals of its own
+    run -0 $go -n
+    [[ $output == *'Nothing to be done'* ]]
+}
+
 @test "faults of whoever asks are none of the data, and found before anything runs" {
     make_files 1
     for options in '-hidmm 60' '-budget slow' '-par no.par' "-hidm '60" '-hidm 60 $(touch ran)' '-hidm 60; touch ran'; do
@@ -77,7 +95,7 @@ make_files() {
     printf 'none\tnone.fil\n' >>table.tsv
     run -1 $go -n
     [[ $output == *'1 files are missing, the first is none.fil'* ]]
-    for name in report.html inspect.tsv; do
+    for name in report.html inspect.tsv recall; do
         printf 'name\tfile\n%s\tf1.fil\n' $name >table.tsv
         run -1 $go -n
     done

@@ -48,6 +48,12 @@ static psr_status read_fields(struct job *j)
     return st;
 }
 
+static psr_status make_folder(struct job *j)
+{
+    const char *path = j->opt.output;
+    return mkdir(path, 0777) == 0 || errno == EEXIST ? PSR_OK : psr_fail_errno(&j->err, "%s", path);
+}
+
 /* What decides the results: a run with the same goes on. */
 static psr_status check_settings(struct job *j)
 {
@@ -66,17 +72,18 @@ static psr_status check_settings(struct job *j)
         n += snprintf(now + n, sizeof now - (size_t)n, " -interference %s", o->interference);
     for (size_t i = 0; i < o->npath && n > 0 && (size_t)n < sizeof now; i++)
         n += snprintf(now + n, sizeof now - (size_t)n, " %s", o->path[i]);
-    if (mkdir(o->output, 0777) != 0 && errno != EEXIST)
-        return psr_fail_errno(&j->err, "%s", o->output);
+    psr_status st = make_folder(j);
+    if (st)
+        return st;
     snprintf(path, sizeof path, "%.4000s/settings", o->output);
     if (access(path, F_OK) != 0) {
         psr_outfile *f;
-        psr_status st = psr_outfile_create(&f, path, &j->err);
+        st = psr_outfile_create(&f, path, &j->err);
         if (!st)
             st = psr_outfile_printf(f, &j->err, "%s\n", now);
         return st ? st : psr_outfile_commit(f, &j->err);
     }
-    psr_status st = psr_text_lines_open(&in, path, sizeof line, &j->err);
+    st = psr_text_lines_open(&in, path, sizeof line, &j->err);
     if (!st) {
         st = psr_text_lines_next(&in, line, sizeof line, &exists, &j->err);
         psr_text_lines_close(&in);
@@ -166,12 +173,15 @@ static psr_status run_trials(struct job *j)
 
 static psr_status write_results(struct job *j)
 {
-    const int64_t n = inject_ntrial(&j->opt);
+    const int64_t n = j->opt.join ? (int64_t)j->opt.npath : inject_ntrial(&j->opt);
     struct inject_result all = {.n = 0};
     char path[INJECT_PATH];
     psr_status st = PSR_OK;
     for (int64_t t = 0; t < n && !st; t++) {
-        inject_table_name(path, &j->opt, t);
+        if (j->opt.join)
+            snprintf(path, sizeof path, "%.4000s/recall.tsv", j->opt.path[t]);
+        else
+            inject_table_name(path, &j->opt, t);
         st = inject_table_read(&all, path, &j->err);
     }
     snprintf(path, sizeof path, "%.4000s/recall.tsv", j->opt.output);
@@ -183,9 +193,13 @@ static psr_status write_results(struct job *j)
     size_t found = 0;
     for (size_t i = 0; i < all.n && !st; i++)
         found += !strcmp(all.row[i].lost, "-");
-    if (!st && !j->opt.quiet)
-        fprintf(stderr, "%s: found %zu of %zu signals, seed %lld; see %s\n", j->tool.name, found,
-                all.n, (long long)j->opt.seed, path);
+    if (!st && !j->opt.quiet) {
+        char seed[40] = "";
+        if (!j->opt.join)
+            snprintf(seed, sizeof seed, ", seed %lld", (long long)j->opt.seed);
+        fprintf(stderr, "%s: found %zu of %zu signals%s; see %s\n", j->tool.name, found, all.n,
+                seed, path);
+    }
     free(all.row);
     return st;
 }
@@ -195,10 +209,10 @@ int main(int argc, char **argv)
     struct job j = {.command = quote_command("psrinject", argc, argv)};
     inject_options_parse(&j.opt, &j.tool, argc, argv);
     run_catch_signals();
-    psr_status st = read_fields(&j);
-    if (!st)
+    psr_status st = j.opt.join ? make_folder(&j) : read_fields(&j);
+    if (!st && !j.opt.join)
         st = check_settings(&j);
-    if (!st)
+    if (!st && !j.opt.join)
         st = run_trials(&j);
     if (!st)
         st = write_results(&j);

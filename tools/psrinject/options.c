@@ -64,6 +64,10 @@ static void add_options(struct cli_table *list, struct inject_options *o, struct
          "Write the results into the folder DIR: recall.html, recall.tsv and a table for each "
          "copy. A run goes on where an earlier one with the same options ended.",
          0, 0},
+        {"join", CLI_FLAG, &o->join, NULL,
+         "Inject nothing: the inputs are folders of earlier runs, whose signals get one table and "
+         "one page.",
+         0, 0},
         {"keep", CLI_FLAG, &o->keep, NULL, "Keep the copies and the folders of their searches.", 0,
          0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -85,6 +89,8 @@ static void take_words(struct inject_options *o, const struct words *w, const st
     take_range(tool, "-accn", w->accn, -1e6, 1e6, &o->accn);
     if (!o->output || !*o->output)
         cli_usage_error(tool, "-o DIR is needed");
+    if (o->join && o->interference)
+        cli_usage_error(tool, "-join excludes -interference, which tables have");
     if (o->npulsar + o->nburst == 0)
         cli_usage_error(tool, "-pulsars and -bursts are 0: nothing is added");
 }
@@ -123,7 +129,7 @@ void inject_options_parse(struct inject_options *o, struct cli *tool, int argc, 
     add_options(&table, o, &w);
     *tool = (struct cli){
         .name = "psrinject",
-        .operands = "[OPTION]... -o DIR FILE...",
+        .operands = "[OPTION]... -o DIR FILE... | -join -o DIR DIR...",
         .examples = "psrinject -o recall obs.fil\n"
                     "psrinject -pulsars 0 -bursts 500 -snr 5:15 -o bursts *.fil\n"
                     "psrinject -jobs 4 -search \"-budget fast -hidm 500\" -o recall obs.fil\n",

@@ -34,7 +34,7 @@ enum {
 static const char *const colour[KINDS] = {"#1b6ca8", "#d9822b", "#3a8f3a", "#b03060",
                                           "#7a5cc0", "#8a6d3b", "#17a2a2", "#555555"};
 
-/* Kinds of interference in the inputs, in the order in which they appear; the last stands for all beyond. */
+/* Kinds of interference in the inputs, in the order in which they appear; beyond so many, the last is "others". */
 struct kinds {
     const char *name[KINDS];
     size_t n;
@@ -45,7 +45,7 @@ static size_t kind_of(const struct kinds *k, const struct inject_row *row)
     for (size_t i = 0; i < k->n; i++)
         if (!strcmp(k->name[i], row->interference))
             return i;
-    return k->n < KINDS ? k->n : KINDS - 1;
+    return k->n < KINDS - 1 ? k->n : KINDS - 1;
 }
 
 static struct kinds find_kinds(const struct inject_set *s)
@@ -53,8 +53,10 @@ static struct kinds find_kinds(const struct inject_set *s)
     struct kinds k = {.n = 0};
     for (size_t i = 0; i < s->all->n; i++) {
         const struct inject_row *row = &s->all->row[i];
-        if (row->pulsar == s->pulsar && k.n < KINDS && kind_of(&k, row) == k.n)
-            k.name[k.n++] = row->interference;
+        if (row->pulsar != s->pulsar || k.n == KINDS || kind_of(&k, row) != k.n)
+            continue;
+        k.name[k.n] = k.n < KINDS - 1 ? row->interference : "others";
+        k.n++;
     }
     return k;
 }

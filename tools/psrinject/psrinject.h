@@ -20,8 +20,8 @@ struct inject_options {
     const char *interference; /* "KIND,KIND..", one for each input; NULL: their names */
     const char *output;
     int64_t seed, jobs, ncpus;
-    bool keep, quiet, verbose;
-    const char *const *path; /* [npath] */
+    bool keep, join, quiet, verbose;
+    const char *const *path; /* [npath] inputs, or folders of results that are joined */
     size_t npath;
 };
 
