@@ -114,6 +114,23 @@ teardown() {
     done
 }
 
+@test "fbedit adds signals to what comes from a ring, and writes into one" {
+    need_rings 100003
+    local added=(-q -seed 5 -add "burst dm=80 t=4 width=4e-3 snr=25")
+    fakebin "${sky[@]}" -tobs 8 -o a.fil
+    fbedit "${added[@]}" -o file.fil a.fil
+    fails cmp -s file.fil a.fil
+    fbedit "${added[@]}" -o ring.fil "$ring" &
+    fakebin "${sky[@]}" -tobs 8 -o "$ring"
+    wait $!
+    cmp <(tail -c $((16000 * 64)) file.fil) <(tail -c $((16000 * 64)) ring.fil)
+    gpudedisp "${search[@]}" -o file file.fil
+    gpudedisp "${search[@]}" -o ring "$ring" &
+    fbedit "${added[@]}" -o "$ring" a.fil
+    wait $!
+    cmp file_DM80.00.dat ring_DM80.00.dat
+}
+
 @test "two programs read one ring, one after the other observation" {
     need_rings 30000 2
     fakebin "${sky[@]}" -tobs 5 | gpudedisp "${search[@]}" -o pipe -

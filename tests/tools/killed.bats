@@ -130,6 +130,44 @@ sets() {
     ls new/x.fil.truth
 }
 
+@test "fbedit: 50 kills and stops at any moment leave a whole file or none, and no process" {
+    local i how kind from pid seed=${PSRKIT_TEST_SEED-$RANDOM} left kinds=(fil fits dada) inputs=(in.fil)
+    echo "PSRKIT_TEST_SEED=$seed"
+    RANDOM=$seed
+    fakebin -q -period 0 -nchans 512 -nbits 8 -tobs 12 -tsamp 128 -fch1 1500 -foff -0.5 -seed 3 -o in.fil
+    if grep -q '^#define PSR_HDF5_SO' "$builddir/config.h"; then
+        kinds+=(h5)
+        inputs+=(in.h5)
+        fbedit -q -o in.h5 in.fil
+    fi
+    for kind in "${kinds[@]}"; do fbedit -q -nbits 16 -o whole.$kind in.fil; done
+    for ((i = 0; i < 50; i++)); do
+        kind=${kinds[i % ${#kinds[@]}]} from=${inputs[RANDOM % ${#inputs[@]}]} how=TERM
+        [ $((RANDOM % 2)) = 0 ] || how=KILL
+        fbedit -q -nbits 16 -o out.$kind $from &
+        pid=$!
+        sleep 0.$(printf %03d $((RANDOM % 150)))
+        kill -$how $pid 2>/dev/null || true
+        wait $pid || true
+        [ ! -e out.$kind ] || cmp out.$kind whole.$kind
+        left=$(find . -name 'out.*' ! -name out.$kind)
+        [ -z "$left" ] || [ $how = KILL ] || { echo "stopped $i: $left"; return 1; }
+        rm -f out.*
+    done
+    running() { # here, also those that read HDF5
+        local p
+        for p in /proc/[0-9]*; do
+            [ "$(cat "$p/comm" 2>/dev/null)" != fbedit ] || [ "$(readlink "$p/cwd")" != "$PWD" ] || echo "$p"
+        done
+    }
+    for ((i = 0; i < 50; i++)); do
+        left=$(running)
+        [ -n "$left" ] || break
+        sleep 0.1
+    done
+    [ -z "$left" ] || { echo "$left"; return 1; }
+}
+
 @test "frbbeam: beams and scales are of one run" {
     printf 'grid 2 2\nspacing 8 6\nsite -119 49 500\ndish 0 0 0\ndish 1 0 1\n' >array
     printf 'theta 0 0\ntheta 0.5 0.25\n' >beams

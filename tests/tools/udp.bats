@@ -36,6 +36,30 @@ teardown() {
     cmp file.cand net.cand
 }
 
+@test "signals are added to a live stream as to a file, while it comes" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    local i added=(-q -seed 5 "${burst[@]}" -add "burst dm=20 t=4.5 width=8e-3 snr=15")
+    fakebin "${sky[@]}" -tobs 6 -o a.fil
+    fbedit "${added[@]}" -o file.fil a.fil
+    fbedit "${added[@]}" -truth truth -o - "udp://$at?idle=5" >net.fil 2>log &
+    receiver=$!
+    await_receiver
+    fakebin "${sky[@]}" -tobs 6 -udp "$at" -rate 1 &
+    local sender=$!
+    for ((i = 0; i < 55; i++)); do # the first 4096 spectra, of 2 s, before the last ones come
+        [ "$(stat -c %s net.fil)" -lt $((4096 * 256)) ] || break
+        sleep 0.1
+    done
+    kill -0 $sender
+    wait $sender
+    end_receiver
+    cat log
+    cmp file.fil net.fil
+    cmp <(grep -v '^#' file.fil.truth) <(grep -v '^#' truth)
+    gpudedisp "${search[@]}" -o net net.fil
+    awk '!/^#/ && $6 > 70 && $6 < 90 && $1 > 15 { n++ } END { exit !n }' net.cand
+}
+
 @test "lost datagrams are counted to the last, and give no events" {
     [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
     receive "${search[@]:1}" -threshold 6 -o net "udp://$at?idle=5"
