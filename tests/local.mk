@@ -807,6 +807,7 @@ bench_scripts = \
 	tests/bench/bench_cleaning.sh \
 	tests/bench/bench_ddplan.sh \
 	tests/bench/bench_fbedit.sh \
+	tests/bench/bench_fbedit_peers.sh \
 	tests/bench/bench_gpudedisp.sh \
 	tests/bench/bench_gpufold.sh \
 	tests/bench/bench_plan.sh \
