@@ -116,12 +116,14 @@ value() {
     leaves_no 'x[_.]*'
 }
 
-@test "PSRFITS says where a telescope is, if that is known" {
+@test "PSRFITS says where a telescope is, if that is known, and its shape as Parkes does" {
     fbedit -q -end 1024smp -set telescope=Parkes -o a.fits "$g8"
     head -c 5760 a.fits | fold -w 80 >cards
     grep -q '^ANT_X   = *-4554231.5' cards
     grep -q '^ANT_Z   = *-3454036.2' cards
     grep -q '^BE_PHASE= *0' cards
+    fbedit -q -nbits 4 -end 1024smp -o b.fits "$g8"
+    head -c 11520 b.fits | grep -q "TDIM7   = '(32,1,512)'" # as in Parkes' files of 4 bits
     fbedit -q -end 1024smp -set telescope=0 -o a.fits "$g8"
     [ "$(head -c 5760 a.fits | grep -c ANT_X)" = 0 ]
 }
@@ -368,7 +370,7 @@ series() {
         cmp a.fil b.fil
     done
     refuses 3 'samples of 4 bits, must be 8, 16 or 32' fbedit -q -nbits 4 -o x.h5 "$g8"
-    refuses 3 'to a file, not to a pipe' fbedit -q -format fbh5 -o - "$g8"
+    refuses 1 'to a file, not to a pipe' fbedit -q -format fbh5 -o - "$g8"
     refused 3 'HDF5 files cannot be read from a pipe' - < <(cat a.h5)
     refuses 1 'HDF5 cannot write' bash -c "ulimit -f 4; trap '' XFSZ; fbedit -q -o x.h5 '$g8'"
     leaves_no 'x[_.]*'

@@ -197,8 +197,9 @@ static psr_status write_table(psr_psrfits *w, psr_err *err)
     put_column(&h, 6, "DAT_SCL", nscale, 'E');
     put_column(&h, 7, "DATA", data / unit, unit == 1 ? 'B' : unit == 2 ? 'I' : 'E');
     char shape[64];
-    snprintf(shape, sizeof shape, "(%zu,%d,%zu)", w->spectrum_bytes / (size_t)obs->nif / unit,
-             obs->nif, w->nsblk);
+    /* Below 8 bits Parkes' files, and sigpyproc, count channels and fewer spectra. */
+    snprintf(shape, sizeof shape, "(%zu,%d,%zu)", obs->nchan, obs->nif,
+             obs->nbit < 8 ? w->nsblk * (size_t)obs->nbit / 8 : w->nsblk);
     put_text(&h, "TDIM7", shape);
     put_text(&h, "EXTNAME", "SUBINT");
     put_text(&h, "INT_TYPE", "TIME");
