@@ -36,7 +36,9 @@ grep -E '^# (PASS|FAIL|SKIP|ERROR):' "$work/log"
 
 "$python" -c 'import ziglang' 2>/dev/null || { echo "SKIPPED: macOS, $python has no ziglang"; exit 0; }
 mkdir "$work/include"
-cp -RL "$root"/usr/include/{cairo,erfa*.h,fftw3.h,fitsio.h,longnam.h,xxh*.h,zlib.h} "$root"/usr/include/aarch64-linux-gnu/zconf.h "$work/include/" 2>/dev/null || :
+cp -RL "$root"/usr/include/{cairo,erfa*.h,fftw3.h,fitsio.h,hdf5/serial/*.h,longnam.h,xxh*.h,zconf.h,zlib.h} "$work/include/" 2>/dev/null || :
+# HDF5's header includes it where it was configured with glibc.
+: >"$work/include/features.h"
 began=$SECONDS files=0 bad=0
 cd "$root/build/psrkit"
 for file in $(find lib tools -name '*.c' ! -name '*_cuda.c'); do
