@@ -75,18 +75,6 @@ static void convert_ecliptic(double lon, double lat, double *ra, double *dec)
     *dec = asin(fmax(-1, fmin(1, s * y + c * z))) / degree;
 }
 
-/* Proper motion by moving for a thousandth of a year. */
-static void settle_ecliptic(struct psr_ephemeris *e, const struct par_file *p)
-{
-    const double lon = p->value[PAR_ELONG], lat = p->value[PAR_ELAT], step = 1e-3 / 3.6e6;
-    double ra, dec;
-    convert_ecliptic(lon, lat, &e->ra_deg, &e->dec_deg);
-    convert_ecliptic(lon + p->value[PAR_PMELONG] * step / cos(lat * degree),
-                     lat + p->value[PAR_PMELAT] * step, &ra, &dec);
-    e->pm_ra_mas = remainder(ra - e->ra_deg, 360) * cos(e->dec_deg * degree) / step;
-    e->pm_dec_mas = (dec - e->dec_deg) / step;
-}
-
 static psr_status settle_position(struct psr_ephemeris *e, const struct par_file *p, psr_err *err)
 {
     const long *line = p->line;
@@ -95,7 +83,14 @@ static psr_status settle_position(struct psr_ephemeris *e, const struct par_file
     if (!e->has_position)
         return PSR_OK;
     if (line[PAR_ELONG] && line[PAR_ELAT]) {
-        settle_ecliptic(e, p);
+        /* Proper motion by moving for a thousandth of a year. */
+        const double lon = p->value[PAR_ELONG], lat = p->value[PAR_ELAT], step = 1e-3 / 3.6e6;
+        double ra, dec;
+        convert_ecliptic(lon, lat, &e->ra_deg, &e->dec_deg);
+        convert_ecliptic(lon + p->value[PAR_PMELONG] * step / cos(lat * degree),
+                         lat + p->value[PAR_PMELAT] * step, &ra, &dec);
+        e->pm_ra_mas = remainder(ra - e->ra_deg, 360) * cos(e->dec_deg * degree) / step;
+        e->pm_dec_mas = (dec - e->dec_deg) / step;
         return PSR_OK;
     }
     if (!line[PAR_RAJ] || !line[PAR_DECJ])

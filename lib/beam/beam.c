@@ -177,16 +177,6 @@ static psr_status copy_pattern(struct psr_beam_work *w, const struct psr_beam_de
     return st ? st : set_directions(w, d->theta_ns, d->theta_ew, err);
 }
 
-static void copy_rest(struct psr_beam_work *w, const struct psr_beam_desc *d)
-{
-    w->flip = d->nibbles.offset_binary ? 0x88 : 0;
-    w->real_low = d->nibbles.real_low;
-    w->nbit = 32;
-    w->nthread = psr_count_threads(d->nthread);
-    w->mem_bytes = psr_count_memory(d->mem_bytes);
-    w->device = d->device;
-}
-
 /* --- the plan --------------------------------------------------------------------------------- */
 
 static psr_status start_backend(psr_beam *p, const char *name, psr_err *err)
@@ -215,7 +205,12 @@ static psr_status create(psr_beam **out, const struct psr_beam_desc *desc, psr_e
         (st = copy_sums(w, desc, err)) || (st = copy_weights(w, desc, err)) ||
         (st = copy_pattern(w, desc, err)))
         goto done;
-    copy_rest(w, desc);
+    w->flip = desc->nibbles.offset_binary ? 0x88 : 0;
+    w->real_low = desc->nibbles.real_low;
+    w->nbit = 32;
+    w->nthread = psr_count_threads(desc->nthread);
+    w->mem_bytes = psr_count_memory(desc->mem_bytes);
+    w->device = desc->device;
     st = start_backend(p, desc->backend, err);
 done:
     if (st)

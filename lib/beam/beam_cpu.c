@@ -191,15 +191,6 @@ static float nibble_value(unsigned nibble)
     return (float)(nibble < 8 ? (int)nibble : (int)nibble - 16);
 }
 
-static void fill_unpacked(struct cpu *cpu)
-{
-    for (unsigned byte = 0; byte < 256; byte++) {
-        unsigned b = byte ^ cpu->w->flip, high = b >> 4, low = b & 15;
-        cpu->unpacked[byte][0] = nibble_value(cpu->w->real_low ? low : high);
-        cpu->unpacked[byte][1] = nibble_value(cpu->w->real_low ? high : low);
-    }
-}
-
 /* --- voltages to sums ------------------------------------------------------------------------- */
 
 /* Puts one sample of one polarisation on the grid, weighted. */
@@ -416,7 +407,11 @@ static psr_status create(void **state, const struct psr_beam_work *w, psr_err *e
         return psr_fail_nomem(err, "beams", sizeof *cpu);
     cpu->w = w;
     cpu->loops = beam_loops_choose();
-    fill_unpacked(cpu);
+    for (unsigned byte = 0; byte < 256; byte++) {
+        unsigned b = byte ^ cpu->w->flip, high = b >> 4, low = b & 15;
+        cpu->unpacked[byte][0] = nibble_value(cpu->w->real_low ? low : high);
+        cpu->unpacked[byte][1] = nibble_value(cpu->w->real_low ? high : low);
+    }
     psr_status st = list_dish_cells(cpu, err);
     if (!st)
         st = psr_resampler_init(&cpu->resampler, w, cpu->loops, err);

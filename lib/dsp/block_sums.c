@@ -73,13 +73,6 @@ struct bit_table {
     uint8_t sample[256][8];
 };
 
-static void make_table(struct bit_table *table, int nbit)
-{
-    for (unsigned byte = 0; byte < 256; byte++)
-        for (int k = 0; k < 8 / nbit; k++)
-            table->sample[byte][k] = (uint8_t)(byte >> k * nbit & ((1U << nbit) - 1));
-}
-
 /* Rows of less than a byte a sample, some at a time, as rows of bytes.  A byte's samples are copied
  * as if there were 8; what is too much is overwritten, or lies in the room left at the end. */
 static void block_sums_bits(const struct psr_layout *l, const unsigned char *in, size_t n, float *z,
@@ -88,7 +81,10 @@ static void block_sums_bits(const struct psr_layout *l, const unsigned char *in,
     enum { ROOM = 1 << 15 };
     uint8_t wide[ROOM];
     struct bit_table table;
-    make_table(&table, l->nbit);
+    const int nbit = l->nbit;
+    for (unsigned byte = 0; byte < 256; byte++)
+        for (int k = 0; k < 8 / nbit; k++)
+            table.sample[byte][k] = (uint8_t)(byte >> k * nbit & ((1U << nbit) - 1));
     size_t per_byte = 8 / (size_t)l->nbit, most = ROOM / 16;
     size_t used = psr_row_bytes(l->nchan, l->nbit); /* row_bytes may be more */
     for (size_t b0 = 0; b0 < used; b0 += most) {

@@ -16,22 +16,18 @@ struct block {
     double level;
 };
 
-/* PRESTO takes no blocks longer than 500.  Longer ones come by and by: over an eighth of their
- * frequency noise of any power law is a line, nearly, and a short block's bad median does not reach
- * far. */
-static int64_t last_length(const struct psr_redden *how, int64_t k)
-{
-    int64_t most = k / 8 > BLOCK_WIDER ? k / 8 : BLOCK_WIDER;
-    return how->end <= BLOCK_PRESTO || how->end < most ? how->end : most;
-}
-
 /* PRESTO looks at stop_bin from the third block on. */
 int64_t psr_redden_length(const struct psr_redden *how, int64_t k, int64_t nbin)
 {
     int64_t n = k > 1 ? (int64_t)(how->start * log((double)k)) : how->start;
     bool grows = (double)k < how->stop_bin || k <= 1 + how->start;
-    if (n >= how->end || !grows)
-        n = last_length(how, k);
+    if (n >= how->end || !grows) {
+        /* PRESTO takes no blocks longer than 500.  Longer ones come by and by: over an eighth of their
+         * frequency noise of any power law is a line, nearly, and a short block's bad median does not reach
+         * far. */
+        int64_t most = k / 8 > BLOCK_WIDER ? k / 8 : BLOCK_WIDER;
+        n = how->end <= BLOCK_PRESTO || how->end < most ? how->end : most;
+    }
     const int64_t rest = nbin - k, least = how->join_rest ? n + n / 2 : n;
     return rest < least ? rest : n;
 }
@@ -87,7 +83,7 @@ static void scale_bins(float *x, int64_t from, int64_t to, struct line line)
     }
 }
 
-static psr_status check_redden(const struct psr_redden *how, psr_err *err)
+psr_status psr_spectrum_deredden(float *x, int64_t nbin, const struct psr_redden *how, psr_err *err)
 {
     if (how->start < 2 || how->start > BLOCK_MAX)
         return psr_fail_field(err, PSR_EINVAL, "start",
@@ -97,14 +93,7 @@ static psr_status check_redden(const struct psr_redden *how, psr_err *err)
         return psr_fail_field(err, PSR_EINVAL, "end",
                               "de-reddening: last block of %d bins, must be %d to %d", how->end,
                               how->start, BLOCK_MAX);
-    return PSR_OK;
-}
 
-psr_status psr_spectrum_deredden(float *x, int64_t nbin, const struct psr_redden *how, psr_err *err)
-{
-    psr_status st = check_redden(how, err);
-    if (st != PSR_OK)
-        return st;
     const size_t longest = (size_t)how->end * 3 / 2; /* with a rest that joined */
     float *power = malloc(longest * sizeof *power);
     if (!power)

@@ -14,15 +14,6 @@ struct psr_rfft {
 
 static const int64_t N_MAX = INT64_C(1) << 32;
 
-/* FFTW's estimates look at no clock, so that a length always gets the same plan, and do not touch
- * the array. */
-static fftwf_plan make_plan(int64_t n, float *x)
-{
-    fftwf_iodim64 dim = {.n = (ptrdiff_t)n, .is = 1, .os = 1};
-    fftwf_make_planner_thread_safe();
-    return fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, x, (fftwf_complex *)x, FFTW_ESTIMATE);
-}
-
 psr_status psr_rfft_create(psr_rfft **out, int64_t n, psr_err *err)
 {
     *out = NULL;
@@ -34,7 +25,11 @@ psr_status psr_rfft_create(psr_rfft **out, int64_t n, psr_err *err)
     float *x = malloc((size_t)(n + 2) * sizeof *x);
     if (p && x) {
         p->n = n;
-        p->plan = make_plan(n, x);
+        /* FFTW's estimates look at no clock, so that a length always gets the same plan, and do not touch
+         * the array. */
+        fftwf_iodim64 dim = {.n = (ptrdiff_t)n, .is = 1, .os = 1};
+        fftwf_make_planner_thread_safe();
+        p->plan = fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, x, (fftwf_complex *)x, FFTW_ESTIMATE);
     }
     free(x);
     if (!p || !p->plan) {

@@ -59,12 +59,6 @@ static psr_status copy_gain(psr_fake *p, const double *gain, psr_err *err)
     return PSR_OK;
 }
 
-static void set_gain_offset(psr_fake *p)
-{
-    for (size_t c = 0; p->gain && c < p->frame.obs.nchan; c++)
-        p->gain_offset[c] = (float)(highest_level * (p->gain[c] - 1));
-}
-
 static void report_clipping(const struct psr_fake_part *part, size_t i, int nbit,
                             const struct psr_notes *notes)
 {
@@ -109,15 +103,6 @@ static psr_status make_rooms(psr_fake *p, psr_err *err)
     return p->room ? PSR_OK : psr_fail_nomem(err, "threads", (double)p->nthread);
 }
 
-static void clear_onto(struct psr_fake_onto *onto)
-{
-    free(onto->scatter);
-    free(onto->gained);
-    free(onto->alive);
-    free(onto->column);
-    free(onto->word);
-}
-
 void psr_fake_destroy(psr_fake *p)
 {
     if (!p)
@@ -135,7 +120,12 @@ void psr_fake_destroy(psr_fake *p)
     free(p->rfi);
     free(p->gain);
     free(p->gain_offset);
-    clear_onto(&p->onto);
+    struct psr_fake_onto *onto = &p->onto;
+    free(onto->scatter);
+    free(onto->gained);
+    free(onto->alive);
+    free(onto->column);
+    free(onto->word);
     psr_obs_clear(&p->frame.obs);
     free(p);
 }
@@ -167,8 +157,10 @@ static psr_status create(psr_fake **out, const struct psr_fake_desc *d, psr_err 
         st = psr_fake_rfi_make(p, d->rfi, d->nrfi, err);
     if (!st)
         st = psr_fake_rfi_shape(p, err);
-    if (!st)
-        set_gain_offset(p);
+    if (!st) {
+        for (size_t c = 0; p->gain && c < p->frame.obs.nchan; c++)
+            p->gain_offset[c] = (float)(highest_level * (p->gain[c] - 1));
+    }
     if (!st)
         st = make_parts(p, d, err);
     if (!st)
@@ -269,14 +261,6 @@ void psr_fake_add_pulses(const struct psr_fake *p, const struct psr_fake_ready *
     }
 }
 
-static int count_octaves(int64_t nsamp)
-{
-    int n = 0;
-    while (nsamp >> n > 1)
-        n++;
-    return n;
-}
-
 static const double straight_share = 2.0 / 3;
 
 /* --- makes red noise as a sum of octaves ------------------------------------------------------ */
@@ -324,7 +308,11 @@ static void make_tile(const struct psr_fake *p, const size_t *active, size_t nac
         }
     if (p->red_sigma > 0) {
         /* Adds red noise to rows first .. first + n - 1 of x. */
-        const int octaves = count_octaves(p->frame.obs.nsamp);
+        const int64_t nsamp = p->frame.obs.nsamp;
+        int i = 0;
+        while (nsamp >> i > 1)
+            i++;
+        const int octaves = i;
         double total = 0;
         for (int j = 0; j < octaves; j++)
             total += exp2(j * (1 + p->red_index));

@@ -74,15 +74,6 @@ static double envelope(const struct psr_fake_signal *s, double x_s)
     return fabs(x) <= 0.5 ? 1 : 0;
 }
 
-/* The peak's power over the noise's: a filter of the pulse's shape g adds up n = B npol (integral of
- * g^2 over time) independent complex samples, and so finds S/N peak sqrt(n). */
-static double peak_of(const psr_fakeband *p, const struct psr_fake_signal *s)
-{
-    const double squared_s =
-        s->width_s * (s->shape == PSR_FAKE_GAUSSIAN ? sqrt(M_PI / (8 * log(2))) : 1);
-    return s->snr / sqrt(squared_s * p->d.bw_mhz * 1e6 * (double)p->d.npol);
-}
-
 /* Middle of pulse k, at the upper edge of the band. */
 static double middle_s(const struct psr_fake_signal *s, int64_t k)
 {
@@ -132,7 +123,11 @@ static void emit(const psr_fakeband *p, const struct psr_fakeband_pulse *pulse, 
                  size_t c, double middle, struct transform *t)
 {
     const struct psr_fake_signal *s = p->signal + pulse->signal;
-    const double peak = peak_of(p, s);
+    /* The peak's power over the noise's: a filter of the pulse's shape g adds up n = B npol (integral of
+     * g^2 over time) independent complex samples, and so finds S/N peak sqrt(n). */
+    const double squared_s =
+        s->width_s * (s->shape == PSR_FAKE_GAUSSIAN ? sqrt(M_PI / (8 * log(2))) : 1);
+    const double peak = s->snr / sqrt(squared_s * p->d.bw_mhz * 1e6 * (double)p->d.npol);
     const uint64_t each = (uint64_t)1 << 40; /* random numbers of a pulse in a channel */
     const uint64_t which = (uint64_t)pulse->number * p->d.npol * p->d.nchan + pol * p->d.nchan + c;
     psr_rng_normal(p->d.seed, (uint32_t)(FAKEBAND_SIGNALS + pulse->signal),
@@ -224,15 +219,6 @@ static bool is_at_hand(const psr_fakeband *p, size_t signal, int64_t number)
     return false;
 }
 
-static void forget_past(psr_fakeband *p, int64_t first)
-{
-    for (size_t i = p->npulse; i-- > 0;)
-        if (p->pulse[i].end <= first) {
-            free_pulse(p->pulse + i);
-            p->pulse[i] = p->pulse[--p->npulse];
-        }
-}
-
 /* Turns of a pulsar whose pulses can reach the time from from_s to to_s. */
 static void find_turns(const psr_fakeband *p, const struct psr_fake_signal *s, double from_s,
                        double to_s, int64_t *low, int64_t *high)
@@ -254,7 +240,11 @@ static void find_turns(const psr_fakeband *p, const struct psr_fake_signal *s, d
 static psr_status find_pulses(psr_fakeband *p, int64_t first, size_t n, psr_err *err)
 {
     psr_status st = PSR_OK;
-    forget_past(p, first);
+    for (size_t i = p->npulse; i-- > 0;)
+        if (p->pulse[i].end <= first) {
+            free_pulse(p->pulse + i);
+            p->pulse[i] = p->pulse[--p->npulse];
+        }
     for (size_t i = 0; i < p->d.nsignal && !st; i++) {
         int64_t low, high;
         find_turns(p, p->signal + i, (double)first / p->rate_hz,

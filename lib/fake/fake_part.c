@@ -70,13 +70,6 @@ static psr_status shape_make(struct psr_shape *shape, const struct psr_fake_sign
     return PSR_OK;
 }
 
-static void shape_clear(struct psr_shape *shape)
-{
-    free(shape->part);
-    free(shape->integral);
-    memset(shape, 0, sizeof *shape);
-}
-
 /* The cell of x and how far into it x lies; x is within the shape. */
 static int find_cell(const struct psr_shape *shape, double x, double *into)
 {
@@ -84,18 +77,6 @@ static int find_cell(const struct psr_shape *shape, double x, double *into)
     int cell = at < PSR_SHAPE_CELLS - 1 ? (int)at : PSR_SHAPE_CELLS - 1;
     *into = x - shape->low - cell * shape->step;
     return cell;
-}
-
-static double part_below(const struct psr_shape *shape, double x)
-{
-    double into;
-    if (x <= shape->low)
-        return 0;
-    if (x >= shape->high)
-        return 1;
-    int cell = find_cell(shape, x, &into);
-    double below = shape->part[cell];
-    return below + (shape->part[cell + 1] - below) * into / shape->step;
 }
 
 /* The integral of part_below. */
@@ -120,8 +101,16 @@ static double shape_reach(double smear, double scatter)
 /* The profile convolved with a box of width smear. */
 static double smeared_below(const struct psr_shape *shape, double x, double smear)
 {
-    if (smear <= 0)
-        return part_below(shape, x);
+    if (smear <= 0) {
+        double into;
+        if (x <= shape->low)
+            return 0;
+        if (x >= shape->high)
+            return 1;
+        int cell = find_cell(shape, x, &into);
+        double below = shape->part[cell];
+        return below + (shape->part[cell + 1] - below) * into / shape->step;
+    }
     double above = integral_below(shape, x + smear / 2);
     return (above - integral_below(shape, x - smear / 2)) / smear;
 }
@@ -335,7 +324,10 @@ void psr_fake_ready_clear(struct psr_fake_ready *ready)
 void psr_fake_part_clear(struct psr_fake_part *part)
 {
     psr_fake_ready_clear(&part->ready);
-    shape_clear(&part->shape);
+    struct psr_shape *shape = &part->shape;
+    free(shape->part);
+    free(shape->integral);
+    memset(shape, 0, sizeof *shape);
     free(part->profile);
     memset(part, 0, sizeof *part);
 }

@@ -81,18 +81,6 @@ static double observed_s(const struct psr_fake_frame *frame)
     return (double)frame->obs.nsamp * frame->obs.tsamp_s;
 }
 
-static void make_packets(struct psr_fake_rfi_part *part, const struct psr_fake_frame *frame)
-{
-    const double samples = rint(part->d.width_s / frame->obs.tsamp_s);
-    const double channels = rint(part->d.bw_mhz / frame->chan_mhz);
-    const size_t nchan = frame->obs.nchan;
-    part->packet_samples = samples > 1 ? (int64_t)fmin(samples, 1e15) : 1;
-    part->packet_channels = channels > 1 ? (size_t)fmin(channels, (double)nchan) : 1;
-    if (part->d.bw_mhz == 0)
-        part->packet_channels = nchan;
-    part->ngroup = (nchan + part->packet_channels - 1) / part->packet_channels;
-}
-
 psr_status psr_fake_rfi_make(psr_fake *p, const struct psr_fake_rfi *rfi, size_t n, psr_err *err)
 {
     psr_err why;
@@ -111,7 +99,15 @@ psr_status psr_fake_rfi_make(psr_fake *p, const struct psr_fake_rfi *rfi, size_t
         part->stream = PSR_FAKE_RFI_STREAM + 2 * (uint32_t)i;
         part->begin_s = rfi[i].t_s;
         part->end_s = rfi[i].duration_s > 0 ? rfi[i].t_s + rfi[i].duration_s : INFINITY;
-        make_packets(part, &p->frame);
+        const struct psr_fake_frame *frame = &p->frame;
+        const double samples = rint(part->d.width_s / frame->obs.tsamp_s);
+        const double channels = rint(part->d.bw_mhz / frame->chan_mhz);
+        const size_t nchan = frame->obs.nchan;
+        part->packet_samples = samples > 1 ? (int64_t)fmin(samples, 1e15) : 1;
+        part->packet_channels = channels > 1 ? (size_t)fmin(channels, (double)nchan) : 1;
+        if (part->d.bw_mhz == 0)
+            part->packet_channels = nchan;
+        part->ngroup = (nchan + part->packet_channels - 1) / part->packet_channels;
     }
     return PSR_OK;
 }
@@ -128,22 +124,18 @@ static double bandpass_of(const struct psr_fake_rfi *r, const struct psr_obs *ob
     return fmax(gain, 0);
 }
 
-static double *make_ones(size_t n)
-{
-    double *gain = malloc(n * sizeof *gain);
-    for (size_t c = 0; gain && c < n; c++)
-        gain[c] = 1;
-    return gain;
-}
-
 psr_status psr_fake_rfi_shape(psr_fake *p, psr_err *err)
 {
     const size_t nchan = p->frame.obs.nchan;
     for (size_t i = 0; i < p->nrfi; i++) {
         if (p->rfi[i].d.kind != PSR_FAKE_RFI_BANDPASS)
             continue;
-        if (!p->gain)
-            p->gain = make_ones(nchan);
+        if (!p->gain) {
+            double *gain = malloc(nchan * sizeof *gain);
+            for (size_t c = 0; gain && c < nchan; c++)
+                gain[c] = 1;
+            p->gain = gain;
+        }
         if (!p->gain)
             return psr_fail_nomem(err, "bandpass", (double)nchan * sizeof *p->gain);
         for (size_t c = 0; c < nchan; c++)
@@ -182,24 +174,19 @@ static struct psr_fake_band fake_rfi_band(const struct psr_fake_frame *frame, do
     return ascending ? (struct psr_fake_band){low, high} : (struct psr_fake_band){high, low};
 }
 
-static int count_events(double uniform)
-{
-    double term = exp(-1), sum = term;
-    int n = 0;
-    while (n < PSR_FAKE_RFI_EVENTS && uniform >= sum) {
-        term /= ++n;
-        sum += term;
-    }
-    return n;
-}
-
 /* The events of a slot.  Returned: how many */
 static int fake_rfi_slot(const psr_fake *p, const struct psr_fake_rfi_part *part, int64_t slot,
                          struct psr_fake_rfi_random event[PSR_FAKE_RFI_EVENTS])
 {
     const struct psr_fake_rfi *r = &part->d;
     const uint64_t base = (uint64_t)slot * WORDS;
-    const int n = count_events(psr_rng_uniform(p->seed, part->stream, base));
+    const double uniform = psr_rng_uniform(p->seed, part->stream, base);
+    double term = exp(-1), sum = term;
+    int n = 0;
+    while (n < PSR_FAKE_RFI_EVENTS && uniform >= sum) {
+        term /= ++n;
+        sum += term;
+    }
     for (int e = 0; e < n; e++) {
         const uint64_t k = base + 4 * (uint64_t)e;
         const double draw = psr_rng_uniform(p->seed, part->stream, k + 3);
@@ -425,20 +412,6 @@ static void add_event(const struct tile *l, const struct psr_fake_rfi_random *ev
     }
 }
 
-static void add_random(const struct tile *l)
-{
-    const struct psr_fake_rfi_part *part = l->part;
-    const double tsamp_s = l->p->frame.obs.tsamp_s, rate = part->d.rate_hz;
-    double low = ((double)l->first * tsamp_s - part->begin_s - longest * part->d.width_s) * rate;
-    double high = ((double)(l->first + (int64_t)l->n) * tsamp_s - part->begin_s) * rate;
-    struct psr_fake_rfi_random event[PSR_FAKE_RFI_EVENTS];
-    for (int64_t slot = (int64_t)fmax(floor(low) - 1, 0); (double)slot <= high; slot++) {
-        int n = fake_rfi_slot(l->p, part, slot, event);
-        for (int e = 0; e < n; e++)
-            add_event(l, &event[e]);
-    }
-}
-
 static double mains_power(const struct tile *l, double t_s)
 {
     const struct psr_fake_rfi *r = &l->part->d;
@@ -455,29 +428,34 @@ static double mains_power(const struct tile *l, double t_s)
     return r->level * sum;
 }
 
-static void add_mains(const struct tile *l)
-{
-    const struct psr_fake_rfi *r = &l->part->d;
-    const double tsamp_s = l->p->frame.obs.tsamp_s;
-    const struct psr_fake_band band = fake_rfi_band(&l->p->frame, r->freq_mhz, r->bw_mhz);
-    for (int64_t t = l->first; t < l->first + (int64_t)l->n; t++) {
-        double share = fraction_on(l, t, l->part->begin_s, l->part->end_s, 0, 0);
-        if (share > 0)
-            add_row(l, t, band, share * mains_power(l, ((double)t + 0.5) * tsamp_s));
-    }
-}
-
 void psr_fake_rfi_add(const psr_fake *p, int64_t first, size_t n, float *x, float *normal)
 {
     for (size_t i = 0; i < p->nrfi; i++) {
         const struct tile l = {p, &p->rfi[i], first, n, x, normal};
         enum psr_fake_rfi_kind kind = p->rfi[i].d.kind;
-        if (fake_rfi_is_random(&p->rfi[i]))
-            add_random(&l);
-        else if (kind == PSR_FAKE_RFI_MAINS)
-            add_mains(&l);
-        else if (kind == PSR_FAKE_RFI_TONE || kind == PSR_FAKE_RFI_RADAR ||
-                 kind == PSR_FAKE_RFI_JUMP)
+        if (fake_rfi_is_random(&p->rfi[i])) {
+            const struct psr_fake_rfi_part *part = l.part;
+            const double tsamp_s = l.p->frame.obs.tsamp_s, rate = part->d.rate_hz;
+            double low =
+                ((double)l.first * tsamp_s - part->begin_s - longest * part->d.width_s) * rate;
+            double high = ((double)(l.first + (int64_t)l.n) * tsamp_s - part->begin_s) * rate;
+            struct psr_fake_rfi_random event[PSR_FAKE_RFI_EVENTS];
+            for (int64_t slot = (int64_t)fmax(floor(low) - 1, 0); (double)slot <= high; slot++) {
+                int j = fake_rfi_slot(l.p, part, slot, event);
+                for (int e = 0; e < j; e++)
+                    add_event(&l, &event[e]);
+            }
+        } else if (kind == PSR_FAKE_RFI_MAINS) {
+            const struct psr_fake_rfi *r = &l.part->d;
+            const double tsamp_s = l.p->frame.obs.tsamp_s;
+            const struct psr_fake_band band = fake_rfi_band(&l.p->frame, r->freq_mhz, r->bw_mhz);
+            for (int64_t t = l.first; t < l.first + (int64_t)l.n; t++) {
+                double share = fraction_on(&l, t, l.part->begin_s, l.part->end_s, 0, 0);
+                if (share > 0)
+                    add_row(&l, t, band, share * mains_power(&l, ((double)t + 0.5) * tsamp_s));
+            }
+        } else if (kind == PSR_FAKE_RFI_TONE || kind == PSR_FAKE_RFI_RADAR ||
+                   kind == PSR_FAKE_RFI_JUMP)
             add_steady(&l);
     }
 }

@@ -92,23 +92,19 @@ void psr_spin_phase(const struct psr_spin *spin, double t_s, int64_t *turns, dou
     *fraction = f - carry < 1 ? f - carry : 0;
 }
 
-static struct psr_motion legacy_pulse(const struct psr_spin *spin, double turns)
-{
-    double t_s = turns * spin->period_s;
-    for (int i = 0; i < 100; i++) {
-        double next = turns * legacy_period(spin, t_s).d1, step = next - t_s;
-        t_s = next;
-        if (fabs(step) <= 1e-15 * fabs(t_s))
-            break;
-    }
-    return legacy_motion(spin, t_s);
-}
-
 struct psr_motion psr_spin_pulse(const struct psr_spin *spin, int64_t n)
 {
     double turns = (double)n + (0.5 - spin->phase), growth = spin->pdot * turns;
-    if (spin->legacy)
-        return legacy_pulse(spin, turns);
+    if (spin->legacy) {
+        double t_s = turns * spin->period_s;
+        for (int i = 0; i < 100; i++) {
+            double next = turns * legacy_period(spin, t_s).d1, step = next - t_s;
+            t_s = next;
+            if (fabs(step) <= 1e-15 * fabs(t_s))
+                break;
+        }
+        return legacy_motion(spin, t_s);
+    }
     double stretch = fabs(growth) > 1e-12 ? expm1(growth) / growth : 1 + growth / 2;
     return motion_from(spin, spin->period_s * turns * stretch);
 }

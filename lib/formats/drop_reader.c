@@ -75,18 +75,6 @@ static void decide(struct drop_reader *r)
     }
 }
 
-/* Where the next spectra go, and how many do. */
-static unsigned char *find_place(struct drop_reader *r, size_t *n)
-{
-    psr_monitor_enter(&r->monitor);
-    decide(r);
-    const size_t row = (size_t)(r->end % r->capacity), left = (size_t)r->capacity - row;
-    const bool dropping = r->dropping;
-    psr_monitor_leave(&r->monitor);
-    *n = dropping || r->piece < left ? r->piece : left;
-    return dropping ? r->scrap : r->ring + row * r->row_bytes;
-}
-
 static psr_status read_pieces(void *ctx, psr_err *err)
 {
     struct drop_reader *r = ctx;
@@ -96,7 +84,14 @@ static psr_status read_pieces(void *ctx, psr_err *err)
         size_t n, nread = 0;
         int64_t missing = 0;
         psr_err why;
-        unsigned char *to = find_place(r, &n);
+        /* Where the next spectra go, and how many do. */
+        psr_monitor_enter(&r->monitor);
+        decide(r);
+        const size_t row = (size_t)(r->end % r->capacity), left = (size_t)r->capacity - row;
+        const bool dropping = r->dropping;
+        psr_monitor_leave(&r->monitor);
+        n = dropping || r->piece < left ? r->piece : left;
+        unsigned char *to = dropping ? r->scrap : r->ring + row * r->row_bytes;
         psr_status st = r->inner->ops->next(r->inner, n, to, &nread, &missing, &why);
         psr_monitor_enter(&r->monitor);
         if (r->dropping) {

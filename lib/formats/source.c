@@ -48,12 +48,6 @@ static void add_to_means(struct psr_source *s, const unsigned char *row)
     s->nmean_row++;
 }
 
-static void clear_means(struct psr_source *s)
-{
-    memset(s->sum, 0, s->obs.nchan * sizeof *s->sum);
-    s->nmean_row = 0;
-}
-
 static void set_padding(struct psr_source *s)
 {
     double n = s->nmean_row > 0 ? (double)s->nmean_row : 1;
@@ -114,8 +108,10 @@ static psr_status begin_gap(struct psr_source *s, int64_t n, psr_err *err)
         return st;
     if (fill == PSR_GAPS_MEAN)
         set_padding(s);
-    if (first)
-        clear_means(s);
+    if (first) {
+        memset(s->sum, 0, s->obs.nchan * sizeof *s->sum);
+        s->nmean_row = 0;
+    }
     s->gap_left = n;
     if (s->parts.counts_gaps)
         return PSR_OK;
@@ -268,8 +264,13 @@ static psr_status skip_spectra(struct psr_source *s, int64_t skip, psr_err *err)
     return st;
 }
 
-static psr_status allocate_rows(struct psr_source *s, psr_err *err)
+static psr_status set_up(struct psr_source *s, const struct psr_source_desc *desc, psr_err *err)
 {
+    psr_status st = psr_multi_file_open(&s->parts, desc, err);
+    if (!st)
+        st = psr_obs_copy(&s->obs, &s->parts.part[0].obs, err);
+    if (st)
+        return st;
     size_t nchan = s->obs.nchan;
     s->row_bytes = psr_row_bytes(nchan, s->obs.nbit);
     s->sum = calloc(nchan, sizeof *s->sum);
@@ -277,18 +278,7 @@ static psr_status allocate_rows(struct psr_source *s, psr_err *err)
     s->padding = calloc(1, s->row_bytes);
     if (!s->sum || !s->row || !s->padding)
         return psr_fail_nomem(err, "channel means", (double)nchan * 2 * sizeof *s->sum);
-    return PSR_OK;
-}
 
-static psr_status set_up(struct psr_source *s, const struct psr_source_desc *desc, psr_err *err)
-{
-    psr_status st = psr_multi_file_open(&s->parts, desc, err);
-    if (!st)
-        st = psr_obs_copy(&s->obs, &s->parts.part[0].obs, err);
-    if (!st)
-        st = allocate_rows(s, err);
-    if (st)
-        return st;
     const struct psr_part *last = s->parts.part + s->parts.n - 1;
     if (last->obs.nsamp >= 0)
         s->obs.nsamp = last->start + last->obs.nsamp;

@@ -164,21 +164,16 @@ static psr_status check_desc(const struct psr_ddplan_desc *d, psr_err *err)
     return st;
 }
 
-static double least_smear_chan(const struct psr_ddplan_desc *d)
-{
-    double step = (d->hidm - d->lodm) / (NGRID - 1);
-    double least = smear_chan(d, d->hidm);
-    for (int i = 0; i < NGRID - 1; i++)
-        least = fmin(least, smear_chan(d, i * step + d->lodm));
-    return least;
-}
-
 /* What can be reached at all, and what shall be. */
 static void set_resolution(struct psr_ddplan *p)
 {
     const struct psr_ddplan_desc *d = p->desc;
     p->min_total_ms = smear_optimal(d, d->lodm + 0.5 * allowed_step[0]);
-    p->min_chan_ms = least_smear_chan(d);
+    double step = (d->hidm - d->lodm) / (NGRID - 1);
+    double least = smear_chan(d, d->hidm);
+    for (int i = 0; i < NGRID - 1; i++)
+        least = fmin(least, smear_chan(d, i * step + d->lodm));
+    p->min_chan_ms = least;
     p->min_bw_ms = smear_bw(d, allowed_step[0]);
     p->ok_ms = fmax(fmax(d->res_ms, p->min_chan_ms), fmax(p->min_bw_ms, 1000.0 * d->band.tsamp_s));
 }
@@ -416,16 +411,6 @@ struct widths {
     double undispersed, channel, band;
 };
 
-static struct widths find_widths(const struct psr_dm_tolerance_desc *d)
-{
-    const double channel_mhz = d->band.bw_mhz / (double)d->band.nchan;
-    const double quarter = (double)d->band.nchan / 4, centre_ghz = d->band.fctr_mhz * 1e-3;
-    const double tsamp_us = d->band.tsamp_s * 1e6, width_us = d->width_s * 1e6;
-    const double us = 8.3 * channel_mhz / (centre_ghz * centre_ghz * centre_ghz);
-    return (struct widths){tsamp_us * tsamp_us + width_us * width_us, us * us,
-                           us * us * quarter * quarter};
-}
-
 /* The x at which undispersed + channel x^2 + band (x - dm)^2 is the square of the tolerance times undispersed + channel
  * dm^2. */
 static double next_dm(const struct widths *w, double dm, double square)
@@ -448,7 +433,12 @@ psr_status psr_dm_tolerance_list(const struct psr_dm_tolerance_desc *desc, doubl
         st = check_tolerance(desc, err);
     if (st)
         return st;
-    const struct widths w = find_widths(desc);
+    const double channel_mhz = desc->band.bw_mhz / (double)desc->band.nchan;
+    const double quarter = (double)desc->band.nchan / 4, centre_ghz = desc->band.fctr_mhz * 1e-3;
+    const double tsamp_us = desc->band.tsamp_s * 1e6, width_us = desc->width_s * 1e6;
+    const double us = 8.3 * channel_mhz / (centre_ghz * centre_ghz * centre_ghz);
+    const struct widths w = (struct widths){tsamp_us * tsamp_us + width_us * width_us, us * us,
+                                            us * us * quarter * quarter};
     const double square = desc->tolerance * desc->tolerance;
     float last = (float)desc->lodm; /* as Heimdall holds them */
     for (;;) {

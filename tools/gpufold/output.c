@@ -66,25 +66,6 @@ static psr_status check_name(void *ctx, const char *name, psr_err *err)
     return psr_overwrite_check_output(ctx, name, NULL, err);
 }
 
-static psr_status check_outputs(struct psr_overwrite_check *check, const char *root,
-                                struct psr_folder_candidate *c, psr_err *err)
-{
-    const char *const suffix[] = {pfd_suffix, bestprof_suffix, png_suffix};
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !st; i++) {
-        char *path = join(root, "_", c->name, suffix[i]);
-        if (!path)
-            st = psr_fail_nomem(err, "names", 64);
-        else if (suffix[i] == png_suffix)
-            st = psr_overwrite_check_optional(check, path, err);
-        else
-            st = psr_overwrite_check_output(check, path, NULL, err);
-        free(path);
-    }
-    c->plot_device = join(root, "_", c->name, ".pfd.ps/CPS");
-    return st || c->plot_device ? st : psr_fail_nomem(err, "names", 64);
-}
-
 /* A folder that is missing or read-only is told before the input is read, not after.  A pipe is opened once: its reader
  * would see an end. */
 static psr_status try_folder(const char *root, const struct psr_candlist *list, psr_err *err)
@@ -112,8 +93,24 @@ psr_status gpufold_check_names(const struct gpufold_options *o, const struct gpu
         st = psr_overwrite_check_input(&check, o->run.path[i], err);
     for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
         st = psr_overwrite_check_input(&check, more[i], err);
-    for (size_t i = 0; i < list->n && !st; i++)
-        st = check_outputs(&check, roots->cand, &list->cand[i], err);
+    for (size_t i = 0; i < list->n && !st; i++) {
+        const char *root = roots->cand;
+        struct psr_folder_candidate *c = &list->cand[i];
+        const char *const suffix[] = {pfd_suffix, bestprof_suffix, png_suffix};
+        st = PSR_OK;
+        for (size_t j = 0; j < sizeof suffix / sizeof *suffix && !st; j++) {
+            char *path = join(root, "_", c->name, suffix[j]);
+            if (!path)
+                st = psr_fail_nomem(err, "names", 64);
+            else if (suffix[j] == png_suffix)
+                st = psr_overwrite_check_optional(&check, path, err);
+            else
+                st = psr_overwrite_check_output(&check, path, NULL, err);
+            free(path);
+        }
+        c->plot_device = join(root, "_", c->name, ".pfd.ps/CPS");
+        st = st || c->plot_device ? st : psr_fail_nomem(err, "names", 64);
+    }
     if (!st && o->json)
         st = psr_overwrite_check_output(&check, "-", NULL, err);
     if (!st && o->run.clean_auto)

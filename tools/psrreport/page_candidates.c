@@ -139,20 +139,6 @@ static void put_name(struct page *p, const struct report_cand *c)
     html_raw(&p->html, "</td>");
 }
 
-static psr_status put_fold(struct page *p, const struct report_cand *c, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    html_raw(&p->html, "<td class=\"fold\">");
-    if (!c->fold)
-        html_raw(&p->html, "not folded");
-    else if (!c->fold->picture)
-        html_raw(&p->html, "no picture");
-    else
-        st = page_file_picture(p, c->fold->picture, c->fold->best.candidate, err);
-    html_raw(&p->html, "</td>");
-    return st;
-}
-
 /* The reasons, and the numbers that they are from. */
 static void put_score(struct html *h, const struct psr_cand_score *score)
 {
@@ -183,7 +169,15 @@ static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *
         html_raw(h, c->verdict);
     }
     html_raw(h, "\">");
-    psr_status st = put_fold(p, c, err);
+    psr_status st = PSR_OK;
+    html_raw(&p->html, "<td class=\"fold\">");
+    if (!c->fold)
+        html_raw(&p->html, "not folded");
+    else if (!c->fold->picture)
+        html_raw(&p->html, "no picture");
+    else
+        st = page_file_picture(p, c->fold->picture, c->fold->best.candidate, err);
+    html_raw(&p->html, "</td>");
     const double period_s = c->fold ? report_fold_period(c->fold, NULL) : v[CAND_PERIOD_S];
     const double pdot = best ? isfinite(best->topo[0].value) && best->topo[0].value > 0
                                    ? best->topo[1].value

@@ -142,19 +142,6 @@ static bool draw_large(struct canvas *c, const struct report *r, const struct re
     return made;
 }
 
-static void draw_small(struct canvas *c, const struct report *r, const struct report_burst *b)
-{
-    char label[64];
-    snprintf(label, sizeof label, "time \xe2\x88\x92 %.4f s (s)", b->time_s);
-    draw_near_events(c,
-                     (struct canvas_panel){.left = 75,
-                                           .top = 15,
-                                           .width = SMALL_WIDTH - 95,
-                                           .height = SMALL_HEIGHT - 65,
-                                           .x_label = label},
-                     r, b);
-}
-
 psr_status report_draw_burst(const struct report *r, const struct report_burst *b,
                              unsigned char **bytes, size_t *n, psr_err *err)
 {
@@ -165,8 +152,17 @@ psr_status report_draw_burst(const struct report *r, const struct report_burst *
                                   large ? BURST_HEIGHT : SMALL_HEIGHT, err);
     if (!st && large && !draw_large(c, r, b, &of))
         st = psr_fail_nomem(err, "the picture of a burst", 16.0 * (double)of.series.nt);
-    else if (!st && !large)
-        draw_small(c, r, b);
+    else if (!st && !large) {
+        char label[64];
+        snprintf(label, sizeof label, "time \xe2\x88\x92 %.4f s (s)", b->time_s);
+        draw_near_events(c,
+                         (struct canvas_panel){.left = 75,
+                                               .top = 15,
+                                               .width = SMALL_WIDTH - 95,
+                                               .height = SMALL_HEIGHT - 65,
+                                               .x_label = label},
+                         r, b);
+    }
     if (!st)
         st = canvas_encode(c, bytes, n, err);
     canvas_destroy(c);

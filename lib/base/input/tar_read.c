@@ -162,22 +162,6 @@ static bool find_by_name(int fd, const char *name, struct psr_tar_member *member
     return false;
 }
 
-/* Returned: a copy of the member as a file in memory, NULL with errno */
-static FILE *open_bytes(int fd, const struct psr_tar_member *member)
-{
-    const size_t n = (size_t)member->n;
-    char *bytes = malloc(n + 1);
-    FILE *f = bytes ? fmemopen(NULL, n + 1, "w+") : NULL;
-    const bool whole = f && read_at(fd, bytes, n, member->at) && fwrite(bytes, 1, n, f) == n;
-    if (f && (!whole || fflush(f) != 0 || fseeko(f, 0, SEEK_SET) != 0)) {
-        fclose(f);
-        f = NULL;
-        errno = EIO;
-    }
-    free(bytes);
-    return f;
-}
-
 /* Given: root   bytes of path before ".lists" */
 static FILE *open_member(const char *path, size_t root)
 {
@@ -190,9 +174,18 @@ static FILE *open_member(const char *path, size_t root)
     memcpy(lists, path, root);
     strcpy(lists + root, PSR_LISTS);
     const int fd = psr_tar_open(lists);
-    if (fd >= 0 && (find_by_index(fd, name, &member) || find_by_name(fd, name, &member)))
-        f = open_bytes(fd, &member);
-    else
+    if (fd >= 0 && (find_by_index(fd, name, &member) || find_by_name(fd, name, &member))) {
+        const size_t n = (size_t)member.n;
+        char *bytes = malloc(n + 1);
+        f = bytes ? fmemopen(NULL, n + 1, "w+") : NULL;
+        const bool whole = f && read_at(fd, bytes, n, member.at) && fwrite(bytes, 1, n, f) == n;
+        if (f && (!whole || fflush(f) != 0 || fseeko(f, 0, SEEK_SET) != 0)) {
+            fclose(f);
+            f = NULL;
+            errno = EIO;
+        }
+        free(bytes);
+    } else
         errno = ENOENT;
     if (fd >= 0)
         close(fd);

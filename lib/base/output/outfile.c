@@ -47,14 +47,6 @@ struct psr_outfile {
     psr_dada_ring *ring; /* behind the descriptor; NULL: none */
 };
 
-static void free_file(psr_outfile *f)
-{
-    free(f->name);
-    free(f->temp);
-    free(f->buffer);
-    free(f);
-}
-
 static psr_status fail_file(psr_outfile *f, const char *action, psr_err *err)
 {
     if (!f->failure)
@@ -482,7 +474,10 @@ void psr_outfile_abort(psr_outfile *f)
         close(f->fd);
     if (f->temp)
         unlink(f->temp);
-    free_file(f);
+    free(f->name);
+    free(f->temp);
+    free(f->buffer);
+    free(f);
 }
 
 /* --- opens files for the messages of other programs ------------------------------------------- */

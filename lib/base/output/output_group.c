@@ -239,13 +239,6 @@ static psr_status claim_take(struct psr_claim **out, const struct psr_output_gro
     return st;
 }
 
-/* Drops the claim; NULL is allowed. */
-static void claim_drop(struct psr_claim *c)
-{
-    if (c)
-        leave(c, lock_bytes(c->fd, F_OFD_SETLKW, F_WRLCK, GATE, 1) == 0);
-}
-
 /* --- groups ----------------------------------------------------------------------------------- */
 
 struct psr_output_group {
@@ -477,7 +470,10 @@ void psr_output_group_abort(psr_output_group *g)
         free(g->dropped[i]);
     psr_output_lists_clear(&g->lists);
     psr_output_record_close(&g->record, true);
-    claim_drop(g->claim);
+    /* Drops the claim; NULL is allowed. */
+    struct psr_claim *c = g->claim;
+    if (c)
+        leave(c, lock_bytes(c->fd, F_OFD_SETLKW, F_WRLCK, GATE, 1) == 0);
     free(g->dropped);
     free(g->file);
     free(g->root);

@@ -167,20 +167,6 @@ static psr_status allocate(psr_compat *p, psr_err *err)
     return PSR_OK;
 }
 
-static void copy_desc(psr_compat *p, const struct psr_compat_desc *d)
-{
-    memcpy(p->dm, d->dm, d->ndm * sizeof *p->dm);
-    memset(p->keep, 1, p->ncol);
-    if (d->keep)
-        memcpy(p->keep, d->keep, p->ncol);
-    if (d->mask)
-        memcpy(p->padding, d->mask->padding, p->ncol * sizeof *p->padding);
-    p->clip.sigma = d->zerodm ? 0 : (float)d->clip_sigma;
-    p->clip.nchan = p->ncol;
-    p->zerodm.nchan = p->ncol;
-    p->nspectra = d->first;
-}
-
 void psr_compat_destroy(psr_compat *p)
 {
     if (!p)
@@ -227,7 +213,16 @@ psr_status psr_compat_create(psr_compat **out, const struct psr_compat_desc *des
     p->piece = worklen / desc->downsamp;
     st = allocate(p, err);
     if (!st) {
-        copy_desc(p, desc);
+        memcpy(p->dm, desc->dm, desc->ndm * sizeof *p->dm);
+        memset(p->keep, 1, p->ncol);
+        if (desc->keep)
+            memcpy(p->keep, desc->keep, p->ncol);
+        if (desc->mask)
+            memcpy(p->padding, desc->mask->padding, p->ncol * sizeof *p->padding);
+        p->clip.sigma = desc->zerodm ? 0 : (float)desc->clip_sigma;
+        p->clip.nchan = p->ncol;
+        p->zerodm.nchan = p->ncol;
+        p->nspectra = desc->first;
         set_delays(p);
         st = check_delays(p, err);
     }

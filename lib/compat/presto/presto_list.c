@@ -49,13 +49,6 @@ static void count_falls(struct psr_presto_list *list)
         list->inversions += list->cand[k - 1].r > list->cand[k].r;
 }
 
-static void take_out(struct psr_presto_list *list, size_t at)
-{
-    list->n--;
-    memmove(list->cand + at, list->cand + at + 1, (list->n - at) * sizeof *list->cand);
-    count_falls(list);
-}
-
 static psr_status put_in(struct psr_presto_list *list, size_t at,
                          const struct psr_presto_cand *cand, psr_err *err)
 {
@@ -88,9 +81,12 @@ psr_status psr_presto_list_add(struct psr_presto_list *list, const struct psr_pr
         bool next_beaten = next_near && list->cand[next].sigma < cand->sigma;
         if (prev_beaten)
             replace(list, next - 1, cand);
-        if (prev_beaten && next_beaten)
-            take_out(list, next);
-        else if (next_beaten)
+        if (prev_beaten && next_beaten) {
+            list->n--;
+            memmove(list->cand + next, list->cand + next + 1,
+                    (list->n - next) * sizeof *list->cand);
+            count_falls(list);
+        } else if (next_beaten)
             replace(list, next, cand);
         *added = prev_beaten || next_beaten;
         return PSR_OK;

@@ -17,27 +17,15 @@ struct twister {
     int next;
 };
 
-static void seed_twister(struct twister *t)
-{
-    t->word[0] = 1;
-    for (uint32_t i = 1; i < MT_N; i++)
-        t->word[i] = 1812433253U * (t->word[i - 1] ^ (t->word[i - 1] >> 30)) + i;
-    t->next = MT_N;
-}
-
-static void refill_twister(struct twister *t)
-{
-    for (int i = 0; i < MT_N; i++) {
-        const uint32_t y = (t->word[i] & 0x80000000U) | (t->word[(i + 1) % MT_N] & 0x7fffffffU);
-        t->word[i] = t->word[(i + MT_M) % MT_N] ^ (y >> 1) ^ (y & 1 ? 0x9908b0dfU : 0);
-    }
-    t->next = 0;
-}
-
 static double draw_uniform(struct twister *t)
 {
-    if (t->next == MT_N)
-        refill_twister(t);
+    if (t->next == MT_N) {
+        for (int i = 0; i < MT_N; i++) {
+            const uint32_t y = (t->word[i] & 0x80000000U) | (t->word[(i + 1) % MT_N] & 0x7fffffffU);
+            t->word[i] = t->word[(i + MT_M) % MT_N] ^ (y >> 1) ^ (y & 1 ? 0x9908b0dfU : 0);
+        }
+        t->next = 0;
+    }
     uint32_t y = t->word[t->next++];
     y ^= y >> 11;
     y ^= (y << 7) & 0x9d2c5680U;
@@ -109,7 +97,10 @@ psr_status psr_spectrum_zap(float *x, int64_t nbin, const struct psr_zap *how, s
     for (size_t i = 0; i < n; i++)
         line[i] = edges_of(&how->list->bird[i], how, i);
     qsort(line, n, sizeof *line, compare_edges);
-    seed_twister(&noise);
+    noise.word[0] = 1;
+    for (uint32_t i = 1; i < MT_N; i++)
+        noise.word[i] = 1812433253U * (noise.word[i - 1] ^ (noise.word[i - 1] >> 30)) + i;
+    noise.next = MT_N;
     for (size_t i = 0; i < n && line[i].lo < (double)(nbin - 1); i++) {
         const double top = line[i].hi < (double)nbin ? line[i].hi : (double)(nbin - 1);
         const int64_t first = (int64_t)floor(line[i].lo), hi = (int64_t)ceil(top);

@@ -62,19 +62,6 @@ static psr_status check_band(const struct psr_channelise_desc *d, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status check_desc(const struct psr_channelise_desc *d, psr_err *err)
-{
-    psr_status st = check_counts(d, err);
-    if (!st)
-        st = check_band(d, err);
-    if (!st)
-        st = psr_check_resources("channeliser", d->nthread, 0, err);
-    if (!st && d->backend && strcmp(d->backend, "auto") != 0 && strcmp(d->backend, "cpu") != 0)
-        st = psr_fail_field(err, PSR_EDEVICE, "backend", "channeliser: no backend %s, only cpu",
-                            d->backend);
-    return st;
-}
-
 /* Sky frequency at a position among the bins of input channel j, MHz. */
 static double bin_mhz(const psr_channelise *p, size_t j, double bin)
 {
@@ -214,7 +201,15 @@ static psr_status channelise_measure(psr_channelise *p, psr_err *err)
 
 static psr_status prepare(psr_channelise *p, psr_err *err)
 {
-    psr_status st = check_desc(&p->d, err);
+    const struct psr_channelise_desc *d = &p->d;
+    psr_status st = check_counts(d, err);
+    if (!st)
+        st = check_band(d, err);
+    if (!st)
+        st = psr_check_resources("channeliser", d->nthread, 0, err);
+    if (!st && d->backend && strcmp(d->backend, "auto") != 0 && strcmp(d->backend, "cpu") != 0)
+        st = psr_fail_field(err, PSR_EDEVICE, "backend", "channeliser: no backend %s, only cpu",
+                            d->backend);
     if (st)
         return st;
     p->d.backend = NULL; /* the caller's text */

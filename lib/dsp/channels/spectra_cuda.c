@@ -92,9 +92,11 @@ static void spectra_cuda_destroy(psr_spectra *s)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Batches are always full, so that every segment gets the same transform. */
-static void choose_batch(struct spectra_cuda *c, const psr_spectra *s)
+static void choose_sizes(struct spectra_cuda *c, const psr_spectra *s)
 {
+    c->nsum = s->shape.segment / s->ntap * s->ndim;
+    c->apart = s->nbin + s->real;
+    /* Batches are always full, so that every segment gets the same transform. */
     c->batch = s->batch;
     c->njob = c->batch * s->nplane;
     c->direct = s->ntap == 1 && s->nplane <= DIRECT_PLANES;
@@ -103,13 +105,6 @@ static void choose_batch(struct spectra_cuda *c, const psr_spectra *s)
     const size_t most = s->shape.segment + s->d.block;
     c->stride = (reach > most ? reach : most) + 1;
     c->stride = (c->stride + 3) / 4 * 4; /* planes begin at whole words of 16 bytes */
-}
-
-static void choose_sizes(struct spectra_cuda *c, const psr_spectra *s)
-{
-    c->nsum = s->shape.segment / s->ntap * s->ndim;
-    c->apart = s->nbin + s->real;
-    choose_batch(c, s);
     c->forward = (struct psr_cufft_batch){.real = s->real,
                                           .n = s->shape.segment / s->ntap,
                                           .in_apart = c->direct ? s->shape.step : c->nsum / s->ndim,

@@ -286,26 +286,6 @@ static void put_samples(struct header_text *h, const struct psr_obs *obs)
         bytes, (double)bytes / obs->tsamp_s);
 }
 
-/* FREQ is the middle of the band. */
-static void put_band(struct header_text *h, const struct psr_obs *obs)
-{
-    const double bw_mhz = obs->foff_mhz * (double)obs->nchan;
-    put(h, "FREQ %.17g\nBW %.17g\n", obs->fch1_mhz + (bw_mhz - obs->foff_mhz) / 2, bw_mhz);
-}
-
-static void put_origin(struct header_text *h, const struct psr_obs *obs)
-{
-    put_word(h, "TELESCOPE", obs->telescope);
-    put_word(h, "INSTRUMENT", obs->instrument);
-    put_word(h, "SOURCE", obs->source);
-    if (obs->has_position) {
-        put_angle(h, "RA", obs->ra_deg / 15);
-        put_angle(h, "DEC", obs->dec_deg);
-    }
-    if (obs->ibeam > 0)
-        put(h, "BEAM %d\n", obs->ibeam);
-}
-
 static psr_status check_writable(const struct psr_obs *obs, psr_err *err)
 {
     const int nif_max = 4;
@@ -339,11 +319,21 @@ psr_status psr_dada_write_spectra(psr_outfile *f, const struct psr_obs *obs, psr
         return st;
     put(&h, "HDR_VERSION 1.0\nHDR_SIZE %d\n", (int)PSR_DADA_HEADER);
     put_samples(&h, obs);
-    put_band(&h, obs);
+    /* FREQ is the middle of the band. */
+    const double bw_mhz = obs->foff_mhz * (double)obs->nchan;
+    put(&h, "FREQ %.17g\nBW %.17g\n", obs->fch1_mhz + (bw_mhz - obs->foff_mhz) / 2, bw_mhz);
     h.n += (size_t)psr_dada_print_start(h.bytes + h.n, sizeof h.bytes - h.n, obs->tstart,
                                         NANOSECOND_PS);
     put(&h, "OBS_OFFSET 0\n");
-    put_origin(&h, obs);
+    put_word(&h, "TELESCOPE", obs->telescope);
+    put_word(&h, "INSTRUMENT", obs->instrument);
+    put_word(&h, "SOURCE", obs->source);
+    if (obs->has_position) {
+        put_angle(&h, "RA", obs->ra_deg / 15);
+        put_angle(&h, "DEC", obs->dec_deg);
+    }
+    if (obs->ibeam > 0)
+        put(&h, "BEAM %d\n", obs->ibeam);
     return psr_outfile_write(f, h.bytes, sizeof h.bytes, err);
 }
 

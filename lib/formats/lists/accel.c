@@ -221,10 +221,16 @@ static void print_frequency(char *cell, const struct row *row)
     print_value(cell, divide(cand_of(row)->r, row->list->tobs_s), 1);
 }
 
-/* ACCEL_sift.py reads only what precedes the bracket.  Errors of 100 bins and drifts below 1e-4, which
- * accelsearch does not have, therefore get no power of ten. */
-static void print_bins(char *cell, struct psr_accel_value v)
+static const struct psr_accel_value *cand_value(const struct row *row)
 {
+    return (const void *)((const char *)cand_of(row) + row->at);
+}
+
+static void print_cand_bins(char *cell, const struct row *row)
+{
+    /* ACCEL_sift.py reads only what precedes the bracket.  Errors of 100 bins and drifts below 1e-4, which
+     * accelsearch does not have, therefore get no power of ten. */
+    struct psr_accel_value v = *cand_value(row);
     psr_format_uncertainty(cell, v.value, v.error, 2);
     if (!strchr(cell, 'x') || !(fabs(v.value) > 0))
         return;
@@ -234,16 +240,6 @@ static void print_bins(char *cell, struct psr_accel_value v)
     else
         psr_c_locale_snprintf(cell, CELL_MAX, "% .*f(%.0f)", 1 - exponent, v.value,
                               v.error * pow(10, 1 - exponent));
-}
-
-static const struct psr_accel_value *cand_value(const struct row *row)
-{
-    return (const void *)((const char *)cand_of(row) + row->at);
-}
-
-static void print_cand_bins(char *cell, const struct row *row)
-{
-    print_bins(cell, *cand_value(row));
 }
 
 static void print_fdot(char *cell, const struct row *row)

@@ -223,19 +223,14 @@ static psr_status read_lines(struct reader *r)
     }
 }
 
-static void set_nothing(struct psr_bestprof *best)
+psr_status psr_bestprof_read(struct psr_bestprof *best, const char *path, psr_err *err)
 {
+    struct reader r = {.best = best, .err = err};
     memset(best, 0, sizeof *best);
     for (int i = 0; i < NLINE; i++)
         if (lines[i].kind != TEXT && lines[i].kind != BINS)
             *(double *)(void *)((char *)best + lines[i].at) = NAN;
     best->sigma = best->ntrial = best->sigma_trials = NAN;
-}
-
-psr_status psr_bestprof_read(struct psr_bestprof *best, const char *path, psr_err *err)
-{
-    struct reader r = {.best = best, .err = err};
-    set_nothing(best);
     psr_status st = psr_text_lines_open(&r.lines, path, PSR_TABLE_MAX_BYTES, err);
     if (st)
         return st;

@@ -183,21 +183,6 @@ static psr_status add_pulsar(struct parser *p, const struct fields *f)
 
 /* --- psrcat.db -------------------------------------------------------------------------------- */
 
-static psr_status take_line(struct parser *p, struct fields *f)
-{
-    char *save, *word = strtok_r(p->text, " \t\r", &save);
-    if (!word || *word == '#')
-        return PSR_OK;
-    if (*word == '@') {
-        psr_status st = add_pulsar(p, f);
-        *f = (struct fields){.name = ""};
-        return st;
-    }
-    const int key = find_key(word);
-    word = strtok_r(NULL, " \t\r", &save);
-    return key >= 0 && word ? take_value(p, f, key, word) : PSR_OK;
-}
-
 /* --- separated values ------------------------------------------------------------------------- */
 
 /* The next value, without quotes and blanks around it. */
@@ -271,8 +256,19 @@ static bool is_database(const char *text, size_t n)
 
 static psr_status take_text_line(struct parser *p, bool database, struct fields *f)
 {
-    if (database)
-        return take_line(p, f);
+    if (database) {
+        char *save, *word = strtok_r(p->text, " \t\r", &save);
+        if (!word || *word == '#')
+            return PSR_OK;
+        if (*word == '@') {
+            psr_status st = add_pulsar(p, f);
+            *f = (struct fields){.name = ""};
+            return st;
+        }
+        const int key = find_key(word);
+        word = strtok_r(NULL, " \t\r", &save);
+        return key >= 0 && word ? take_value(p, f, key, word) : PSR_OK;
+    }
     if (!p->text[strspn(p->text, " \t\r")] || (p->ncolumn && p->text[0] == '#'))
         return PSR_OK;
     return p->ncolumn ? take_row(p) : take_header(p);

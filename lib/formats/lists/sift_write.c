@@ -84,14 +84,6 @@ static psr_status write_name(psr_outfile *f, const char *name, psr_err *err)
     return st;
 }
 
-static size_t name_length(const char *name)
-{
-    size_t n = strlen(name);
-    for (name += strcspn(name, escaped); *name; name += 1 + strcspn(name + 1, escaped))
-        n++;
-    return n;
-}
-
 void psr_sift_unescape(char *name)
 {
     char *to = name;
@@ -112,7 +104,10 @@ static psr_status write_row(psr_outfile *f, const struct psr_sift_cand *c, int d
     snprintf(number, sizeof number, "%lld", (long long)c->number);
     /* Readers take a line that begins so for a comment, or for a hit. */
     const char *before = strchr("# \t", *c->file) && *c->file ? "./" : "";
-    const size_t length = name_length(c->file);
+    const char *name = c->file;
+    size_t length = strlen(name);
+    for (name += strcspn(name, escaped); *name; name += 1 + strcspn(name + 1, escaped))
+        length++;
     const int pad = NAME_WIDTH - (int)strlen(number) - 1 - (int)strlen(before) -
                     (int)(length < NAME_WIDTH ? length : NAME_WIDTH);
     psr_status st = psr_outfile_printf(f, err, "%s", before);

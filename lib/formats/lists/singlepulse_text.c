@@ -118,15 +118,6 @@ static void put_date(struct psr_json *j, const char *name, struct psr_mjd date)
     psr_json_digits(j, name, digits, n);
 }
 
-static void put_marks(struct psr_json *j, unsigned marks)
-{
-    psr_json_begin(j, "marks", PSR_JSON_ARRAY);
-    for (int k = 0; k < PSR_PULSE_NMARK; k++)
-        if (marks >> k & 1)
-            psr_json_string(j, NULL, pulse_mark_name(k));
-    psr_json_end(j, PSR_JSON_ARRAY);
-}
-
 static const char *frame_of(const struct psr_burst *b)
 {
     return b->barycentric ? "barycentric" : "topocentric";
@@ -153,7 +144,12 @@ size_t psr_burst_json(char text[PSR_BURST_BYTES], const struct psr_burst *b)
     psr_json_double(&j, "high_mhz", b->high_mhz);
     psr_json_int(&j, "beam", b->beam);
     psr_json_int(&j, "members", (int64_t)b->members);
-    put_marks(&j, b->marks);
+    const unsigned marks = b->marks;
+    psr_json_begin(&j, "marks", PSR_JSON_ARRAY);
+    for (int k = 0; k < PSR_PULSE_NMARK; k++)
+        if (marks >> k & 1)
+            psr_json_string(&j, NULL, pulse_mark_name(k));
+    psr_json_end(&j, PSR_JSON_ARRAY);
     if (!isnan(b->latency_s))
         psr_json_double(&j, "latency_s", b->latency_s);
     if (b->dump && *b->dump)

@@ -66,32 +66,6 @@ static void format_date(char *text, struct psr_mjd mjd)
              minutes % 60, atoi(seconds) < 10 ? "0" : "", seconds);
 }
 
-/* The login name; a container need not have one. */
-static void find_analyst(char *name)
-{
-    char room[PASSWD_BYTES];
-    struct passwd entry, *found = NULL;
-    const char *user = NULL;
-    if (getpwuid_r(getuid(), &entry, room, sizeof room, &found) == 0 && found)
-        user = found->pw_name;
-    if (!user || !*user)
-        user = getenv("USER");
-    snprintf(name, PSR_TEXT_MAX, "%s", user && *user ? user : "unknown");
-}
-
-static void set_band(struct psr_inf *inf, const struct psr_obs *obs)
-{
-    const struct psr_obs_band band = psr_obs_band(obs);
-    inf->nchan = (long)obs->nchan;
-    inf->chan_width_mhz = band.spacing_mhz;
-    inf->lowest_mhz = band.lowest_mhz;
-    inf->bandwidth_mhz = (double)obs->nchan * inf->chan_width_mhz;
-    inf->beam_arcsec = obs->beam_arcsec;
-    if (inf->beam_arcsec < 0)
-        inf->beam_arcsec =
-            psr_telescope_beam_arcsec(obs->telescope, (band.lowest_mhz + band.highest_mhz) / 2);
-}
-
 void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit)
 {
     char date[DATE_MAX];
@@ -104,8 +78,25 @@ void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_n
     inf->dec_deg = obs->has_position ? obs->dec_deg : 0;
     inf->epoch = obs->tstart;
     inf->barycentric = obs->barycentric;
-    set_band(inf, obs);
-    find_analyst(inf->analyst);
+    const struct psr_obs_band band = psr_obs_band(obs);
+    inf->nchan = (long)obs->nchan;
+    inf->chan_width_mhz = band.spacing_mhz;
+    inf->lowest_mhz = band.lowest_mhz;
+    inf->bandwidth_mhz = (double)obs->nchan * inf->chan_width_mhz;
+    inf->beam_arcsec = obs->beam_arcsec;
+    if (inf->beam_arcsec < 0)
+        inf->beam_arcsec =
+            psr_telescope_beam_arcsec(obs->telescope, (band.lowest_mhz + band.highest_mhz) / 2);
+    /* The login name; a container need not have one. */
+    char *name = inf->analyst;
+    char room[PASSWD_BYTES];
+    struct passwd entry, *found = NULL;
+    const char *user = NULL;
+    if (getpwuid_r(getuid(), &entry, room, sizeof room, &found) == 0 && found)
+        user = found->pw_name;
+    if (!user || !*user)
+        user = getenv("USER");
+    snprintf(name, PSR_TEXT_MAX, "%s", user && *user ? user : "unknown");
     format_date(date, obs->began.day ? obs->began : obs->tstart);
     snprintf(inf->notes, sizeof inf->notes,
              "Project ID %s, Date: %s.\n%s.  Samples have %d bits.\n",

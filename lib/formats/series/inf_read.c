@@ -371,29 +371,14 @@ static psr_status check_complete(const struct parser *p)
     return PSR_OK;
 }
 
-/* The lines of other bands are none of a file's; what is not radio has one channel without frequency. */
-static void settle_band(struct psr_inf *inf)
-{
-    const struct psr_inf_band *band = psr_inf_find_band(inf->band, strlen(inf->band));
-    if (!band || band->lines == PSR_INF_RADIO_LINES)
-        return;
-    inf->nchan = 1;
-    inf->dm = inf->lowest_mhz = inf->bandwidth_mhz = inf->chan_width_mhz = inf->beam_arcsec = 0;
-}
-
-static void set_unknown(struct psr_inf *inf)
-{
-    memset(inf, 0, sizeof *inf);
-    for (int i = 0; i < PSR_INF_NFIELD; i++)
-        if (psr_inf_fields[i].kind == PSR_INF_TEXT)
-            strcpy((char *)inf + psr_inf_fields[i].offset, "Unknown");
-}
-
 psr_status psr_inf_parse(struct psr_inf *inf, const char *text, size_t n, const char *name,
                          psr_err *err)
 {
     struct parser p = {.inf = inf, .name = name, .rest = {text, n}, .err = err};
-    set_unknown(inf);
+    memset(inf, 0, sizeof *inf);
+    for (int i = 0; i < PSR_INF_NFIELD; i++)
+        if (psr_inf_fields[i].kind == PSR_INF_TEXT)
+            strcpy((char *)inf + psr_inf_fields[i].offset, "Unknown");
     if (n && memchr(text, '\0', n))
         return psr_fail(err, PSR_EFORMAT, "%s: not a text file", name);
     while (p.rest.n) {
@@ -402,7 +387,13 @@ psr_status psr_inf_parse(struct psr_inf *inf, const char *text, size_t n, const 
         if (st)
             return st;
     }
-    settle_band(inf);
+    /* The lines of other bands are none of a file's; what is not radio has one channel without frequency. */
+    const struct psr_inf_band *band = psr_inf_find_band(inf->band, strlen(inf->band));
+    if (band && band->lines != PSR_INF_RADIO_LINES) {
+
+        inf->nchan = 1;
+        inf->dm = inf->lowest_mhz = inf->bandwidth_mhz = inf->chan_width_mhz = inf->beam_arcsec = 0;
+    }
     return check_complete(&p);
 }
 

@@ -420,21 +420,16 @@ double psr_series_mean_value(const struct psr_series_mean *m)
     return psr_series_mean_sum(m) / (double)m->n;
 }
 
-/* The .inf of sub-bands knows the channels they were summed from, which obs does not. */
-static void take_inf(struct psr_inf *inf, const struct psr_series_desc *desc)
-{
-    *inf = *desc->inf;
-    inf->barycentric = desc->obs->barycentric;
-    inf->ra_deg = desc->obs->has_position ? desc->obs->ra_deg : 0;
-    inf->dec_deg = desc->obs->has_position ? desc->obs->dec_deg : 0;
-    inf->nonoff = 0;
-}
-
 void psr_series_common_inf(struct psr_inf *inf, const struct psr_series_desc *desc)
 {
-    if (desc->inf)
-        take_inf(inf, desc);
-    else
+    if (desc->inf) {
+        /* The .inf of sub-bands knows the channels they were summed from, which obs does not. */
+        *inf = *desc->inf;
+        inf->barycentric = desc->obs->barycentric;
+        inf->ra_deg = desc->obs->has_position ? desc->obs->ra_deg : 0;
+        inf->dec_deg = desc->obs->has_position ? desc->obs->dec_deg : 0;
+        inf->nonoff = 0;
+    } else
         psr_inf_from_obs(inf, desc->obs, desc->file_nbit);
 }
 

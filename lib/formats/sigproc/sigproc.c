@@ -65,20 +65,6 @@ static psr_status require_keys(const struct psr_sigproc_fields *fields, psr_err 
     return PSR_OK;
 }
 
-static void fill_samples(struct psr_obs *obs, const struct psr_sigproc_fields *fields)
-{
-    obs->nchan = fields->seen[PSR_KEY_NCHANS] ? (size_t)fields->value[PSR_KEY_NCHANS] : 1;
-    obs->nif = fields->seen[PSR_KEY_NIFS] ? (int)fields->value[PSR_KEY_NIFS] : 1;
-    obs->nbit = (int)fields->value[PSR_KEY_NBITS];
-    obs->tsamp_s = fields->value[PSR_KEY_TSAMP];
-    obs->kind = obs->nbit == 32                      ? PSR_FLOAT
-                : fields->value[PSR_KEY_SIGNED] != 0 ? PSR_INT
-                                                     : PSR_UINT;
-    obs->pols = fields->pols;
-    if (fields->value[PSR_KEY_NSAMPLES] > 0)
-        obs->nsamp = (int64_t)fields->value[PSR_KEY_NSAMPLES];
-}
-
 static psr_status fill_band(struct psr_obs *obs, struct psr_sigproc_fields *fields, psr_err *err)
 {
     obs->fch1_mhz = fields->value[PSR_KEY_FCH1];
@@ -171,7 +157,16 @@ static psr_status fill_obs(struct psr_obs *obs, struct psr_sigproc_fields *field
     psr_status st = require_keys(fields, err);
     if (st)
         return st;
-    fill_samples(obs, fields);
+    obs->nchan = fields->seen[PSR_KEY_NCHANS] ? (size_t)fields->value[PSR_KEY_NCHANS] : 1;
+    obs->nif = fields->seen[PSR_KEY_NIFS] ? (int)fields->value[PSR_KEY_NIFS] : 1;
+    obs->nbit = (int)fields->value[PSR_KEY_NBITS];
+    obs->tsamp_s = fields->value[PSR_KEY_TSAMP];
+    obs->kind = obs->nbit == 32                      ? PSR_FLOAT
+                : fields->value[PSR_KEY_SIGNED] != 0 ? PSR_INT
+                                                     : PSR_UINT;
+    obs->pols = fields->pols;
+    if (fields->value[PSR_KEY_NSAMPLES] > 0)
+        obs->nsamp = (int64_t)fields->value[PSR_KEY_NSAMPLES];
     st = fill_band(obs, fields, err);
     if (!st)
         st = psr_obs_check(obs, fields->name, err);

@@ -38,25 +38,19 @@ struct psr_frame_order {
     } strange;
 };
 
-static psr_status check_desc(const struct psr_frame_order_desc *d, psr_err *err)
-{
-    if (d->frame_bytes < 1)
-        return psr_fail_field(err, PSR_EINVAL, "frame_bytes", "frames of 0 bytes");
-    if (d->window < 1)
-        return psr_fail_field(err, PSR_EINVAL, "window", "a window of 0 frames, must be 1 or more");
-    if (d->room / 2 < d->window || d->room < CONFIRM || d->room > SIZE_MAX / 2 / d->frame_bytes)
-        return psr_fail_field(err, PSR_EINVAL, "room", "room for %zu frames, must be %zu or more",
-                              d->room, 2 * d->window > CONFIRM ? 2 * d->window : CONFIRM);
-    return PSR_OK;
-}
-
 psr_status psr_frame_order_create(psr_frame_order **out, const struct psr_frame_order_desc *desc,
                                   psr_err *err)
 {
     *out = NULL;
-    psr_status st = check_desc(desc, err);
-    if (st)
-        return st;
+    if (desc->frame_bytes < 1)
+        return psr_fail_field(err, PSR_EINVAL, "frame_bytes", "frames of 0 bytes");
+    if (desc->window < 1)
+        return psr_fail_field(err, PSR_EINVAL, "window", "a window of 0 frames, must be 1 or more");
+    if (desc->room / 2 < desc->window || desc->room < CONFIRM ||
+        desc->room > SIZE_MAX / 2 / desc->frame_bytes)
+        return psr_fail_field(err, PSR_EINVAL, "room", "room for %zu frames, must be %zu or more",
+                              desc->room, 2 * desc->window > CONFIRM ? 2 * desc->window : CONFIRM);
+
     psr_frame_order *o = calloc(1, sizeof *o);
     if (!o)
         return psr_fail_nomem(err, "the order of frames", sizeof *o);

@@ -56,21 +56,6 @@ static void report(struct udp_reader *r, bool end)
                  "%s: another stream, of other spectra, has come instead: the input ends", r->path);
 }
 
-/* Apart from what the network lost: it is the reader's fault. */
-static void report_dropped(struct udp_reader *r)
-{
-    const struct psr_frame_counts f = psr_udp_counts(r->receiver).frames;
-    if (f.dropped == r->reported_dropped)
-        return;
-    r->reported_dropped = f.dropped;
-    psr_note(&r->notes,
-             "%s: too much for this machine: %lld packets, %.3g s in %lld blocks, were dropped "
-             "unread and are "
-             "missing",
-             r->path, (long long)f.dropped, (double)f.dropped * psr_udp_spectra_packet_s(&r->in),
-             (long long)f.drops);
-}
-
 /* --- spectra, in the thread that reads -------------------------------------------------------- */
 
 /* Counts lost packets as missing spectra: each that one of them is of, but not what the last would have had too much. */
@@ -100,14 +85,6 @@ static void begin_again(struct udp_reader *r, int64_t number)
     r->torn = r->npiece > 0;
 }
 
-/* The spectra at the end that never came. */
-static void lose_end(struct udp_reader *r)
-{
-    const int64_t total = r->in.total;
-    if (total > r->next)
-        lose(r, total - r->next);
-}
-
 static unsigned char *frame_at(const struct udp_reader *r, size_t i)
 {
     return r->frame + i * (PSR_UDP_HEAD + r->in.shape.bytes);
@@ -124,15 +101,30 @@ static psr_status take_frames(struct udp_reader *r, bool *end, psr_err *err)
     r->at = r->row_at = 0;
     r->next += (int64_t)run.n;
     *end = psr_frame_run_is_empty(&run);
-    if (*end)
-        lose_end(r);
-    else if (run.lost)
+    if (*end) {
+        /* The spectra at the end that never came. */
+        const int64_t total = r->in.total;
+        if (total > r->next)
+            lose(r, total - r->next);
+    } else if (run.lost)
         lose(r, run.lost);
     else if (run.restart)
         begin_again(r, run.next);
     if (psr_seconds() - r->reported_s > report_s || (*end && !r->ended)) {
         report(r, *end);
-        report_dropped(r);
+        /* Apart from what the network lost: it is the reader's fault. */
+        const struct psr_frame_counts f = psr_udp_counts(r->receiver).frames;
+        if (f.dropped != r->reported_dropped) {
+
+            r->reported_dropped = f.dropped;
+            psr_note(
+                &r->notes,
+                "%s: too much for this machine: %lld packets, %.3g s in %lld blocks, were dropped "
+                "unread and are "
+                "missing",
+                r->path, (long long)f.dropped, (double)f.dropped * psr_udp_spectra_packet_s(&r->in),
+                (long long)f.drops);
+        }
     }
     r->ended = *end;
     return PSR_OK;

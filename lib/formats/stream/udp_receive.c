@@ -149,21 +149,6 @@ static void end_stream(psr_udp_receiver *r)
     r->ended = true;
 }
 
-/* When nothing comes, what is out of order is not waited for; nor is the stream, in the end. */
-static void check_time(psr_udp_receiver *r, bool silent)
-{
-    const double now_s = psr_seconds();
-    pthread_mutex_lock(&r->lock);
-    const bool over = r->end_s > 0 && now_s - fmax(r->end_s, r->last_s) > after_end_s,
-               idle = r->name.idle_s > 0 && r->last_s > 0 && now_s - r->last_s > r->name.idle_s;
-    if (r->order && silent)
-        psr_frame_order_give_up(r->order);
-    if (over || idle)
-        end_stream(r);
-    wake_reader(r);
-    pthread_mutex_unlock(&r->lock);
-}
-
 static bool goes_on(psr_udp_receiver *r)
 {
     pthread_mutex_lock(&r->lock);
@@ -180,23 +165,23 @@ static void *receive(void *arg)
         const bool some = poll(&ready, 1, WAIT_MS) > 0;
         while (some && take_batch(r) == BATCH && goes_on(r))
             continue;
-        check_time(r, !some);
+        /* When nothing comes, what is out of order is not waited for; nor is the stream, in the end. */
+        const bool silent = !some;
+        const double now_s = psr_seconds();
+        pthread_mutex_lock(&r->lock);
+        const bool over = r->end_s > 0 && now_s - fmax(r->end_s, r->last_s) > after_end_s,
+                   idle = r->name.idle_s > 0 && r->last_s > 0 && now_s - r->last_s > r->name.idle_s;
+        if (r->order && silent)
+            psr_frame_order_give_up(r->order);
+        if (over || idle)
+            end_stream(r);
+        wake_reader(r);
+        pthread_mutex_unlock(&r->lock);
     }
     return NULL;
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */
-
-/* Signals are for the threads of the program. */
-static psr_status start_thread(psr_udp_receiver *r, psr_err *err)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r->threaded = !pthread_create(&r->thread, NULL, receive, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return r->threaded ? PSR_OK : psr_fail(err, PSR_ENOMEM, "no thread to receive packets");
-}
 
 static psr_status set_up(psr_udp_receiver *r, psr_err *err)
 {
@@ -209,7 +194,13 @@ static psr_status set_up(psr_udp_receiver *r, psr_err *err)
         return psr_fail_nomem(err, "packets", (double)BATCH * PSR_UDP_PACKET_MAX);
     for (size_t i = 0; i < BATCH; i++)
         r->part[i] = (struct iovec){r->packet + i * PSR_UDP_PACKET_MAX, PSR_UDP_PACKET_MAX};
-    return start_thread(r, err);
+    /* Signals are for the threads of the program. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r->threaded = !pthread_create(&r->thread, NULL, receive, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return r->threaded ? PSR_OK : psr_fail(err, PSR_ENOMEM, "no thread to receive packets");
 }
 
 psr_status psr_udp_receive(psr_udp_receiver **out, const struct psr_udp_desc *desc, psr_err *err)
@@ -311,12 +302,6 @@ static bool stop_if_asked(psr_udp_receiver *r)
     return true;
 }
 
-static void print_address(char text[INET6_ADDRSTRLEN], const struct psr_udp_address *a)
-{
-    if (!a->n || !inet_ntop(a->n == 4 ? AF_INET : AF_INET6, a->bytes, text, INET6_ADDRSTRLEN))
-        strcpy(text, "an unknown address");
-}
-
 /* Foreign packets are no part of a stream that may never come: who waits for it is told.  Called, and returns, with
  * the lock. */
 static void report_foreign(psr_udp_receiver *r)
@@ -330,7 +315,9 @@ static void report_foreign(psr_udp_receiver *r)
         return;
     r->reported = all;
     r->reported_s = now_s;
-    print_address(from, &r->foreign);
+    const struct psr_udp_address *a = &r->foreign;
+    if (!a->n || !inet_ntop(a->n == 4 ? AF_INET : AF_INET6, a->bytes, from, INET6_ADDRSTRLEN))
+        strcpy(from, "an unknown address");
     if (bytes > 0)
         snprintf(last, sizeof last, ", the last of %zu bytes from %s", bytes, from);
     pthread_mutex_unlock(&r->lock);

@@ -177,17 +177,6 @@ psr_status psr_udp_wire_send_now(const psr_udp_wire *w, const void *bytes, size_
     return PSR_OK;
 }
 
-/* Waits until the datagram is due. */
-static void keep_rate(const psr_udp_wire *w)
-{
-    const double due_s =
-                     w->d.rate > 0 ? w->began_s + (double)w->number * w->d.each_s / w->d.rate : 0,
-                 left_s = due_s - psr_seconds();
-    const struct timespec wait = {(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)};
-    if (left_s > 0)
-        (void)nanosleep(&wait, NULL);
-}
-
 static double next_uniform(psr_udp_wire *w)
 {
     w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -221,7 +210,13 @@ unsigned char *psr_udp_wire_room(const psr_udp_wire *w)
 
 psr_status psr_udp_wire_send(psr_udp_wire *w, psr_err *err)
 {
-    keep_rate(w);
+    /* Waits until the datagram is due. */
+    const double due_s =
+                     w->d.rate > 0 ? w->began_s + (double)w->number * w->d.each_s / w->d.rate : 0,
+                 left_s = due_s - psr_seconds();
+    const struct timespec wait = {(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)};
+    if (left_s > 0)
+        (void)nanosleep(&wait, NULL);
     if (next_uniform(w) < w->d.loss) {
         w->lost++;
     } else {

@@ -242,18 +242,13 @@ static psr_status open_vdif(psr_baseband *b, struct psr_mjd *start, psr_err *err
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Frames of a batch: of a network stream, those of a short time. */
-static size_t choose_batch(const struct state *s, bool live)
+static psr_status make_batches(struct state *s, bool live, psr_err *err)
 {
+    /* Frames of a batch: of a network stream, those of a short time. */
     const size_t fit = BATCH_BYTES / (s->payload * s->nthread),
                  least = live ? BATCH_LIVE : BATCH_MIN;
     const size_t soon = (size_t)(s->per_second / 20), want = live && soon < fit ? soon : fit;
-    return want < least ? least : want > BATCH_MAX ? BATCH_MAX : want;
-}
-
-static psr_status make_batches(struct state *s, bool live, psr_err *err)
-{
-    s->nframe = choose_batch(s, live);
+    s->nframe = want < least ? least : want > BATCH_MAX ? BATCH_MAX : want;
     const size_t n = s->nframe * s->nthread;
     for (int i = 0; i < 2; i++) {
         struct batch *a = s->batch + i;

@@ -184,16 +184,6 @@ static psr_status place_part(struct psr_voltages *v, size_t i, psr_err *err)
     return PSR_OK;
 }
 
-/* Puts the files into the order of time. */
-static psr_status order_parts(struct psr_voltages *v, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    qsort(v->part, v->npart, sizeof *v->part, by_time);
-    for (size_t i = 1; i < v->npart && !st; i++)
-        st = place_part(v, i, err);
-    return st;
-}
-
 static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_desc *d, psr_err *err)
 {
     psr_status st = PSR_OK;
@@ -211,7 +201,11 @@ static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_des
     v->sample_bytes = psr_dada_sample_bytes(&v->part[0].h);
     if (v->npart == 1)
         return PSR_OK;
-    st = order_parts(v, err);
+    /* Puts the files into the order of time. */
+    st = PSR_OK;
+    qsort(v->part, v->npart, sizeof *v->part, by_time);
+    for (size_t i = 1; i < v->npart && !st; i++)
+        st = place_part(v, i, err);
     return st ? st : open_part(v, 0, err);
 }
 

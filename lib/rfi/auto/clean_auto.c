@@ -58,14 +58,6 @@ static psr_status choose_backend(psr_clean_auto *p, const char *name, psr_err *e
                           name);
 }
 
-static size_t choose_block(double tsamp_s)
-{
-    size_t n = BLOCK_LEAST;
-    while (n < BLOCK_MOST && (double)n * sqrt(2) * tsamp_s < block_s)
-        n *= 2;
-    return n;
-}
-
 static void allocate_block(psr_clean_auto *p, struct psr_auto_block *b)
 {
     const size_t nchan = p->d.nchan;
@@ -153,7 +145,11 @@ static psr_status create(psr_clean_auto **out, const struct psr_clean_auto_desc 
     p->in = (struct psr_layout){desc->nchan, desc->nbit, desc->kind,
                                 psr_row_bytes(desc->nchan, desc->nbit)};
     p->nthread = psr_count_threads(desc->nthread);
-    p->usual = choose_block(desc->tsamp_s);
+    const double tsamp_s = desc->tsamp_s;
+    size_t n = BLOCK_LEAST;
+    while (n < BLOCK_MOST && (double)n * sqrt(2) * tsamp_s < block_s)
+        n *= 2;
+    p->usual = n;
     p->window = PSR_AUTO_BLOCKS * p->usual;
     p->ngroup = desc->nchan < PSR_AUTO_GROUPS ? desc->nchan : PSR_AUTO_GROUPS;
     st = choose_backend(p, desc->backend, err);

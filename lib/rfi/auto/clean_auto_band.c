@@ -160,14 +160,6 @@ void psr_auto_find_sparks(psr_clean_auto *p)
 
 /* --- zero-DM ---------------------------------------------------------------------------------- */
 
-static size_t count_kept(const psr_clean_auto *p, const struct psr_auto_block *b)
-{
-    size_t n = 0;
-    for (size_t c = 0; c < p->d.nchan; c++)
-        n += !b->masked[c];
-    return n;
-}
-
 /* Of n channels. */
 static double mean_of_all(const psr_clean_auto *p, size_t n, size_t t)
 {
@@ -182,7 +174,9 @@ void psr_auto_find_mean(psr_clean_auto *p)
     double sum = 0;
     for (size_t k = 0; k < p->win.nrange; k++) {
         const struct psr_auto_block *b = &p->win.block[k];
-        const size_t n = count_kept(p, b);
+        size_t n = 0;
+        for (size_t c = 0; c < p->d.nchan; c++)
+            n += !b->masked[c];
         for (size_t t = b->first; t < b->first + b->n; t++) {
             p->modes.mode[t] = (float)mean_of_all(p, n, t);
             sum += (double)p->modes.mode[t];

@@ -109,15 +109,6 @@ static bool band_steps(psr_clean_auto *p)
     return steps;
 }
 
-static void note_steps(psr_clean_auto *p)
-{
-    p->levels.held_before = p->levels.hold;
-    p->levels.hold = p->win.nblock && p->levels.nwindow > 1 && band_steps(p);
-    p->levels.tail = p->win.nblock ? band_level(p, p->win.block[p->win.nblock - 1].mean,
-                                                p->levels.l_now, p->levels.s_now)
-                                   : 0;
-}
-
 /* --- what is bad ------------------------------------------------------------------------------ */
 
 /* Channels that can be judged. */
@@ -227,18 +218,6 @@ static float larger_of(const float *mean, const float *sd, size_t c)
     return rated ? fmaxf(fabsf(mean[c]), fabsf(sd[c])) : 0;
 }
 
-/* Leaves in the ratings of deviations the larger of both, and 0 where there is none. */
-static void join_ratings(psr_clean_auto *p)
-{
-    for (size_t k = 0; k < p->win.nblock; k++) {
-        float **z = p->win.block[k].z;
-        for (size_t c = 0; c < p->d.nchan; c++) {
-            z[PSR_AUTO_SD][c] = larger_of(z[PSR_AUTO_MEAN], z[PSR_AUTO_SD], c);
-            z[PSR_AUTO_NEAR_SD][c] = larger_of(z[PSR_AUTO_NEAR_MEAN], z[PSR_AUTO_NEAR_SD], c);
-        }
-    }
-}
-
 /* Counts in times channels whose means wander more than those of others. */
 static void count_wandering(psr_clean_auto *p, enum psr_auto_rating means, unsigned char *times)
 {
@@ -302,16 +281,6 @@ static bool stands_alone(const psr_clean_auto *p, size_t k, size_t c)
     return 2 * up < n;
 }
 
-static void mask_cells(psr_clean_auto *p)
-{
-    for (size_t k = 0; k < p->win.nblock; k++) {
-        struct psr_auto_block *b = &p->win.block[k];
-        for (size_t c = 0; c < p->d.nchan; c++)
-            b->masked[c] = p->levels.bad[c] || !b->valid[c] ||
-                           ((double)b->z[PSR_AUTO_SD][c] > limit && stands_alone(p, k, c));
-    }
-}
-
 /* --- what becomes of it ----------------------------------------------------------------------- */
 
 /* What is left after the blocks goes with the last. */
@@ -361,11 +330,27 @@ void psr_auto_judge(psr_clean_auto *p)
     if (p->win.nblock) {
         measure_window(p);
         update_levels(p);
-        note_steps(p);
+        p->levels.held_before = p->levels.hold;
+        p->levels.hold = p->win.nblock && p->levels.nwindow > 1 && band_steps(p);
+        p->levels.tail = p->win.nblock ? band_level(p, p->win.block[p->win.nblock - 1].mean,
+                                                    p->levels.l_now, p->levels.s_now)
+                                       : 0;
         rate_cells(p);
-        join_ratings(p);
+        /* Leaves in the ratings of deviations the larger of both, and 0 where there is none. */
+        for (size_t k = 0; k < p->win.nblock; k++) {
+            float **z = p->win.block[k].z;
+            for (size_t c = 0; c < p->d.nchan; c++) {
+                z[PSR_AUTO_SD][c] = larger_of(z[PSR_AUTO_MEAN], z[PSR_AUTO_SD], c);
+                z[PSR_AUTO_NEAR_SD][c] = larger_of(z[PSR_AUTO_NEAR_MEAN], z[PSR_AUTO_NEAR_SD], c);
+            }
+        }
         find_bad_channels(p);
-        mask_cells(p);
+        for (size_t k = 0; k < p->win.nblock; k++) {
+            struct psr_auto_block *b = &p->win.block[k];
+            for (size_t c = 0; c < p->d.nchan; c++)
+                b->masked[c] = p->levels.bad[c] || !b->valid[c] ||
+                               ((double)b->z[PSR_AUTO_SD][c] > limit && stands_alone(p, k, c));
+        }
     } else {
         for (size_t c = 0; c < nchan; c++)
             p->levels.level[c] = p->levels.sd[c] = NAN;

@@ -175,21 +175,6 @@ static psr_status sum(psr_clean_auto *p, psr_err *err)
     return e ? fail(c, e, err) : PSR_OK;
 }
 
-/* What was decided, where copies to the device begin. */
-static void list_ranges(struct auto_cuda *c, const psr_clean_auto *p)
-{
-    const size_t nchan = p->d.nchan;
-    for (size_t k = 0; k < p->win.nrange; k++) {
-        const struct psr_auto_block *b = &p->win.block[k];
-        c->range[k] = (struct clean_k_range){.first = b->first, .n = b->n, .ncount = b->ncount};
-        memcpy(c->range[k].count, b->count, sizeof b->count);
-        memcpy(c->gain + k * nchan, b->gain, nchan * sizeof *c->gain);
-        memcpy(c->offset + k * nchan, b->offset, nchan * sizeof *c->offset);
-    }
-    for (size_t i = 0; i < nchan; i++)
-        c->level[i] = (float)p->levels.l_now[i];
-}
-
 static cudaError_t quantise_on_device(struct auto_cuda *c, const psr_clean_auto *p)
 {
     const size_t bytes = p->d.nchan * sizeof *c->gain;
@@ -206,7 +191,17 @@ static cudaError_t quantise_on_device(struct auto_cuda *c, const psr_clean_auto 
 static psr_status quantise(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
-    list_ranges(c, p);
+    /* What was decided, where copies to the device begin. */
+    const size_t nchan = p->d.nchan;
+    for (size_t k = 0; k < p->win.nrange; k++) {
+        const struct psr_auto_block *b = &p->win.block[k];
+        c->range[k] = (struct clean_k_range){.first = b->first, .n = b->n, .ncount = b->ncount};
+        memcpy(c->range[k].count, b->count, sizeof b->count);
+        memcpy(c->gain + k * nchan, b->gain, nchan * sizeof *c->gain);
+        memcpy(c->offset + k * nchan, b->offset, nchan * sizeof *c->offset);
+    }
+    for (size_t i = 0; i < nchan; i++)
+        c->level[i] = (float)p->levels.l_now[i];
     cudaError_t e = quantise_on_device(c, p);
     return e ? fail(c, e, err) : PSR_OK;
 }
@@ -247,14 +242,6 @@ static cudaError_t put_marks(struct auto_cuda *c, const psr_clean_auto *p)
     return cudaMemcpyAsync(c->w.d_pulse, c->pulse, p->win.n, cudaMemcpyHostToDevice, c->stream);
 }
 
-/* Nothing is subtracted for what is in a burst, as of sparks. */
-static cudaError_t put_silent(struct auto_cuda *c, const psr_clean_auto *p)
-{
-    for (size_t t = 0; t < p->win.n; t++)
-        c->silent[t] = p->band.spark[t] || p->band.burst[t];
-    return cudaMemcpyAsync(c->w.d_spark, c->silent, p->win.n, cudaMemcpyHostToDevice, c->stream);
-}
-
 static cudaError_t measure_on_device(struct auto_cuda *c, size_t nwidth)
 {
     const struct clean_k_window *w = &c->w;
@@ -289,7 +276,11 @@ static psr_status measure(psr_clean_auto *p, struct psr_auto_products *now,
 static psr_status find_offsets(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err)
 {
     struct auto_cuda *c = p->state;
-    cudaError_t e = put_silent(c, p);
+    /* Nothing is subtracted for what is in a burst, as of sparks. */
+    for (size_t t = 0; t < p->win.n; t++)
+        c->silent[t] = p->band.spark[t] || p->band.burst[t];
+    cudaError_t e =
+        cudaMemcpyAsync(c->w.d_spark, c->silent, p->win.n, cudaMemcpyHostToDevice, c->stream);
     if (!e)
         e = clean_k_subtract(&c->w, m, c->stream);
     return e ? fail(c, e, err) : PSR_OK;

@@ -234,22 +234,6 @@ static bool is_dip(const psr_clean_auto *p, const struct psr_auto_run *r)
     return sum < 0;
 }
 
-/* What is in more of a window is no pulse, and neither is what has dips as well: the crests of hum, which must
- * count, or part of its power seems to vary slowly and takes slow pulses with it.
- * Given: runs [n] of pulses, judged */
-static void limit_pulses(psr_clean_auto *p, size_t nrun)
-{
-    size_t length[2] = {0, 0};
-    for (const struct psr_auto_run *r = p->band.run; r < p->band.run + nrun; r++)
-        length[is_dip(p, r)] += p->band.burst[r->first] ? 0 : r->end - r->first;
-    const bool is_hum = PSR_AUTO_DIPS * length[1] > length[0];
-    size_t n = 0;
-    for (size_t t = 0; t < p->win.n; t++)
-        n += p->band.pulse[t] && !p->band.burst[t];
-    for (size_t t = 0; t < p->win.n && (is_hum || PSR_AUTO_RARE * n > p->win.n); t++)
-        p->band.pulse[t] = p->band.burst[t];
-}
-
 static void judge_sparks(psr_clean_auto *p, double *source)
 {
     const size_t n = list_runs(p, is_spark);
@@ -294,7 +278,16 @@ void psr_auto_find_bursts(psr_clean_auto *p)
     double source;
     memset(p->band.burst, 0, p->window);
     judge_sparks(p, &source);
-    limit_pulses(p, judge_pulses(p, source));
+    const size_t nrun = judge_pulses(p, source);
+    size_t length[2] = {0, 0};
+    for (const struct psr_auto_run *r = p->band.run; r < p->band.run + nrun; r++)
+        length[is_dip(p, r)] += p->band.burst[r->first] ? 0 : r->end - r->first;
+    const bool is_hum = PSR_AUTO_DIPS * length[1] > length[0];
+    size_t n = 0;
+    for (size_t t = 0; t < p->win.n; t++)
+        n += p->band.pulse[t] && !p->band.burst[t];
+    for (size_t t = 0; t < p->win.n && (is_hum || PSR_AUTO_RARE * n > p->win.n); t++)
+        p->band.pulse[t] = p->band.burst[t];
 }
 
 /* --- tells pulses that are dispersed from sparks, by S/N at trial delays across the band ------ */

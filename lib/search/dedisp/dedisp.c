@@ -24,27 +24,6 @@ static double linear_limit(const struct psr_dedisp_layout *s, double dm, size_t 
     return 0.75 * dm / low * (ratio - 1) * (ratio - 1) / s->dt_s;
 }
 
-/* As psr_dedisp_smearing. */
-static void dedisp_layout_smearing(const struct psr_dedisp_layout *s, size_t i,
-                                   struct psr_dedisp_smearing *out)
-{
-    double dm = s->dm[i], square = 0, align = s->align ? s->align[i] : 0;
-    *out = (struct psr_dedisp_smearing){.limit = s->tree.nlevel ? s->tree.difference[i] : NAN};
-    for (size_t k = 0; k < s->nkept; k++) {
-        int32_t delay;
-        psr_dedisp_layout_delays(s, k, i, 1, &delay);
-        double exact = (dm / s->coeff[k] - dm / s->coeff_top) / s->dt_s;
-        double difference = fabs(delay - align - exact);
-        square += difference * difference;
-        out->largest = fmax(out->largest, difference);
-    }
-    out->rms = sqrt(square / (double)s->nkept);
-    for (size_t k0 = 0; k0 < s->nkept; k0 += PSR_MERGE_LEAF) {
-        size_t k1 = k0 + PSR_MERGE_LEAF < s->nkept ? k0 + PSR_MERGE_LEAF : s->nkept;
-        out->linear = fmax(out->linear, linear_limit(s, dm, k0, k1 - 1));
-    }
-}
-
 /* --- checks the description of a dedispersion plan, and drives its backend -------------------- */
 
 /* In order of preference for "auto". */
@@ -264,7 +243,23 @@ int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
 
 void psr_dedisp_smearing(const psr_dedisp *p, size_t i, struct psr_dedisp_smearing *out)
 {
-    dedisp_layout_smearing(&p->layout, i, out);
+    /* As psr_dedisp_smearing. */
+    const struct psr_dedisp_layout *s = &p->layout;
+    double dm = s->dm[i], square = 0, align = s->align ? s->align[i] : 0;
+    *out = (struct psr_dedisp_smearing){.limit = s->tree.nlevel ? s->tree.difference[i] : NAN};
+    for (size_t k = 0; k < s->nkept; k++) {
+        int32_t delay;
+        psr_dedisp_layout_delays(s, k, i, 1, &delay);
+        double exact = (dm / s->coeff[k] - dm / s->coeff_top) / s->dt_s;
+        double difference = fabs(delay - align - exact);
+        square += difference * difference;
+        out->largest = fmax(out->largest, difference);
+    }
+    out->rms = sqrt(square / (double)s->nkept);
+    for (size_t k0 = 0; k0 < s->nkept; k0 += PSR_MERGE_LEAF) {
+        size_t k1 = k0 + PSR_MERGE_LEAF < s->nkept ? k0 + PSR_MERGE_LEAF : s->nkept;
+        out->linear = fmax(out->linear, linear_limit(s, dm, k0, k1 - 1));
+    }
 }
 
 int64_t psr_dedisp_predelay(const psr_dedisp *p, size_t c)
