@@ -256,4 +256,22 @@ void psr_read_ring_free(struct psr_read_ring *r, size_t i);
 /* Stops the producer. */
 void psr_read_ring_stop(struct psr_read_ring *r);
 
+/* --- orders for qsort and bsearch ------------------------------------------------------------- */
+
+/* Defines an order of elements of a type: PSR_COMPARE(by_place, struct place, PSR_THEN(PSR_RISING(row), PSR_FALLING(snr)));
+ * equal by the first, elements are compared by the second. */
+#define PSR_COMPARE(name, type, order)                                                             \
+    static int name(const void *pa, const void *pb)                                                \
+    {                                                                                              \
+        const type *a = pa, *b = pb;                                                               \
+        return order;                                                                              \
+    }                                                                                              \
+    static int name(const void *, const void *)
+#define PSR_RISING(member)      ((a->member > b->member) - (a->member < b->member))
+#define PSR_FALLING(member)     ((a->member < b->member) - (a->member > b->member))
+#define PSR_THEN(first, second) ((first) ? (first) : (second))
+
+/* The same of numbers of a type, rising. */
+#define PSR_COMPARE_VALUES(name, type) PSR_COMPARE(name, type, (*a > *b) - (*a < *b))
+
 #endif

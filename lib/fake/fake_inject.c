@@ -3,6 +3,7 @@
 
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"
+#include "base/tool.h"
 #include "formats/spectra/unpack.h"
 
 #include <math.h>
@@ -94,11 +95,7 @@ static void measure_piece(const struct psr_fake_onto *o, struct tile *t, const u
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+PSR_COMPARE_VALUES(compare, double);
 
 /* The median of those that are numbers; of variances of noise it is below the mean (Wilson and Hilferty). */
 static double find_scatter(double *variance, size_t n, size_t nrow)

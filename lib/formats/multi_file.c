@@ -3,6 +3,7 @@
 #include "base/input/dada_ring.h"
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
+#include "base/tool.h"
 #include "formats/dada/dada_internal.h"
 #include "formats/hdf5/fbh5.h"
 #include "formats/series/series_internal.h"
@@ -194,13 +195,7 @@ struct identity {
     const char *path;
 };
 
-static int compare_identities(const void *a, const void *b)
-{
-    const struct identity *x = a, *y = b;
-    if (x->dev != y->dev)
-        return x->dev < y->dev ? -1 : 1;
-    return (x->ino > y->ino) - (x->ino < y->ino);
-}
+PSR_COMPARE(compare_identities, struct identity, PSR_THEN(PSR_RISING(dev), PSR_RISING(ino)));
 
 /* All files must exist before any is read, and each be given once, under any name. */
 static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)

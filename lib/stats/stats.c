@@ -2,6 +2,7 @@
 #include "stats.h"
 
 #include "base/threads/clones.h"
+#include "base/tool.h"
 
 #include <float.h>
 #include <math.h>
@@ -76,11 +77,7 @@ void psr_eigen_symmetric(double *a, size_t n, double *value, double *vector)
 
 /* --- sorts and merges spans of bins ----------------------------------------------------------- */
 
-static int by_first(const void *pa, const void *pb)
-{
-    const struct psr_span *a = pa, *b = pb;
-    return (a->first > b->first) - (a->first < b->first);
-}
+PSR_COMPARE(by_first, struct psr_span, PSR_RISING(first));
 
 size_t psr_spans_tidy(struct psr_span *span, size_t n, int64_t lo, int64_t end)
 {
@@ -228,11 +225,7 @@ static void gather(const float *x, size_t n, const struct bracket *b, float *out
     }
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-    float a = *(const float *)pa, b = *(const float *)pb;
-    return (a > b) - (a < b);
-}
+PSR_COMPARE_VALUES(by_value, float);
 
 static void sort_few(float *x, size_t n)
 {

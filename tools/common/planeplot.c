@@ -1,6 +1,8 @@
 /* Plots the power around a candidate against r and z. */
 #include "planeplot.h"
 
+#include "base/tool.h"
+
 #include <math.h>
 #include <psrkit/experimental/accel.h>
 #include <stdio.h>
@@ -21,11 +23,7 @@ static int best_harmonic(const struct psr_accel_cand *cand)
     return best + 1;
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-    const float a = *(const float *)pa, b = *(const float *)pb;
-    return (a > b) - (a < b);
-}
+PSR_COMPARE_VALUES(by_value, float);
 
 /* Bins beyond the spectrum are 0. */
 static psr_status take_bins(const struct planeplot_bins *bins, int64_t first, size_t n, float *x,

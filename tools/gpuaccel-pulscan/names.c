@@ -1,6 +1,8 @@
 /* Collects the names of inputs, also from lists, and of their outputs. */
 #include "gpuaccel-pulscan.h"
 
+#include "base/tool.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,21 +103,9 @@ struct sized {
     size_t at, first;
 };
 
-static int by_size(const void *pa, const void *pb)
-{
-    const struct sized *a = pa, *b = pb;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
+PSR_COMPARE(by_size, struct sized, PSR_THEN(PSR_RISING(size), PSR_RISING(at)));
 
-static int by_first(const void *pa, const void *pb)
-{
-    const struct sized *a = pa, *b = pb;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
+PSR_COMPARE(by_first, struct sized, PSR_THEN(PSR_RISING(first), PSR_RISING(at)));
 
 /* Brings files of one size together, in the order of the first of each: every other length needs a
  * plan of its own, and names in the order of their DMs have lengths in any. */

@@ -1,6 +1,7 @@
 /* The picture of a run: statistics of cells and the mask, by frequency and time. */
 #include "picture.h"
 
+#include "base/tool.h"
 #include "report.h"
 #include "tools/common/canvas.h"
 
@@ -173,11 +174,7 @@ static size_t place_of(const struct picture *p, size_t i, size_t c)
 
 /* --- images ----------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
+PSR_COMPARE_VALUES(by_value, float);
 
 static struct canvas_panel image_panel(const struct picture *p, int k)
 {

@@ -1,6 +1,8 @@
 /* zapbirds, simple_zapbirds.py and makezaplist.py: known interference in spectra. */
 #include "psrpresto.h"
 
+#include "base/tool.h"
+
 #include <psrkit/experimental/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,11 +145,7 @@ int presto_simple_zapbirds(int argc, char **argv)
 
 /* --- makezaplist.py --------------------------------------------------------------------------- */
 
-static int compare_birds(const void *a, const void *b)
-{
-    const struct psr_bird *x = a, *y = b;
-    return (x->freq_hz > y->freq_hz) - (x->freq_hz < y->freq_hz);
-}
+PSR_COMPARE(compare_birds, struct psr_bird, PSR_RISING(freq_hz));
 
 static psr_status write_zaplist(const struct psr_zaplist *list, const char *path, psr_err *err)
 {

@@ -1,6 +1,8 @@
 /* Single pulses: the best events of .singlepulse files, and the bursts of gpudedisp's list. */
 #include "psrreport.h"
 
+#include "base/tool.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,15 +100,8 @@ bool report_picture_read(struct report_picture *p, const struct report_view *vie
 
 enum { EVENTS = 50000 }; /* as many as a plot of DM against time has room for */
 
-static int by_snr(const void *a, const void *b)
-{
-    const struct report_event *x = a, *y = b;
-    if (x->snr != y->snr)
-        return x->snr > y->snr ? -1 : 1;
-    if (x->time_s != y->time_s)
-        return x->time_s < y->time_s ? -1 : 1;
-    return (x->dm > y->dm) - (x->dm < y->dm);
-}
+PSR_COMPARE(by_snr, struct report_event,
+            PSR_THEN(PSR_FALLING(snr), PSR_THEN(PSR_RISING(time_s), PSR_RISING(dm))));
 
 static void keep_best(struct report *r)
 {
@@ -196,13 +191,7 @@ static bool is_burst_list(const struct report *r, const char *name)
     return !strncmp(start, "# S/N\t", 6);
 }
 
-static int by_burst_snr(const void *a, const void *b)
-{
-    const struct report_burst *x = a, *y = b;
-    if (x->snr != y->snr)
-        return x->snr > y->snr ? -1 : 1;
-    return (x->time_s > y->time_s) - (x->time_s < y->time_s);
-}
+PSR_COMPARE(by_burst_snr, struct report_burst, PSR_THEN(PSR_FALLING(snr), PSR_RISING(time_s)));
 
 psr_status report_read_bursts(struct report *r, psr_err *err)
 {

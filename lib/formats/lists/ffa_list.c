@@ -222,13 +222,7 @@ static psr_status read_row(struct parser *p)
     return st ? st : read_hits(p, freq_hz, duty);
 }
 
-static int by_dm(const void *pa, const void *pb)
-{
-    const struct psr_ffa_detection *a = pa, *b = pb;
-    if (a->dm < b->dm || a->dm > b->dm)
-        return a->dm < b->dm ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
-}
+PSR_COMPARE(by_dm, struct psr_ffa_detection, PSR_THEN(PSR_RISING(dm), PSR_RISING(number)));
 
 static psr_status read_lines(struct parser *p)
 {

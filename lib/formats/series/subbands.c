@@ -1,6 +1,7 @@
 /* Reads sub-band files that prepsubband -sub wrote. */
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
+#include "base/tool.h"
 #include "formats/spectra/unpack.h"
 #include "series_internal.h"
 
@@ -63,11 +64,7 @@ static bool is_inf(const char *path)
     return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const struct subband *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
-}
+PSR_COMPARE(compare_numbers, struct subband, PSR_RISING(number));
 
 /* All files of one set have the same name but for their numbers, which are 0 to n - 1. */
 static psr_status check_set(const struct subband *file, size_t n, psr_err *err)

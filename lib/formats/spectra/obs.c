@@ -1,5 +1,6 @@
 /* Checks the description of an observation, and computes frequencies and times from it. */
 #include "base/obs_internal.h"
+#include "base/tool.h"
 #include "unpack.h"
 #include <psrkit/obs.h>
 
@@ -48,11 +49,7 @@ void psr_obs_clear(struct psr_obs *obs)
     psr_obs_init(obs);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+PSR_COMPARE_VALUES(compare_doubles, double);
 
 static psr_status check_table(const struct psr_obs *obs, const char *name, psr_err *err)
 {

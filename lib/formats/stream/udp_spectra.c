@@ -1,5 +1,6 @@
 /* Sorts the datagrams of a filterbank that is received. */
 #include "base/output/outfile_internal.h"
+#include "base/tool.h"
 #include "formats/spectra/unpack.h"
 #include "udp.h"
 
@@ -108,11 +109,7 @@ static bool has_shape(const struct psr_udp_shape *s, const struct psr_udp_packet
            p->spectra >= 1 && p->spectra <= s->spectra && !(p->number >> 60);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+PSR_COMPARE_VALUES(compare_numbers, int64_t);
 
 /* The lowest number where most of those that are held of a stream lie within a window; -1: there are none.
  * Returned: *arrival_s   when its packet came */

@@ -150,11 +150,7 @@ psr_status psr_mask_parse(struct psr_mask *mask, const void *bytes, size_t n, co
 
 /* --- padding ---------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
+PSR_COMPARE_VALUES(by_value, float);
 
 /* Mean of the middle 80 % of n values, which get sorted, in PRESTO's arithmetic: a share in single
  * precision, and a running mean. */

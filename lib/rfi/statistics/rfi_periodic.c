@@ -191,19 +191,9 @@ static psr_status append(struct psr_rfi_hits *hits, double r, double sigma, size
     return st;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct psr_rfi_hit *x = a, *y = b;
-    return (x->r > y->r) - (x->r < y->r);
-}
+PSR_COMPARE(by_place, struct psr_rfi_hit, PSR_RISING(r));
 
-static int by_sigma(const void *a, const void *b)
-{
-    const struct psr_rfi_hit *x = a, *y = b;
-    if (x->sigma != y->sigma)
-        return x->sigma < y->sigma ? 1 : -1;
-    return (x->order > y->order) - (x->order < y->order);
-}
+PSR_COMPARE(by_sigma, struct psr_rfi_hit, PSR_THEN(PSR_FALLING(sigma), PSR_RISING(order)));
 
 /* All sums above their thresholds, at the places found. */
 static psr_status take_hits(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,

@@ -1,6 +1,7 @@
 /* Adds lines of trials for parts of the band. */
 #include "run/dedisperse/lines/lines.h"
 
+#include "base/tool.h"
 #include "search/singlepulse/singlepulse_internal.h"
 
 #include <math.h>
@@ -18,13 +19,7 @@ struct scale {
     double dmconst, tsamp_s, sweep_s;
 };
 
-static int by_rising_value(const void *a, const void *b)
-{
-    const struct ranked *p = a, *q = b;
-    if (p->value != q->value)
-        return p->value < q->value ? -1 : 1;
-    return (p->i > q->i) - (p->i < q->i);
-}
+PSR_COMPARE(by_rising_value, struct ranked, PSR_THEN(PSR_RISING(value), PSR_RISING(i)));
 
 size_t psr_trials_whole_lines(const struct psr_trial_list *t)
 {

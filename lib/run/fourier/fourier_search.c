@@ -1,6 +1,7 @@
 /* Searches a batch of spectra, and merges and measures what is found. */
 #include "accelsearch_internal.h"
 #include "base/clock.h"
+#include "base/tool.h"
 #include "formats/series/series_internal.h"
 #include "fourier_state.h"
 #include "search/matched/response/accel_internal.h"
@@ -19,11 +20,7 @@ struct around {
     double lo, hi;
 };
 
-static int by_lo(const void *pa, const void *pb)
-{
-    const struct around *a = pa, *b = pb;
-    return (a->lo > b->lo) - (a->lo < b->lo);
-}
+PSR_COMPARE(by_lo, struct around, PSR_RISING(lo));
 
 /* Joins those that overlap: then both ends ascend. */
 static size_t join_overlaps(struct around *a, size_t n)
@@ -81,11 +78,7 @@ enum { PIECE = 128, LEADING = 3 };
 
 static const double RED = 1.6;
 
-static int by_value(const void *pa, const void *pb)
-{
-    const double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
+PSR_COMPARE_VALUES(by_value, double);
 
 /* Mean power of a piece's noise over that of the bins it was normalised by; 0: not to be read. */
 static double level_at(psr_pulscan *plan, size_t s, int64_t first)

@@ -2,6 +2,7 @@
 #include "dedisp_internal.h"
 
 #include "base/threads/threads.h"
+#include "base/tool.h"
 #include "formats/spectra/unpack.h"
 #include "plan/ddplan_internal.h"
 
@@ -97,13 +98,7 @@ struct ranked {
     size_t c;
 };
 
-static int by_falling_frequency(const void *pa, const void *pb)
-{
-    const struct ranked *a = pa, *b = pb;
-    if (a->freq_mhz != b->freq_mhz)
-        return a->freq_mhz < b->freq_mhz ? 1 : -1;
-    return a->c < b->c ? -1 : a->c > b->c;
-}
+PSR_COMPARE(by_falling_frequency, struct ranked, PSR_THEN(PSR_FALLING(freq_mhz), PSR_RISING(c)));
 
 static psr_status rank_channels(const struct psr_dedisp_desc *d, struct ranked **out, psr_err *err)
 {

@@ -387,13 +387,7 @@ struct ranked {
     size_t i;
 };
 
-static int by_rising_dm(const void *pa, const void *pb)
-{
-    const struct ranked *a = pa, *b = pb;
-    if (a->dm != b->dm)
-        return a->dm < b->dm ? -1 : 1;
-    return a->i < b->i ? -1 : a->i > b->i;
-}
+PSR_COMPARE(by_rising_dm, struct ranked, PSR_THEN(PSR_RISING(dm), PSR_RISING(i)));
 
 static psr_status rank_trials(struct psr_merge_builder *b, psr_err *err)
 {

@@ -143,13 +143,7 @@ struct hits {
     double *own;                              /* [n] power without lines */
 };
 
-static int by_place(const void *pa, const void *pb)
-{
-    const struct psr_accel_hit *a = pa, *b = pb;
-    if (a->stage != b->stage)
-        return a->stage < b->stage ? -1 : 1;
-    return (a->i > b->i) - (a->i < b->i);
-}
+PSR_COMPARE(by_place, struct psr_accel_hit, PSR_THEN(PSR_RISING(stage), PSR_RISING(i)));
 
 /* The first hit of a stage at half bin i or above. */
 static size_t find_hit(const struct hits *h, int stage, double i)
@@ -252,13 +246,7 @@ struct rank {
     size_t k;
 };
 
-static int brightest_first(const void *pa, const void *pb)
-{
-    const struct rank *a = pa, *b = pb;
-    if (a->power > b->power || a->power < b->power)
-        return a->power > b->power ? -1 : 1;
-    return (a->k > b->k) - (a->k < b->k);
-}
+PSR_COMPARE(brightest_first, struct rank, PSR_THEN(PSR_FALLING(power), PSR_RISING(k)));
 
 static psr_status take_lines(struct psr_accel_lines *lines, const struct psr_accel_normalise *norm,
                              const struct psr_template_bank *bank, struct hits *hits,

@@ -3,6 +3,7 @@
 
 #include "base/device/device_internal.h"
 #include "base/threads/threads.h"
+#include "base/tool.h"
 #include "pulscan_internal.h"
 
 #include <config.h>
@@ -212,17 +213,9 @@ static int64_t block_of(const psr_pulscan *p, const struct psr_pulscan_peak *k)
     return (k->first - 1) / p->search.block;
 }
 
-static int by_place(const void *pa, const void *pb)
-{
-    const struct psr_pulscan_peak *a = pa, *b = pb;
-    if (a->spec != b->spec)
-        return a->spec < b->spec ? -1 : 1;
-    if (a->harm != b->harm)
-        return a->harm < b->harm ? -1 : 1;
-    if (a->z != b->z)
-        return a->z < b->z ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
-}
+PSR_COMPARE(by_place, struct psr_pulscan_peak,
+            PSR_THEN(PSR_RISING(spec),
+                     PSR_THEN(PSR_RISING(harm), PSR_THEN(PSR_RISING(z), PSR_RISING(first)))));
 
 /* Keeps the best of every spectrum, sum, width and block, the lowest of equal ones. */
 static void keep_best(psr_pulscan *p)

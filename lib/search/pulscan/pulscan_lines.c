@@ -184,15 +184,8 @@ static double sum_adds(const struct psr_pulscan_lines *lines, size_t spec, int64
     return sum;
 }
 
-static int brightest_first(const void *pa, const void *pb)
-{
-    const struct psr_pulscan_peak *a = pa, *b = pb;
-    if (a->spec != b->spec)
-        return a->spec < b->spec ? -1 : 1;
-    if (a->power > b->power || a->power < b->power)
-        return a->power > b->power ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
-}
+PSR_COMPARE(brightest_first, struct psr_pulscan_peak,
+            PSR_THEN(PSR_RISING(spec), PSR_THEN(PSR_FALLING(power), PSR_RISING(first))));
 
 /* Bright peaks of one bin.
  * Returned: how many; peak [*n], if not NULL */

@@ -1,6 +1,8 @@
 /* Levels of a band before, in and after a pulse, by sub-bands. */
 #include "singlepulse_internal.h"
 
+#include "base/tool.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -137,11 +139,7 @@ static bool is_step(const struct levels *all)
 
 /* --- sub-bands -------------------------------------------------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
+PSR_COMPARE_VALUES(compare_doubles, double);
 
 /* Chi-squared that one in a thousand even pulses exceeds (Wilson and Hilferty 1931). */
 static double find_limit(size_t n)

@@ -5,6 +5,7 @@
 #include "singlepulse_internal.h"
 
 #include "base/device/cuda_call.h"
+#include "base/tool.h"
 
 #include <singlepulse_kernels.h>
 #include <stdlib.h>
@@ -328,13 +329,7 @@ static psr_status cuda_finish(void *state, int64_t end, psr_err *err)
 
 /* --- loud pieces ------------------------------------------------------------------------------ */
 
-static int by_series(const void *pa, const void *pb)
-{
-    const struct pulse_loud *a = pa, *b = pb;
-    if (a->series != b->series)
-        return a->series < b->series ? -1 : 1;
-    return (a->piece > b->piece) - (a->piece < b->piece);
-}
+PSR_COMPARE(by_series, struct pulse_loud, PSR_THEN(PSR_RISING(series), PSR_RISING(piece)));
 
 static cudaError_t add_time(struct pulse_cuda *c)
 {

@@ -2,17 +2,14 @@
 #include "lines.h"
 
 #include "base/path.h"
+#include "base/tool.h"
 #include "formats/spectra/header_keys.h"
 #include "plan/ddplan_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int by_lodm(const void *a, const void *b)
-{
-    const struct psr_plan_line *p = a, *q = b;
-    return (p->lodm > q->lodm) - (p->lodm < q->lodm);
-}
+PSR_COMPARE(by_lodm, struct psr_plan_line, PSR_RISING(lodm));
 
 static psr_status check_line(const struct psr_trial_list *t, const struct psr_plan_line *from,
                              const struct psr_line_limits *limits, psr_err *err)

@@ -2,6 +2,7 @@
 #include "pulse_parts.h"
 
 #include "base/obs_internal.h"
+#include "base/tool.h"
 #include "search/singlepulse/singlepulse_internal.h"
 
 #include <math.h>
@@ -95,11 +96,7 @@ void psr_pulse_clock_clear(struct psr_pulse_clock *c)
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-static int compare_spans(const void *a, const void *b)
-{
-    const struct psr_span *p = a, *q = b;
-    return (p->first > q->first) - (p->first < q->first);
-}
+PSR_COMPARE(compare_spans, struct psr_span, PSR_RISING(first));
 
 size_t psr_pulse_gaps_merge(struct psr_span *gap, size_t ngap)
 {

@@ -314,11 +314,7 @@ static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_pu
     return st;
 }
 
-static int compare_visits(const void *a, const void *b)
-{
-    const struct visit *p = a, *q = b;
-    return (p->first > q->first) - (p->first < q->first);
-}
+PSR_COMPARE(compare_visits, struct visit, PSR_RISING(first));
 
 static psr_status make_views(psr_pulse_spectra *p, size_t n, psr_err *err)
 {

@@ -214,11 +214,7 @@ static psr_status tell(struct live *s, const struct psr_cluster *c, psr_err *err
 }
 
 /* In order of time. */
-static int compare_times(const void *a, const void *b)
-{
-    const struct psr_cluster *p = a, *q = b;
-    return (p->first > q->first) - (p->first < q->first);
-}
+PSR_COMPARE(compare_times, struct psr_cluster, PSR_RISING(first));
 
 static psr_status tell_complete(struct live *s, psr_err *err)
 {

@@ -1,4 +1,5 @@
 /* Puts the trials of beams into the order of lines. */
+#include "base/tool.h"
 #include "dedisp_line.h"
 #include "plan/ddplan_internal.h"
 
@@ -20,15 +21,8 @@ static double channel_smearing(const struct psr_dedisp_beams_desc *d)
 }
 
 /* Sums rise with DM, but where they are given. */
-static int by_line(const void *pa, const void *pb)
-{
-    const struct psr_beams_trial *a = pa, *b = pb;
-    if (a->downsamp != b->downsamp)
-        return a->downsamp < b->downsamp ? -1 : 1;
-    if (a->dm != b->dm)
-        return a->dm < b->dm ? -1 : 1;
-    return a->i < b->i ? -1 : a->i > b->i;
-}
+PSR_COMPARE(by_line, struct psr_beams_trial,
+            PSR_THEN(PSR_RISING(downsamp), PSR_THEN(PSR_RISING(dm), PSR_RISING(i))));
 
 /* Given sums are those of another plan, whose lines are to be these. */
 static psr_status check_sums(const struct psr_beams_trial *rank, size_t ndm, psr_err *err)

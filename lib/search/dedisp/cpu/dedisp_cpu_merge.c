@@ -5,6 +5,8 @@
  * are those of one path through the tree and stay near the processor. */
 #include "dedisp_cpu.h"
 
+#include "base/tool.h"
+
 #include <stdlib.h>
 
 enum {
@@ -30,13 +32,7 @@ struct writer {
     size_t top;        /* bytes of scratch space in use */
 };
 
-static int by_row_and_delay(const void *pa, const void *pb)
-{
-    const struct need *a = pa, *b = pb;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return a->lo < b->lo ? -1 : a->lo > b->lo;
-}
+PSR_COMPARE(by_row_and_delay, struct need, PSR_THEN(PSR_RISING(row), PSR_RISING(lo)));
 
 static size_t lane_bytes(const struct writer *w, int l)
 {

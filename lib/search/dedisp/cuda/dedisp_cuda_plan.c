@@ -2,6 +2,8 @@
  * products are small.  Nothing here needs a device. */
 #include "dedisp_cuda.h"
 
+#include "base/tool.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +14,7 @@ struct ranked {
     uint32_t i;
 };
 
-static int by_rising_dm(const void *pa, const void *pb)
-{
-    const struct ranked *a = pa, *b = pb;
-    if (a->dm != b->dm)
-        return a->dm > b->dm ? 1 : -1;
-    return a->i < b->i ? -1 : a->i > b->i;
-}
+PSR_COMPARE(by_rising_dm, struct ranked, PSR_THEN(PSR_RISING(dm), PSR_RISING(i)));
 
 static psr_status sort_trials(struct psr_cuda_plan *plan, const struct psr_dedisp_layout *s,
                               psr_err *err)

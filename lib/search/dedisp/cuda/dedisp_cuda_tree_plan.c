@@ -164,13 +164,7 @@ static psr_status add_row(struct psr_tree_stage *st, struct tree_k_row row, psr_
 
 /* --- a group ---------------------------------------------------------------------------------- */
 
-static int by_row_and_delay(const void *pa, const void *pb)
-{
-    const struct need *a = pa, *b = pb;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return a->lo < b->lo ? -1 : a->lo > b->lo;
-}
+PSR_COMPARE(by_row_and_delay, struct need, PSR_THEN(PSR_RISING(row), PSR_RISING(lo)));
 
 /* Joins what is wanted of each row as long as there is no gap of a tile. */
 static size_t join(struct need *need, size_t n, struct need *made, int32_t gap)

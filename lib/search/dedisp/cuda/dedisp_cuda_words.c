@@ -21,13 +21,7 @@ bool psr_words_fit(const struct psr_dedisp_layout *s)
 
 /* --- rows between the stages ------------------------------------------------------------------ */
 
-static int by_row_and_delay(const void *pa, const void *pb)
-{
-    const struct psr_words_row *a = pa, *b = pb;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return a->lo < b->lo ? -1 : a->lo > b->lo;
-}
+PSR_COMPARE(by_row_and_delay, struct psr_words_row, PSR_THEN(PSR_RISING(row), PSR_RISING(lo)));
 
 /* What the second stage copies is what the first makes, joined as long as there is no gap. */
 static psr_status unite_rows(struct psr_words *w, size_t gap, psr_err *err)

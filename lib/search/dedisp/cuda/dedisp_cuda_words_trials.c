@@ -10,13 +10,7 @@ enum {
     BEHIND = 4 * WORDS_HALO, /* bytes of a step that are read and not used */
 };
 
-static int by_row_and_delay(const void *pa, const void *pb)
-{
-    const struct psr_words_need *a = pa, *b = pb;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return a->lo < b->lo ? -1 : a->lo > b->lo;
-}
+PSR_COMPARE(by_row_and_delay, struct psr_words_need, PSR_THEN(PSR_RISING(row), PSR_RISING(lo)));
 
 void psr_words_sort(struct psr_words_need *need, size_t n)
 {

@@ -122,13 +122,7 @@ static void sum_powers(struct scanner *n, const struct entry *e, float least)
 }
 
 /* By cell, the highest bound first. */
-static int by_cell_and_bound(const void *pa, const void *pb)
-{
-    const struct entry *a = pa, *b = pb;
-    if (a->cell != b->cell)
-        return a->cell < b->cell ? -1 : 1;
-    return (a->bound < b->bound) - (a->bound > b->bound);
-}
+PSR_COMPARE(by_cell_and_bound, struct entry, PSR_THEN(PSR_RISING(cell), PSR_FALLING(bound)));
 
 /* Sums the powers of all entries that may be best.  A bound at the top of its range bounds nothing. */
 static void sum_entries(struct scanner *n)

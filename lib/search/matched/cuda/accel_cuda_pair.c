@@ -9,17 +9,9 @@
 /* --- verifies the places that the device reports, with the arithmetic of the CPU -------------- */
 
 /* By spectrum, cell and stage, the most promising first. */
-static int by_cell(const void *pa, const void *pb)
-{
-    const struct psr_accel_place *a = pa, *b = pb;
-    if (a->spec != b->spec)
-        return a->spec < b->spec ? -1 : 1;
-    if (a->i != b->i)
-        return a->i < b->i ? -1 : 1;
-    if (a->stage != b->stage)
-        return a->stage < b->stage ? -1 : 1;
-    return (a->low < b->low) - (a->low > b->low);
-}
+PSR_COMPARE(by_cell, struct psr_accel_place,
+            PSR_THEN(PSR_RISING(spec),
+                     PSR_THEN(PSR_RISING(i), PSR_THEN(PSR_RISING(stage), PSR_FALLING(low)))));
 
 static bool is_same_cell(const struct psr_accel_place *a, const struct psr_accel_place *b)
 {

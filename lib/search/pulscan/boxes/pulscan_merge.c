@@ -1,5 +1,6 @@
 /* Merges hits into candidates. */
 #include "base/copy_desc.h"
+#include "base/tool.h"
 #include "pulscan_boxes.h"
 #include "search/pulscan/pulscan_internal.h"
 
@@ -90,19 +91,11 @@ static double centre(const struct psr_pulscan_hit *h)
     return (double)h->first + h->z / 2.0;
 }
 
-static int best_first(const void *pa, const void *pb)
-{
-    const struct psr_pulscan_hit *a = pa, *b = pb;
-    if (a->sigma != b->sigma)
-        return a->sigma < b->sigma ? 1 : -1;
-    if (a->power != b->power)
-        return a->power < b->power ? 1 : -1;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    if (a->z != b->z)
-        return a->z < b->z ? -1 : 1;
-    return (a->nharm > b->nharm) - (a->nharm < b->nharm);
-}
+PSR_COMPARE(best_first, struct psr_pulscan_hit,
+            PSR_THEN(PSR_FALLING(sigma),
+                     PSR_THEN(PSR_FALLING(power),
+                              PSR_THEN(PSR_RISING(first),
+                                       PSR_THEN(PSR_RISING(z), PSR_RISING(nharm))))));
 
 /* Of candidate c, which a hit touches or is related to, and the best found before. */
 static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,

@@ -1,6 +1,7 @@
 /* Unites the pulses that were found in several parts of the band. */
 #include "cluster_parts.h"
 
+#include "base/tool.h"
 #include "cluster_rule.h"
 
 #include <math.h>
@@ -15,11 +16,7 @@ struct sorted {
     size_t index;
 };
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct sorted *p = a, *q = b;
-    return (p->pulse.first_s > q->pulse.first_s) - (p->pulse.first_s < q->pulse.first_s);
-}
+PSR_COMPARE(compare_starts, struct sorted, PSR_RISING(pulse.first_s));
 
 /* First pulse that does not begin before. */
 static size_t find_start(const struct sorted *s, size_t n, double from_s)
@@ -126,13 +123,7 @@ static double middle_mhz(const struct psr_band_range *r)
     return sqrt(2 / (1 / (r->low_mhz * r->low_mhz) + 1 / (r->high_mhz * r->high_mhz)));
 }
 
-static int compare_arrivals(const void *a, const void *b)
-{
-    const struct arrival *p = a, *q = b;
-    if (p->middle != q->middle)
-        return p->middle < q->middle ? -1 : 1;
-    return (p->k > q->k) - (p->k < q->k);
-}
+PSR_COMPARE(compare_arrivals, struct arrival, PSR_THEN(PSR_RISING(middle), PSR_RISING(k)));
 
 /* Those of the range, and of others as wide, or wider, that share frequencies with it. */
 static void list_arrivals(struct field *f, const struct psr_band_range *r)

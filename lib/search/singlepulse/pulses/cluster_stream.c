@@ -110,13 +110,7 @@ psr_status psr_cluster_stream_push(psr_cluster_stream *s, const struct psr_event
     return st;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct held *p = a, *q = b;
-    if (p->first != q->first)
-        return p->first < q->first ? -1 : 1;
-    return (p->event.trial > q->event.trial) - (p->event.trial < q->event.trial);
-}
+PSR_COMPARE(compare_places, struct held, PSR_THEN(PSR_RISING(first), PSR_RISING(event.trial)));
 
 /* --- groups ----------------------------------------------------------------------------------- */
 

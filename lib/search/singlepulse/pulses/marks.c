@@ -2,6 +2,7 @@
 #include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
+#include "base/tool.h"
 #include "plan/ddplan_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
@@ -51,11 +52,7 @@ static bool is_flat(const struct marker *m, const struct psr_event *e)
     return 4 * m->d->sweep[e->trial] <= (size_t)e->width;
 }
 
-static int compare_boxes(const void *a, const void *b)
-{
-    const struct box *p = a, *q = b;
-    return (p->first > q->first) - (p->first < q->first);
-}
+PSR_COMPARE(compare_boxes, struct box, PSR_RISING(first));
 
 static psr_status find_flat(struct marker *m, psr_err *err)
 {
