@@ -198,15 +198,6 @@ int64_t psr_rfifind_clipped(const psr_rfifind *p)
 
 /* --- one interval ----------------------------------------------------------------------------- */
 
-static void reverse_row(float *x, size_t nchan)
-{
-    for (size_t a = 0, b = nchan - 1; a < b; a++, b--) {
-        float was = x[a];
-        x[a] = x[b];
-        x[b] = was;
-    }
-}
-
 /* Block by block, as PRESTO reads them; the first one gives the bandpass. */
 static void balance(psr_rfifind *p, const unsigned char *in)
 {
@@ -214,8 +205,13 @@ static void balance(psr_rfifind *p, const unsigned char *in)
     for (size_t t = 0; t < n; t++) {
         float *x = p->balanced + t * nchan;
         psr_spectrum_widen(&p->in, in + t * p->in.row_bytes, x);
-        if (p->d.reverse)
-            reverse_row(x, nchan);
+        if (p->d.reverse) {
+            for (size_t a = 0, b = nchan - 1; a < b; a++, b--) {
+                float was = x[a];
+                x[a] = x[b];
+                x[b] = was;
+            }
+        }
     }
     if (!p->zerodm.balanced)
         psr_zerodm_balance(&p->zerodm, p->padding, p->balanced, p->d.block);

@@ -42,15 +42,6 @@ static struct corner move_worst(const struct state *s, double times)
     return c;
 }
 
-static void shrink(struct state *s)
-{
-    for (int i = 1; i <= s->f->n; i++) {
-        for (int d = 0; d < s->f->n; d++)
-            s->corner[i].x[d] = (s->corner[i].x[d] + s->corner[0].x[d]) / 2;
-        s->corner[i].value = s->f->value(s->f->ctx, s->corner[i].x);
-    }
-}
-
 static void advance(struct state *s)
 {
     struct corner *worst = &s->corner[s->f->n], mirrored = move_worst(s, -1);
@@ -65,8 +56,13 @@ static void advance(struct state *s)
         struct corner inside = move_worst(s, 0.5);
         if (inside.value <= worst->value)
             *worst = inside;
-        else
-            shrink(s);
+        else {
+            for (int i = 1; i <= s->f->n; i++) {
+                for (int d = 0; d < s->f->n; d++)
+                    s->corner[i].x[d] = (s->corner[i].x[d] + s->corner[0].x[d]) / 2;
+                s->corner[i].value = s->f->value(s->f->ctx, s->corner[i].x);
+            }
+        }
     }
     sort(s);
 }

@@ -100,14 +100,6 @@ static void check_options(const struct cli *tool, const struct options *o)
         cli_usage_error(tool, "-z needs -harmonics");
 }
 
-static void choose_columns(struct chi2sig_job *job, const struct options *o)
-{
-    for (size_t i = 0; i < COLUMN_COUNT; i++)
-        job->column[i] = i <= COLUMN_SIGMA ? !o->gauss : i >= COLUMN_POLY_LN_P && o->poly;
-    job->column[COLUMN_SIGMA] = true;
-    job->column[COLUMN_LISTED_SIGMA] = o->accel && !o->gauss;
-}
-
 static struct chi2sig_job make_job(const struct cli *tool, const struct options *o)
 {
     struct chi2sig_job job = {
@@ -129,7 +121,10 @@ static struct chi2sig_job make_job(const struct cli *tool, const struct options 
             isnan(o->inverse) ? psr_logp_from_sf(o->inverse_logp) : psr_gauss_logp(o->inverse);
         job.target = psr_logp_trials(p, 1 / o->ntrials, job.how);
     }
-    choose_columns(&job, o);
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        job.column[i] = i <= COLUMN_SIGMA ? !o->gauss : i >= COLUMN_POLY_LN_P && o->poly;
+    job.column[COLUMN_SIGMA] = true;
+    job.column[COLUMN_LISTED_SIGMA] = o->accel && !o->gauss;
     return job;
 }
 
@@ -161,17 +156,6 @@ static psr_status do_operands(const struct cli *tool, const struct chi2sig_job *
     return st;
 }
 
-/* Rows that go where they come from would never end. */
-static psr_status check_names(const char *input, psr_err *err)
-{
-    struct psr_overwrite_check c = {0};
-    psr_status st = psr_overwrite_check_input(&c, input, err);
-    if (st == PSR_OK)
-        st = psr_overwrite_check_output(&c, "-", NULL, err);
-    psr_overwrite_check_clear(&c);
-    return st;
-}
-
 static psr_status run_job(const struct cli *tool, const struct chi2sig_job *job, bool accel,
                           int noperand, char **operand, psr_err *err)
 {
@@ -186,7 +170,12 @@ static psr_status run_job(const struct cli *tool, const struct chi2sig_job *job,
     if (noperand == nwanted && !accel)
         return do_operands(tool, job, operand, err);
     const char *input = noperand ? operand[0] : "-";
-    psr_status st = check_names(input, err);
+    /* Rows that go where they come from would never end. */
+    struct psr_overwrite_check c = {0};
+    psr_status st = psr_overwrite_check_input(&c, input, err);
+    if (st == PSR_OK)
+        st = psr_overwrite_check_output(&c, "-", NULL, err);
+    psr_overwrite_check_clear(&c);
     if (st != PSR_OK)
         return st;
     if (accel)

@@ -147,21 +147,6 @@ static void take_int(int64_t *to, int64_t given)
         *to = given;
 }
 
-static void apply_given(struct psr_ddplan_desc *d, const struct ddplan_given *g)
-{
-    take_double(&d->lodm, g->lodm);
-    take_double(&d->hidm, g->hidm);
-    take_double(&d->cohdm, g->cohdm);
-    take_double(&d->res_ms, g->res_ms);
-    take_double(&d->band.fctr_mhz, g->fctr_mhz);
-    take_double(&d->band.bw_mhz, g->bw_mhz);
-    take_double(&d->band.tsamp_s, g->tsamp_s);
-    take_int(&d->band.nchan, g->nchan);
-    take_int(&d->blocklen, g->blocklen);
-    take_int(&d->nsub, g->nsub);
-    take_int(&d->nproc, g->nproc);
-}
-
 static void take_observation(struct ddplan_options *o, const struct psr_obs *obs, int file_nbit)
 {
     struct psr_band *b = &o->desc.band;
@@ -286,7 +271,18 @@ static psr_status set_defaults(struct ddplan_options *o, const struct cli *tool,
     if (o->files.n)
         st = read_observation(o, tool, err);
     o->in_file = *d;
-    apply_given(d, &o->given);
+    const struct ddplan_given *g = &o->given;
+    take_double(&d->lodm, g->lodm);
+    take_double(&d->hidm, g->hidm);
+    take_double(&d->cohdm, g->cohdm);
+    take_double(&d->res_ms, g->res_ms);
+    take_double(&d->band.fctr_mhz, g->fctr_mhz);
+    take_double(&d->band.bw_mhz, g->bw_mhz);
+    take_double(&d->band.tsamp_s, g->tsamp_s);
+    take_int(&d->band.nchan, g->nchan);
+    take_int(&d->blocklen, g->blocklen);
+    take_int(&d->nsub, g->nsub);
+    take_int(&d->nproc, g->nproc);
     if (st == PSR_OK && o->script && !strcmp(o->script_for, "prepsubband") && d->nsub == 0 &&
         d->band.nchan > 0) {
         d->nsub = psr_ddplan_nsub(d->band.nchan);

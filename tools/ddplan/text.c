@@ -33,18 +33,6 @@ static void print_desc(struct psr_json *j, const struct psr_ddplan *p)
     psr_json_int(j, "nproc", d->nproc);
 }
 
-static void print_limits(struct psr_json *j, const struct psr_ddplan *p)
-{
-    psr_json_new_line(j, 2);
-    psr_json_double(j, "min_total_ms", p->min_total_ms);
-    psr_json_double(j, "min_chan_ms", p->min_chan_ms);
-    psr_json_double(j, "min_bw_ms", p->min_bw_ms);
-    psr_json_double(j, "ok_ms", p->ok_ms);
-    psr_json_new_line(j, 2);
-    psr_json_double(j, "best_dmstep", p->first_dmstep);
-    psr_json_int(j, "ndm", psr_ddplan_ndm(p));
-}
-
 static void json_print_line(struct psr_json *j, const struct psr_ddplan_line *l)
 {
     psr_json_new_line(j, 4);
@@ -102,7 +90,14 @@ void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *
     psr_json_new_line(&j, 2);
     psr_json_string(&j, "version", psr_version());
     print_desc(&j, p);
-    print_limits(&j, p);
+    psr_json_new_line(&j, 2);
+    psr_json_double(&j, "min_total_ms", p->min_total_ms);
+    psr_json_double(&j, "min_chan_ms", p->min_chan_ms);
+    psr_json_double(&j, "min_bw_ms", p->min_bw_ms);
+    psr_json_double(&j, "ok_ms", p->ok_ms);
+    psr_json_new_line(&j, 2);
+    psr_json_double(&j, "best_dmstep", p->first_dmstep);
+    psr_json_int(&j, "ndm", psr_ddplan_ndm(p));
     psr_json_new_line(&j, 2);
     psr_json_begin(&j, "lines", PSR_JSON_ARRAY);
     for (int i = 0; i < p->nline; i++)
@@ -241,18 +236,6 @@ static void print_name(const char *name)
     quote_print(stdout, path);
 }
 
-/* The start of output names: the first file's, without its folder and suffix. */
-static void print_root(const char *file)
-{
-    char root[PATH_MAX];
-    const char *slash = strrchr(file, '/');
-    snprintf(root, sizeof root, "%s", slash ? slash + 1 : file);
-    char *dot = strrchr(root, '.');
-    if (dot && dot != root)
-        *dot = 0;
-    print_name(strcmp(root, "-") != 0 ? root : "ddplan");
-}
-
 /* The command is one line, whatever was given: a comment ends with it. */
 static void print_head(const struct ddplan_options *o)
 {
@@ -270,43 +253,42 @@ static void print_head(const struct ddplan_options *o)
         print_name(o->files.text[i]);
     }
     printf("\nroot=");
-    print_root(o->files.text[0]);
+    /* The start of output names: the first file's, without its folder and suffix. */
+    const char *file = o->files.text[0];
+    char root[PATH_MAX];
+    const char *slash = strrchr(file, '/');
+    snprintf(root, sizeof root, "%s", slash ? slash + 1 : file);
+    char *dot = strrchr(root, '.');
+    if (dot && dot != root)
+        *dot = 0;
+    print_name(strcmp(root, "-") != 0 ? root : "ddplan");
     printf("\n");
-}
-
-/* gpudedisp takes the whole plan; standard input may be the data. */
-static void print_gpudedisp(const struct psr_ddplan *plan)
-{
-    printf("gpudedisp %s-plan /dev/fd/3 -o \"$root\" \"$@\" 3<<'END'\n"
-           "# lodm dmstep ndms downsamp nsub\n",
-           plan->desc->nsub ? "-algo subband " : "");
-    for (int i = 0; i < plan->nline; i++) {
-        const struct psr_ddplan_line *l = &plan->line[i];
-        printf("%.10g %.10g %lld %lld %lld\n", l->lodm, l->dmstep, (long long)l->ndm,
-               (long long)l->downsamp, (long long)plan->desc->nsub);
-    }
-    printf("END\n");
-}
-
-/* prepsubband takes a call's worth, for its sub-bands are made at one DM. */
-static void print_prepsubband(const struct psr_ddplan *plan)
-{
-    for (int i = 0; i < plan->nline; i++) {
-        const struct psr_ddplan_line *l = &plan->line[i];
-        double span = (double)l->dms_per_call * l->dmstep;
-        for (int64_t call = 0; call < l->ndm / l->dms_per_call; call++)
-            printf("prepsubband -nsub %lld -lodm %.2f -dmstep %.2f -numdms %lld -downsamp %lld "
-                   "-o \"$root\" \"$@\"\n",
-                   (long long)plan->desc->nsub, l->lodm + (double)call * span, l->dmstep,
-                   (long long)l->dms_per_call, (long long)l->downsamp);
-    }
 }
 
 void ddplan_print_script(const struct ddplan_options *o, const struct psr_ddplan *plan)
 {
     print_head(o);
-    if (!strcmp(o->script_for, "gpudedisp"))
-        print_gpudedisp(plan);
-    else
-        print_prepsubband(plan);
+    if (!strcmp(o->script_for, "gpudedisp")) {
+        /* gpudedisp takes the whole plan; standard input may be the data. */
+        printf("gpudedisp %s-plan /dev/fd/3 -o \"$root\" \"$@\" 3<<'END'\n"
+               "# lodm dmstep ndms downsamp nsub\n",
+               plan->desc->nsub ? "-algo subband " : "");
+        for (int i = 0; i < plan->nline; i++) {
+            const struct psr_ddplan_line *l = &plan->line[i];
+            printf("%.10g %.10g %lld %lld %lld\n", l->lodm, l->dmstep, (long long)l->ndm,
+                   (long long)l->downsamp, (long long)plan->desc->nsub);
+        }
+        printf("END\n");
+    } else {
+        /* prepsubband takes a call's worth, for its sub-bands are made at one DM. */
+        for (int i = 0; i < plan->nline; i++) {
+            const struct psr_ddplan_line *l = &plan->line[i];
+            double span = (double)l->dms_per_call * l->dmstep;
+            for (int64_t call = 0; call < l->ndm / l->dms_per_call; call++)
+                printf("prepsubband -nsub %lld -lodm %.2f -dmstep %.2f -numdms %lld -downsamp %lld "
+                       "-o \"$root\" \"$@\"\n",
+                       (long long)plan->desc->nsub, l->lodm + (double)call * span, l->dmstep,
+                       (long long)l->dms_per_call, (long long)l->downsamp);
+        }
+    }
 }

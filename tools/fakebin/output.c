@@ -159,17 +159,6 @@ psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp
     return psr_outfile_write(j->out, block, bytes, &j->err);
 }
 
-static psr_status close_sender(struct fakebin_job *j)
-{
-    int64_t lost;
-    const psr_status st = psr_udp_sender_finish(j->sender, &j->err);
-    const int64_t n = psr_udp_sender_count(j->sender, &lost);
-    if (!st && j->opt.verbose)
-        fprintf(stderr, "%s: %lld datagrams, %lld of them not sent\n", j->tool.name, (long long)n,
-                (long long)lost);
-    return st;
-}
-
 psr_status fakebin_output_close(struct fakebin_job *j)
 {
     psr_status st = PSR_OK;
@@ -179,8 +168,14 @@ psr_status fakebin_output_close(struct fakebin_job *j)
         st = psr_series_finish(series, -1, &j->err);
     if (j->fits)
         st = psr_psrfits_finish(j->fits, &j->err);
-    if (j->sender)
-        st = close_sender(j);
+    if (j->sender) {
+        int64_t lost;
+        st = psr_udp_sender_finish(j->sender, &j->err);
+        const int64_t n = psr_udp_sender_count(j->sender, &lost);
+        if (!st && j->opt.verbose)
+            fprintf(stderr, "%s: %lld datagrams, %lld of them not sent\n", j->tool.name,
+                    (long long)n, (long long)lost);
+    }
     if (st)
         return st;
     psr_output_group *group = j->group;

@@ -140,18 +140,6 @@ static psr_status vdif_make_blocks(struct fakebin_job *j, struct vdif_job *v)
     return st ? st : psr_vdif_writer_finish(v->writer, &j->err);
 }
 
-static psr_status commit(struct fakebin_job *j, const struct vdif_job *v)
-{
-    int64_t lost;
-    const int64_t n = psr_vdif_writer_count(v->writer, &lost);
-    if (j->opt.verbose)
-        fprintf(stderr, "%s: seed %lld; %lld frames, %lld of them not sent\n", j->tool.name,
-                (long long)j->opt.seed, (long long)n, (long long)lost);
-    psr_output_group *group = j->group;
-    j->group = NULL;
-    return psr_output_group_commit(group, &j->err);
-}
-
 psr_status fakebin_vdif(struct fakebin_job *j)
 {
     struct vdif_job v = {.nframe = 0};
@@ -166,8 +154,16 @@ psr_status fakebin_vdif(struct fakebin_job *j)
     }
     if (!st)
         st = vdif_make_blocks(j, &v);
-    if (!st && !run_stop_signal())
-        st = commit(j, &v);
+    if (!st && !run_stop_signal()) {
+        int64_t lost;
+        const int64_t n = psr_vdif_writer_count(v.writer, &lost);
+        if (j->opt.verbose)
+            fprintf(stderr, "%s: seed %lld; %lld frames, %lld of them not sent\n", j->tool.name,
+                    (long long)j->opt.seed, (long long)n, (long long)lost);
+        psr_output_group *group = j->group;
+        j->group = NULL;
+        st = psr_output_group_commit(group, &j->err);
+    }
     psr_vdif_writer_destroy(v.writer);
     psr_fakeband_destroy(v.plan);
     for (size_t k = 0; k < NPOL_MAX; k++)

@@ -116,20 +116,6 @@ static void print_account(const struct cli *tool, const psr_beamformer *p)
             r.write_s, r.end_s, real_s / all_s, used.ru_maxrss / 1000);
 }
 
-static psr_status process(struct run *r, psr_beamformer *p)
-{
-    if (r->opt.verbose)
-        print_plan(&r->tool, p);
-    start_progress(r, p);
-    psr_status st = psr_beamformer_run(p, &r->err);
-    run_progress_end(&r->progress);
-    if (!st)
-        st = psr_beamformer_finish(p, &r->err);
-    if (!st && r->opt.verbose)
-        print_account(&r->tool, p);
-    return st;
-}
-
 static psr_status run(struct run *r)
 {
     struct psr_beamformer_desc *d = &r->opt.run;
@@ -140,8 +126,17 @@ static psr_status run(struct run *r)
     d->progress = run_show_progress;
     d->ctx = &r->progress;
     psr_status st = psr_beamformer_create(&p, d, &r->err);
-    if (!st)
-        st = process(r, p);
+    if (!st) {
+        if (r->opt.verbose)
+            print_plan(&r->tool, p);
+        start_progress(r, p);
+        st = psr_beamformer_run(p, &r->err);
+        run_progress_end(&r->progress);
+        if (!st)
+            st = psr_beamformer_finish(p, &r->err);
+        if (!st && r->opt.verbose)
+            print_account(&r->tool, p);
+    }
     psr_beamformer_destroy(p);
     return st;
 }

@@ -85,21 +85,6 @@ static void search_share(void *job, size_t device)
     d->measure_s += run_seconds() - began_s;
 }
 
-/* Searches the files of a slot on all devices: status and result of each file are set. */
-static void accel_search_batch(struct accel_job *j, size_t slot)
-{
-    double search_s = 0, measure_s = 0;
-    j->slot = slot;
-    devices_run(&j->devices, &(struct devices_work){search_share, j});
-    for (size_t k = 0; k < j->devices.name.n; k++) {
-        const struct accel_device *d = &j->device[k];
-        search_s = d->search_s > search_s ? d->search_s : search_s;
-        measure_s = d->measure_s > measure_s ? d->measure_s : measure_s;
-    }
-    j->search_s += search_s;
-    j->write_s += measure_s;
-}
-
 void accel_release_devices(struct accel_job *j)
 {
     for (size_t k = 0; j->device && k < j->devices.name.n; k++)
@@ -322,22 +307,6 @@ static void load_batch(const struct accel_job *j, size_t slot, struct accel_batc
     charge(&b->read_s, &since_s);
 }
 
-/* Those that could not be read are reported and leave the batch. */
-static void drop_unread(struct accel_job *j, struct accel_batch *b)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < b->nfile; i++) {
-        if (b->file[i].status != PSR_OK) {
-            psr_output_group_abort(b->file[i].group);
-            accel_report(j, b->file[i].path, &b->file[i].err);
-            continue;
-        }
-        b->file[n] = b->file[i];
-        b->in[n++] = b->in[i];
-    }
-    b->nfile = n;
-}
-
 /* One line, whatever the number of files that are left. */
 static void report_loss(struct accel_job *j, const char *path, const psr_err *lost)
 {
@@ -353,9 +322,31 @@ static void report_loss(struct accel_job *j, const char *path, const psr_err *lo
 static void finish_batch(struct accel_job *j, size_t slot)
 {
     struct accel_batch *b = &j->batch[slot];
-    drop_unread(j, b);
-    if (!run_stop_signal() && !j->no_device)
-        accel_search_batch(j, slot);
+    /* Those that could not be read are reported and leave the batch. */
+    size_t n = 0;
+    for (size_t i = 0; i < b->nfile; i++) {
+        if (b->file[i].status != PSR_OK) {
+            psr_output_group_abort(b->file[i].group);
+            accel_report(j, b->file[i].path, &b->file[i].err);
+            continue;
+        }
+        b->file[n] = b->file[i];
+        b->in[n++] = b->in[i];
+    }
+    b->nfile = n;
+    if (!run_stop_signal() && !j->no_device) {
+        /* Searches the files of a slot on all devices: status and result of each file are set. */
+        double search_s = 0, measure_s = 0;
+        j->slot = slot;
+        devices_run(&j->devices, &(struct devices_work){search_share, j});
+        for (size_t k = 0; k < j->devices.name.n; k++) {
+            const struct accel_device *d = &j->device[k];
+            search_s = d->search_s > search_s ? d->search_s : search_s;
+            measure_s = d->measure_s > measure_s ? d->measure_s : measure_s;
+        }
+        j->search_s += search_s;
+        j->write_s += measure_s;
+    }
     double since_s = run_seconds();
     for (size_t i = 0; i < b->nfile && !run_stop_signal() && !j->no_device; i++) {
         const psr_status found = b->file[i].status, mine = found ? found : accel_write(j, slot, i);

@@ -57,22 +57,6 @@ static psr_status open_table(struct accel_job *j)
     return !st && o->csv ? psr_accel_write_csv_header(j->table, &j->err) : st;
 }
 
-/* Early, as a search may take hours.  A plot that cannot be made is reported and left out. */
-static void open_plot(struct accel_job *j)
-{
-    psr_err why;
-    if (j->opt.plot && plotfile_open(&j->plot, j->opt.plot, &why))
-        accel_report(j, NULL, &why);
-}
-
-/* After the results, which a plot that fails leaves as they are. */
-static void draw_plot(struct accel_job *j)
-{
-    psr_err why;
-    if (j->plot.out && planeplot_draw(&j->plane, &j->plot, &why) && !run_stop_signal())
-        accel_report(j, NULL, &why);
-}
-
 static psr_status prepare(struct accel_job *j)
 {
     struct accel_options *o = &j->opt;
@@ -87,8 +71,12 @@ static psr_status prepare(struct accel_job *j)
     psr_status st = check_outdir(j);
     if (!st)
         st = accel_check_names(j);
-    if (!st)
-        open_plot(j);
+    if (!st) {
+        /* Early, as a search may take hours.  A plot that cannot be made is reported and left out. */
+        psr_err why;
+        if (j->opt.plot && plotfile_open(&j->plot, j->opt.plot, &why))
+            accel_report(j, NULL, &why);
+    }
     if (!st && o->fourier.zaplist)
         st = psr_zaplist_read(&j->zaplist, o->fourier.zaplist, &j->err);
     if (!st && accel_has_table(o))
@@ -103,20 +91,6 @@ static void print_account(const struct accel_job *j)
             "%.3f s\n",
             j->tool.name, j->nsearched, j->ncand, j->batch[0].read_s + j->batch[1].read_s,
             j->search_s, j->write_s);
-}
-
-static void release(struct accel_job *j)
-{
-    psr_async_task_end(&j->loading);
-    if (j->ring.monitor)
-        psr_monitor_destroy(&j->monitor);
-    accel_release_devices(j);
-    psr_outfile_abort(j->table);
-    plotfile_abort(&j->plot);
-    psr_zaplist_clear(&j->zaplist);
-    planeplot_release(&j->plane);
-    accel_release_names(j);
-    accel_release_batches(j);
 }
 
 int main(int argc, char **argv)
@@ -141,10 +115,23 @@ int main(int argc, char **argv)
         st = psr_outfile_commit(job.table, &job.err);
         job.table = NULL;
     }
-    if (st == PSR_OK && !run_stop_signal())
-        draw_plot(&job);
+    if (st == PSR_OK && !run_stop_signal()) {
+        /* After the results, which a plot that fails leaves as they are. */
+        psr_err why;
+        if (job.plot.out && planeplot_draw(&job.plane, &job.plot, &why) && !run_stop_signal())
+            accel_report(&job, NULL, &why);
+    }
     if (st == PSR_OK && job.opt.verbose)
         print_account(&job);
-    release(&job);
+    psr_async_task_end(&job.loading);
+    if (job.ring.monitor)
+        psr_monitor_destroy(&job.monitor);
+    accel_release_devices(&job);
+    psr_outfile_abort(job.table);
+    plotfile_abort(&job.plot);
+    psr_zaplist_clear(&job.zaplist);
+    planeplot_release(&job.plane);
+    accel_release_names(&job);
+    accel_release_batches(&job);
     return cli_end(&job.tool, st, &job.err, job.code);
 }

@@ -62,16 +62,6 @@ static void add_running(struct cli_table *list, struct accel_options *o)
     cli_add_verbosity(list, &o->quiet, &o->verbose);
 }
 
-/* Fills *table with options that set fields of *o. */
-static void accel_fill_table(struct cli_table *list, struct accel_options *o)
-{
-    list->n = 0;
-    add_input(list, o);
-    fourier_options_add_search(list, &o->fourier);
-    add_output(list, o);
-    add_running(list, o);
-}
-
 /* Combinations that the table cannot express. */
 static void check_combinations(const struct accel_options *o, const struct cli *tool, int n,
                                char *const *operand)
@@ -110,7 +100,12 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
     struct cli_table table;
     *o = (struct accel_options){.csv = false};
     fourier_options_init(&o->fourier);
-    accel_fill_table(&table, o);
+    /* Fills *table with options that set fields of *o. */
+    table.n = 0;
+    add_input(&table, o);
+    fourier_options_add_search(&table, &o->fourier);
+    add_output(&table, o);
+    add_running(&table, o);
     *tool = (struct cli){
         .name = "gpuaccel-pulscan",
         .operands = "[OPTION]... FILE.fft|FILE.dat|FILE.sdat|FILE.tim...",

@@ -27,25 +27,21 @@ struct beams {
     size_t n;
 };
 
-/* ROOT_NAME of FOLDER/NAME.SUFFIX; malloc'd, or NULL */
-static char *name_root(const char *root, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-    const size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
-    const size_t size = strlen(root) + n + 2;
-    char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s_%.*s", root, (int)n, name);
-    return text;
-}
-
 static psr_status name_beams(struct beams *b, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &b->o->run;
     for (size_t k = 0; k < b->n; k++) {
         b->beam[k].path = d->path[k];
-        b->beam[k].root = name_root(d->root, d->path[k]);
+        /* ROOT_NAME of FOLDER/NAME.SUFFIX; malloc'd, or NULL */
+        const char *path = d->path[k];
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        const char *dot = strrchr(name, '.');
+        const size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+        const size_t size = strlen(d->root) + n + 2;
+        char *text = malloc(size);
+        if (text)
+            snprintf(text, size, "%s_%.*s", d->root, (int)n, name);
+        b->beam[k].root = text;
         if (!b->beam[k].root)
             return psr_fail(err, PSR_ENOMEM, "%s: no memory for its name", d->path[k]);
         for (size_t j = 0; j < k; j++)
@@ -188,23 +184,6 @@ static psr_status gpudedisp_run_beams(const struct gpudedisp_options *o, struct 
 
 /* --- tells of pulses as they are found: a line of JSON each ----------------------------------- */
 
-/* With -live among the words, begins the program anew with threads that sleep while they wait: between its short blocks
- * they would take more processor time than the search.  What the user has set in the environment stays. */
-static void gpudedisp_live_wait_asleep(int argc, char *const *argv)
-{
-    char program[PATH_MAX]; /* the link itself would name the process "exe" */
-    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    bool live = false;
-    for (int i = 1; i < argc; i++)
-        live = live || !strcmp(argv[i], "-live") || !strcmp(argv[i], "--live");
-    if (!live || n < 0 || getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
-        return;
-    program[n] = '\0';
-    /* OpenMP reads its environment before main. */
-    if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv(program, argv);
-}
-
 /* For psr_sink_live_desc, with a struct line_output: writes a line, and opens the output anew after SIGHUP. */
 static psr_status gpudedisp_live_burst(void *ctx, const struct psr_burst *burst, psr_err *err)
 {
@@ -297,14 +276,6 @@ static bool has_work(psr_pipeline *p)
     return report.ndm > 0;
 }
 
-/* Early, as a search may take hours.  A plot that cannot be made is reported and left out. */
-static void open_plot(struct run *r)
-{
-    psr_err why;
-    if (r->opt.plot && plotfile_open(&r->plot, r->opt.plot, &why))
-        r->code = cli_report(&r->tool, &why);
-}
-
 static void draw_plot(struct run *r, psr_pipeline *p)
 {
     psr_err why;
@@ -317,7 +288,10 @@ static psr_status process(struct run *r, psr_pipeline *p)
     const struct gpudedisp_options *o = &r->opt;
     psr_status st;
     bool tells = o->verbose && has_account(r) && has_work(p);
-    open_plot(r);
+    /* Early, as a search may take hours.  A plot that cannot be made is reported and left out. */
+    psr_err why;
+    if (r->opt.plot && plotfile_open(&r->plot, r->opt.plot, &why))
+        r->code = cli_report(&r->tool, &why);
     if (tells)
         gpudedisp_print_plan(&r->tool, p);
     start_progress(r, p);
@@ -411,7 +385,20 @@ static psr_status run(struct run *r)
 int main(int argc, char **argv)
 {
     struct run r = {0};
-    gpudedisp_live_wait_asleep(argc, argv);
+    /* With -live among the words, begins the program anew with threads that sleep while they wait: between its short blocks
+     * they would take more processor time than the search.  What the user has set in the environment stays. */
+    char program[PATH_MAX]; /* the link itself would name the process "exe" */
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    bool live = false;
+    for (int i = 1; i < argc; i++)
+        live = live || !strcmp(argv[i], "-live") || !strcmp(argv[i], "--live");
+    if (live && n >= 0 && !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY")) {
+
+        program[n] = '\0';
+        /* OpenMP reads its environment before main. */
+        if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
+            execv(program, argv);
+    }
     size_t npath = (size_t)gpudedisp_options_parse(&r.opt, &r.tool, argc, argv);
     r.opt.run.path = (const char *const *)(argv + 1);
     r.opt.run.npath = npath;

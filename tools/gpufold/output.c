@@ -231,14 +231,6 @@ static void print_spin(struct psr_json *j, const char *clock,
     }
 }
 
-static void print_score(struct psr_json *j, const struct psr_cand_score *score)
-{
-    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
-        psr_json_double(j, psr_cand_number_name((enum psr_cand_number)k), score->number[k]);
-    psr_json_double(j, "probability", score->probability);
-    psr_json_string(j, "reasons", score->reasons);
-}
-
 static void print_json(FILE *to, const struct gpufold_numbers *n)
 {
     const struct psr_bestprof *best = &n->best;
@@ -263,7 +255,11 @@ static void print_json(FILE *to, const struct gpufold_numbers *n)
     psr_json_int(&j, "samples", n->nsamp);
     psr_json_int(&j, "samples_folded", (int64_t)best->ndata);
     psr_json_string(&j, "marks", n->narrow ? "narrow" : "-");
-    print_score(&j, &n->score);
+    const struct psr_cand_score *score = &n->score;
+    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
+        psr_json_double(&j, psr_cand_number_name((enum psr_cand_number)k), score->number[k]);
+    psr_json_double(&j, "probability", score->probability);
+    psr_json_string(&j, "reasons", score->reasons);
     psr_json_end(&j, PSR_JSON_OBJECT);
     fputc('\n', to);
 }

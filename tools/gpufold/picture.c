@@ -67,13 +67,6 @@ static void write_observation(struct canvas_column c, const struct psr_folder_fo
     canvas_column_text(&c, "bins, subs, parts", text);
 }
 
-static void write_orbit(struct canvas_column *c, const struct psr_bestprof *b)
-{
-    canvas_column_number(c, "orbit, s", "%.8g", b->orb_period_s);
-    canvas_column_number(c, "a sin i / c, s", "%.8g", b->asini_s);
-    canvas_column_number(c, "eccentricity", "%.8g", b->ecc);
-}
-
 /* Period and derivatives, and the frequency that they are. */
 static void write_spin(struct canvas_column *c, const char *const name[5],
                        const struct psr_bestprof_value *v)
@@ -94,7 +87,9 @@ static void write_best(struct canvas_column c, const struct psr_folder_fold *fol
     const struct psr_bestprof *b = fold->best;
     write_spin(&c, name[0], b->topo);
     write_spin(&c, name[1], b->bary);
-    write_orbit(&c, b);
+    canvas_column_number(&c, "orbit, s", "%.8g", b->orb_period_s);
+    canvas_column_number(&c, "a sin i / c, s", "%.8g", b->asini_s);
+    canvas_column_number(&c, "eccentricity", "%.8g", b->ecc);
 }
 
 /* What was folded, and what its search says. */
@@ -118,14 +113,6 @@ static void write_search(struct canvas_column c, const struct psr_folder_fold *f
         canvas_column_number(&c, "to", "%.2f", p->trial_dm[p->ndm - 1]);
 }
 
-static void gpufold_write_numbers(struct canvas *canvas, const struct psr_folder_fold *fold)
-{
-    canvas_text(canvas, 440, 30, 15, fold->best->candidate);
-    write_observation((struct canvas_column){canvas, 440, 56}, fold);
-    write_search((struct canvas_column){canvas, 695, 56}, fold);
-    write_best((struct canvas_column){canvas, 930, 56}, fold);
-}
-
 enum { WIDTH = 1200, HEIGHT = 860 };
 
 static const char chi_label[] = "reduced \xcf\x87\xc2\xb2";
@@ -135,12 +122,6 @@ struct series {
     double *x, *y;
     size_t n;
 };
-
-static bool make_series(struct series *s, size_t n)
-{
-    *s = (struct series){calloc(n + 1, sizeof(double)), calloc(n + 1, sizeof(double)), n};
-    return s->x && s->y;
-}
 
 static void clear_series(struct series *s)
 {
@@ -371,7 +352,8 @@ static bool draw_all(struct canvas *c, const struct psr_folder_fold *fold,
     const struct psr_pfd *pfd = fold->pfd;
     const size_t most = 4 * v->nbin + v->npart + v->ndm + v->nperiod + v->npdot;
     struct series s;
-    bool good = make_series(&s, most);
+    s = (struct series){calloc(most + 1, sizeof(double)), calloc(most + 1, sizeof(double)), most};
+    bool good = s.x && s.y;
     if (good) {
         /* Two turns of the profile; the dashed line is what noise has. */
         struct canvas_panel p = {.left = 70,
@@ -416,7 +398,10 @@ psr_status gpufold_draw(psr_outfile *f, const struct psr_folder_fold *fold, psr_
     psr_status st = canvas_create(&c, WIDTH, HEIGHT, err);
     if (st)
         return st;
-    gpufold_write_numbers(c, fold);
+    canvas_text(c, 440, 30, 15, fold->best->candidate);
+    write_observation((struct canvas_column){c, 440, 56}, fold);
+    write_search((struct canvas_column){c, 695, 56}, fold);
+    write_best((struct canvas_column){c, 930, 56}, fold);
     if (!draw_all(c, fold, fold->view))
         st = psr_fail_nomem(err, "a picture", WIDTH * HEIGHT);
     if (!st)

@@ -88,14 +88,6 @@ static psr_status begin_plot(struct run *r, psr_err *why)
     return psr_outfile_create(&r->plot, path, why);
 }
 
-/* Before anything is read.  A picture that cannot be written is reported and left out. */
-static void open_plot(struct run *r)
-{
-    psr_err why;
-    if (begin_plot(r, &why))
-        r->code = cli_report(&r->tool, &why);
-}
-
 static void draw_plot(struct run *r, const struct psr_rfi_run_report *report)
 {
     psr_err why;
@@ -120,7 +112,10 @@ static psr_status run(struct run *r)
     o->run.should_stop = is_stopped;
     o->run.progress = show_progress;
     o->run.ctx = r;
-    open_plot(r);
+    /* Before anything is read.  A picture that cannot be written is reported and left out. */
+    psr_err why;
+    if (begin_plot(r, &why))
+        r->code = cli_report(&r->tool, &why);
     psr_status st = psr_rfi_run(&report, &o->run, &r->err);
     if (r->started)
         run_progress_end(&r->progress);

@@ -66,19 +66,6 @@ void gpurfifind_print_cells(const struct cli *tool, const struct psr_rfi_run_rep
     print_counts(tool, r, r->found, tests, sizeof tests / sizeof *tests);
 }
 
-static void print_bursts(const struct cli *tool, const struct psr_rfi_run_report *r)
-{
-    double share = 0;
-    size_t with = 0;
-    for (size_t i = 0; i < r->stats.nint; i++) {
-        share += (double)r->stats.burst[i] / (double)r->stats.nint;
-        with += r->stats.burst[i] > 0;
-    }
-    if (with)
-        fprintf(stderr, "%s: %.3g %% of the spectra are in bursts at DM 0, in %zu intervals\n",
-                tool->name, 100 * share, with);
-}
-
 static int by_power(const void *a, const void *b)
 {
     const struct psr_rfi_line *x = *(const struct psr_rfi_line *const *)a;
@@ -89,8 +76,17 @@ static int by_power(const void *a, const void *b)
 psr_status gpurfifind_print_sums(const struct cli *tool, const struct psr_rfi_run_report *r,
                                  psr_err *err)
 {
-    if (r->stats.burst)
-        print_bursts(tool, r);
+    if (r->stats.burst) {
+        double share = 0;
+        size_t with = 0;
+        for (size_t i = 0; i < r->stats.nint; i++) {
+            share += (double)r->stats.burst[i] / (double)r->stats.nint;
+            with += r->stats.burst[i] > 0;
+        }
+        if (with)
+            fprintf(stderr, "%s: %.3g %% of the spectra are in bursts at DM 0, in %zu intervals\n",
+                    tool->name, 100 * share, with);
+    }
     const struct psr_rfi_lines *l = &r->lines;
     if (!l->n)
         return PSR_OK;

@@ -164,16 +164,6 @@ static void print_angle(const char *label, const char *sign, double units)
            n / 600000 % 60, n / 10000 % 60, n % 10000);
 }
 
-static void print_position(const struct psr_obs *o)
-{
-    print_angle("RA J2000", "", o->ra_deg / 15);
-    print_number("RA J2000 (deg)", o->ra_deg);
-    print_angle("Dec J2000", "", o->dec_deg);
-    print_number("Dec J2000 (deg)", o->dec_deg);
-    printf("%27s = %-.7g\n", "Azimuth (deg)", o->az_deg);
-    printf("%27s = %-.7g\n", "Zenith Ang (deg)", o->za_deg);
-}
-
 static void print_band(const struct psr_obs *o)
 {
     const struct psr_obs_band b = psr_obs_band(o);
@@ -258,7 +248,12 @@ psr_status presto_print_header(const struct cli *tool, const char *path, bool fi
     snprintf(mjd, sizeof mjd, "%.14f", o->tstart.frac);
     printf("%27s = %ld%s\n", fits ? "MJD start time (STT_*)" : "MJD start time", o->tstart.day,
            mjd + 1);
-    print_position(o);
+    print_angle("RA J2000", "", o->ra_deg / 15);
+    print_number("RA J2000 (deg)", o->ra_deg);
+    print_angle("Dec J2000", "", o->dec_deg);
+    print_number("Dec J2000 (deg)", o->dec_deg);
+    printf("%27s = %-.7g\n", "Azimuth (deg)", o->az_deg);
+    printf("%27s = %-.7g\n", "Zenith Ang (deg)", o->za_deg);
     const int npol = atoi(o->poln);
     const bool summed = !strstr(o->poln, "not");
     printf("%27s = %d%s\n", "Number of polns", npol > 1 ? npol : 1, summed ? " (summed)" : "");

@@ -231,22 +231,6 @@ static psr_status list_members(struct report *r, const char *name, psr_err *err)
     return st;
 }
 
-/* All files but hidden ones. */
-static psr_status list_names(struct report *r, psr_err *err)
-{
-    struct psr_names all = {.n = 0};
-    psr_status st = folder_list_search(&all, r->folder, err);
-    for (size_t i = 0; i < all.n && !st; i++)
-        if (*folder_basename(all.name[i]) != '.' && is_regular(r, all.name[i]))
-            st = psr_names_add(&r->files, all.name[i], err);
-    for (size_t i = r->files.n; i-- > 0 && !st;)
-        if (psr_is_lists(r->files.name[i]))
-            st = list_members(r, r->files.name[i], err);
-    psr_names_sort(&r->files);
-    psr_names_clear(&all);
-    return st;
-}
-
 /* The first .inf, unless there is that of a mask, which has the whole observation. */
 static const char *choose_inf(const struct report *r)
 {
@@ -282,7 +266,17 @@ static psr_status read_inf(struct report *r, psr_err *err)
 
 psr_status report_read_folder(struct report *r, psr_err *err)
 {
-    psr_status st = list_names(r, err);
+    /* All files but hidden ones. */
+    struct psr_names all = {.n = 0};
+    psr_status st = folder_list_search(&all, r->folder, err);
+    for (size_t i = 0; i < all.n && !st; i++)
+        if (*folder_basename(all.name[i]) != '.' && is_regular(r, all.name[i]))
+            st = psr_names_add(&r->files, all.name[i], err);
+    for (size_t i = r->files.n; i-- > 0 && !st;)
+        if (psr_is_lists(r->files.name[i]))
+            st = list_members(r, r->files.name[i], err);
+    psr_names_sort(&r->files);
+    psr_names_clear(&all);
     return st ? st : read_inf(r, err);
 }
 

@@ -86,23 +86,6 @@ static const char *find_name(const struct report *r, const char *name)
     return found ? *found : NULL;
 }
 
-static const char *find_picture(const struct report *r, const char *name)
-{
-    char picture[512];
-    const int n = snprintf(picture, sizeof picture, "%s.png", name);
-    return n < (int)sizeof picture ? find_name(r, picture) : NULL;
-}
-
-static void describe(struct report_fold *f, const struct psr_pfd *pfd)
-{
-    memcpy(f->ra, pfd->ra, sizeof f->ra);
-    memcpy(f->dec, pfd->dec, sizeof f->dec);
-    f->f_user = pfd->fold.f;
-    f->fd_user = pfd->fold.fd;
-    f->dm_user = pfd->ndm ? pfd->trial_dm[(pfd->ndm - 1) / 2] : f->best.dm;
-    f->dm_step = pfd->ndm > 1 ? pfd->trial_dm[1] - pfd->trial_dm[0] : NAN;
-}
-
 static psr_status read_fold(struct report *r, const char *name, psr_err *err)
 {
     struct report_fold *f = &r->fold[r->nfold];
@@ -121,9 +104,16 @@ static psr_status read_fold(struct report *r, const char *name, psr_err *err)
     if (st) {
         report_refuse(r, &why);
     } else {
-        describe(f, &pfd);
+        memcpy(f->ra, pfd.ra, sizeof f->ra);
+        memcpy(f->dec, pfd.dec, sizeof f->dec);
+        f->f_user = pfd.fold.f;
+        f->fd_user = pfd.fold.fd;
+        f->dm_user = pfd.ndm ? pfd.trial_dm[(pfd.ndm - 1) / 2] : f->best.dm;
+        f->dm_step = pfd.ndm > 1 ? pfd.trial_dm[1] - pfd.trial_dm[0] : NAN;
         f->file = name;
-        f->picture = find_picture(r, name);
+        char picture[512];
+        const int n = snprintf(picture, sizeof picture, "%s.png", name);
+        f->picture = n < (int)sizeof picture ? find_name(r, picture) : NULL;
         r->nfold++;
     }
     psr_bestprof_clear(&f->best);
@@ -257,20 +247,6 @@ static void set_fold(struct report_cand *c, struct report_fold *f)
         snprintf(c->marks + n, sizeof c->marks - n, "%snarrow", n ? "," : "");
 }
 
-static void join(struct report *r, struct report_fold *const *sorted)
-{
-    for (int by_place = 0; by_place < 2; by_place++)
-        for (size_t i = 0; i < r->ncand; i++) {
-            struct report_cand *c = &r->cand[i];
-            if (c->fold)
-                continue;
-            struct report_fold *f =
-                by_place ? find_by_place(sorted, r->nfold, c) : find_by_name(sorted, r->nfold, c);
-            if (f)
-                set_fold(c, f);
-        }
-}
-
 /* A fold that the list does not have: of a candidate given by hand, or of an ephemeris, PSR_NAME. */
 static psr_status add_fold(struct report *r, struct report_fold *f, psr_err *err)
 {
@@ -295,7 +271,16 @@ psr_status report_join_folds(struct report *r, psr_err *err)
         sorted[i] = &r->fold[i];
     if (!st && r->nfold) {
         qsort((void *)sorted, r->nfold, sizeof *sorted, by_candidate);
-        join(r, sorted);
+        for (int by_place = 0; by_place < 2; by_place++)
+            for (size_t i = 0; i < r->ncand; i++) {
+                struct report_cand *c = &r->cand[i];
+                if (c->fold)
+                    continue;
+                struct report_fold *f = by_place ? find_by_place(sorted, r->nfold, c)
+                                                 : find_by_name(sorted, r->nfold, c);
+                if (f)
+                    set_fold(c, f);
+            }
     }
     for (size_t i = 0; i < r->nfold && !st; i++)
         if (!r->fold[i].taken)

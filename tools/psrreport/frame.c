@@ -72,15 +72,6 @@ void page_picture(struct page *p, const unsigned char *bytes, size_t n, const ch
     p->left_bytes -= (int64_t)n;
 }
 
-static void link_picture(struct page *p, const char *name)
-{
-    struct html *h = &p->html;
-    html_raw(h, "<a href=\"");
-    html_href(h, p->base, name);
-    html_raw(h, "\">picture</a>");
-    p->left_out++;
-}
-
 psr_status page_file_picture(struct page *p, const char *name, const char *alt, psr_err *err)
 {
     unsigned char *bytes = NULL;
@@ -92,9 +83,13 @@ psr_status page_file_picture(struct page *p, const char *name, const char *alt, 
     psr_status st = read_png(path, &bytes, &n, &why);
     if (st)
         (void)report_problem(p->r, &why); /* a page is whole without a picture */
-    else if ((int64_t)n > p->left_bytes)
-        link_picture(p, name);
-    else
+    else if ((int64_t)n > p->left_bytes) {
+        struct html *h = &p->html;
+        html_raw(h, "<a href=\"");
+        html_href(h, p->base, name);
+        html_raw(h, "\">picture</a>");
+        p->left_out++;
+    } else
         page_picture(p, bytes, n, alt);
     free(bytes);
     free(path);

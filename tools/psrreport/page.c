@@ -9,21 +9,6 @@
 
 /* what was found, and which pulsars are known. */
 
-/* Names of pulsars with the ratio of the frequency, each once. */
-static void put_known(struct page *p)
-{
-    const struct report *r = p->r;
-    for (size_t i = 0, n = 0; i < r->ncand; i++) {
-        bool told = report_classify(&r->cand[i]) != REPORT_KNOWN;
-        for (size_t k = 0; k < i && !told; k++)
-            told = !strcmp(r->cand[i].note, r->cand[k].note);
-        if (told)
-            continue;
-        html_raw(&p->html, n++ ? ", " : ": ");
-        html_text(&p->html, r->cand[i].note);
-    }
-}
-
 /* What was found, in a sentence. */
 static void page_summary(struct page *p)
 {
@@ -46,7 +31,17 @@ static void page_summary(struct page *p)
     html_raw(h, " bursts; ");
     html_count(h, count[REPORT_KNOWN]);
     html_raw(h, " of known pulsars");
-    put_known(p);
+    /* Names of pulsars with the ratio of the frequency, each once. */
+    const struct report *r = p->r;
+    for (size_t i = 0, n = 0; i < r->ncand; i++) {
+        bool told = report_classify(&r->cand[i]) != REPORT_KNOWN;
+        for (size_t k = 0; k < i && !told; k++)
+            told = !strcmp(r->cand[i].note, r->cand[k].note);
+        if (told)
+            continue;
+        html_raw(&p->html, n++ ? ", " : ": ");
+        html_text(&p->html, r->cand[i].note);
+    }
     html_raw(h, ".</p>\n");
 }
 

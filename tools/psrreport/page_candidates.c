@@ -67,19 +67,6 @@ static void put_word(struct html *h, const char *name, const char *meaning)
     html_raw(h, "</dd>\n");
 }
 
-/* Explains numbers and marks. */
-static void page_words(struct html *h)
-{
-    html_raw(h, "<details id=\"words\"><summary>What numbers and marks say</summary>\n<dl>\n");
-    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++)
-        put_word(h, explained[i].name, explained[i].meaning);
-    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
-        put_word(h, psr_cand_number_name((enum psr_cand_number)k), numbers[k]);
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        put_word(h, marks[i].name, marks[i].meaning);
-    html_raw(h, "</dl></details>\n");
-}
-
 static const struct page_column columns[] = {
     {"Fold", PAGE_TEXT},
     {"Verdict", PAGE_TEXT},
@@ -280,7 +267,15 @@ psr_status page_candidates(struct page *p, psr_err *err)
         html_raw(h, "<p>There is no candidate.</p>\n");
         return PSR_OK;
     }
-    page_words(h);
+    /* Explains numbers and marks. */
+    html_raw(h, "<details id=\"words\"><summary>What numbers and marks say</summary>\n<dl>\n");
+    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++)
+        put_word(h, explained[i].name, explained[i].meaning);
+    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
+        put_word(h, psr_cand_number_name((enum psr_cand_number)k), numbers[k]);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        put_word(h, marks[i].name, marks[i].meaning);
+    html_raw(h, "</dl></details>\n");
     page_filter(h);
     for (int k = 0; k < REPORT_NCLASS && !st; k++)
         st = put_section(p, (enum report_class)k, nrow, err);

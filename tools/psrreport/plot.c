@@ -97,21 +97,6 @@ struct pictures {
     struct report_picture series, aligned, swept;
 };
 
-static void release(struct pictures *p)
-{
-    free(p->series.value);
-    free(p->aligned.value);
-    free(p->swept.value);
-}
-
-static bool read_pictures(struct pictures *p, const struct report_view *view)
-{
-    *p = (struct pictures){.series = {.nt = 0}};
-    return view && report_picture_read(&p->series, view, "series") &&
-           report_picture_read(&p->aligned, view, "aligned") &&
-           report_picture_read(&p->swept, view, "swept");
-}
-
 static bool draw_large(struct canvas *c, const struct report *r, const struct report_burst *b,
                        const struct pictures *of)
 {
@@ -147,7 +132,11 @@ psr_status report_draw_burst(const struct report *r, const struct report_burst *
 {
     struct pictures of;
     struct canvas *c = NULL;
-    const bool large = read_pictures(&of, report_find_view(r, b));
+    const struct report_view *view = report_find_view(r, b);
+    of = (struct pictures){.series = {.nt = 0}};
+    const bool large = view && report_picture_read(&of.series, view, "series") &&
+                       report_picture_read(&of.aligned, view, "aligned") &&
+                       report_picture_read(&of.swept, view, "swept");
     psr_status st = canvas_create(&c, large ? BURST_WIDTH : SMALL_WIDTH,
                                   large ? BURST_HEIGHT : SMALL_HEIGHT, err);
     if (!st && large && !draw_large(c, r, b, &of))
@@ -166,7 +155,9 @@ psr_status report_draw_burst(const struct report *r, const struct report_burst *
     if (!st)
         st = canvas_encode(c, bytes, n, err);
     canvas_destroy(c);
-    release(&of);
+    free(of.series.value);
+    free(of.aligned.value);
+    free(of.swept.value);
     return st;
 }
 
@@ -191,21 +182,6 @@ static void include(struct limits *l, double time_s, double dm, double snr)
     l->dm_max = fmax(l->dm_max, dm);
     l->dm_min = fmin(l->dm_min, dm);
     l->snr_max = fmax(l->snr_max, snr);
-}
-
-static struct limits find_limits(const struct report *r)
-{
-    struct limits l = {.t_max = r->length_s, .dm_min = INFINITY, .dm_max = -INFINITY};
-    for (size_t i = 0; i < r->nevent; i++)
-        include(&l, r->event[i].time_s, r->event[i].dm, r->event[i].snr);
-    for (size_t i = 0; i < r->nburst; i++)
-        include(&l, r->burst[i].time_s, r->burst[i].dm, r->burst[i].snr);
-    if (!(l.t_max > 0))
-        l.t_max = 1;
-    const double margin = l.dm_max > l.dm_min ? 0.03 * (l.dm_max - l.dm_min) : 1;
-    l.dm_min -= margin;
-    l.dm_max += margin;
-    return l;
 }
 
 /* From the weakest event to the best, so that none hides a better one. */
@@ -284,7 +260,16 @@ static void draw_histograms(struct canvas *c, const struct report *r, const stru
 psr_status report_draw_pulses(const struct report *r, unsigned char **bytes, size_t *n,
                               psr_err *err)
 {
-    const struct limits l = find_limits(r);
+    struct limits l = {.t_max = r->length_s, .dm_min = INFINITY, .dm_max = -INFINITY};
+    for (size_t i = 0; i < r->nevent; i++)
+        include(&l, r->event[i].time_s, r->event[i].dm, r->event[i].snr);
+    for (size_t i = 0; i < r->nburst; i++)
+        include(&l, r->burst[i].time_s, r->burst[i].dm, r->burst[i].snr);
+    if (!(l.t_max > 0))
+        l.t_max = 1;
+    const double margin = l.dm_max > l.dm_min ? 0.03 * (l.dm_max - l.dm_min) : 1;
+    l.dm_min -= margin;
+    l.dm_max += margin;
     struct canvas *c = NULL;
     psr_status st = canvas_create(&c, WIDTH, HEIGHT, err);
     if (st)

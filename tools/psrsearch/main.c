@@ -97,22 +97,6 @@ static psr_status find_repeated(struct run *r)
     return st;
 }
 
-/* Removes what the records name of steps that are repeated, and what is left of those that ended early. */
-static psr_status remove_results(struct run *r)
-{
-    psr_status st = PSR_OK;
-    bool any = false;
-    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
-        st = psrsearch_remove_recorded(&r->plan, r->records.begun[k], &r->err);
-        if (!st && r->redo[k])
-            st = psrsearch_remove_recorded(&r->plan, r->records.line[k], &r->err);
-        any |= r->redo[k];
-    }
-    if (!st && any)
-        st = psrsearch_remove_recorded(&r->plan, r->records.summary, &r->err);
-    return st ? st : psrsearch_parts_remove(&r->plan, &r->err);
-}
-
 /* Of the steps that are repeated nothing of an earlier run stays. */
 static psr_status prepare(struct run *r)
 {
@@ -120,8 +104,20 @@ static psr_status prepare(struct run *r)
     for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++)
         if (r->redo[k] && r->plan.step[k].wanted)
             st = psrsearch_check_recorded(&r->records, &r->plan, kind_of(k), &r->err);
-    if (!st)
-        st = remove_results(r);
+    if (!st) {
+        /* Removes what the records name of steps that are repeated, and what is left of those that ended early. */
+        st = PSR_OK;
+        bool any = false;
+        for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
+            st = psrsearch_remove_recorded(&r->plan, r->records.begun[k], &r->err);
+            if (!st && r->redo[k])
+                st = psrsearch_remove_recorded(&r->plan, r->records.line[k], &r->err);
+            any |= r->redo[k];
+        }
+        if (!st && any)
+            st = psrsearch_remove_recorded(&r->plan, r->records.summary, &r->err);
+        st = st ? st : psrsearch_parts_remove(&r->plan, &r->err);
+    }
     for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++)
         if (r->redo[k]) {
             free(r->records.line[k]);
@@ -217,18 +213,6 @@ static psr_status run_step(struct run *r, int k)
     return st ? st : end_step(r, k, &s);
 }
 
-/* Ends the mask of a search that has failed. */
-static void stop_beside(struct run *r)
-{
-    const psr_err why = r->err;
-    if (!r->beside.on)
-        return;
-    if (!r->beside.child.ended)
-        kill(r->beside.child.pid, SIGTERM);
-    (void)!end_step(r, PSRSEARCH_MASK, &r->beside);
-    r->err = why;
-}
-
 /* The page shows what the other steps found. */
 static bool is_optional(int k)
 {
@@ -243,13 +227,6 @@ static psr_status try_step(struct run *r, int k)
         return st;
     cli_note_left_out(&r->tool, &r->err);
     return PSR_OK;
-}
-
-static void tell_settled(const struct run *r)
-{
-    for (int k = 0; k < PSRSEARCH_NSTEP && !r->opt.quiet; k++)
-        if (!r->redo[k] && r->plan.step[k].wanted)
-            fprintf(stderr, "psrsearch: %s: complete already\n", r->plan.step[k].name);
 }
 
 static psr_status report(struct run *r)
@@ -295,15 +272,26 @@ static psr_status search(struct run *r)
         st = psrsearch_records_read(&r->records, &r->plan, &r->err);
     if (!st)
         st = prepare(r);
-    if (!st)
-        tell_settled(r);
+    if (!st) {
+        for (int k = 0; k < PSRSEARCH_NSTEP && !r->opt.quiet; k++)
+            if (!r->redo[k] && r->plan.step[k].wanted)
+                fprintf(stderr, "psrsearch: %s: complete already\n", r->plan.step[k].name);
+    }
     for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
         if (k == PSRSEARCH_SIFT)
             st = end_step(r, PSRSEARCH_MASK, &r->beside);
         if (!st && r->redo[k])
             st = is_optional(k) ? try_step(r, k) : run_step(r, k);
     }
-    stop_beside(r);
+    /* Ends the mask of a search that has failed. */
+    const psr_err why = r->err;
+    if (r->beside.on) {
+
+        if (!r->beside.child.ended)
+            kill(r->beside.child.pid, SIGTERM);
+        (void)!end_step(r, PSRSEARCH_MASK, &r->beside);
+        r->err = why;
+    }
     if (!st)
         st = report(r);
     if (st == PSR_ESTOPPED && !r->opt.quiet)

@@ -208,15 +208,6 @@ static void apply_budget(struct psrsearch_options *o, const struct cli *tool)
     o->budget_ratios = b->ratios;
 }
 
-static void check_inputs(const struct psrsearch_options *o, const struct cli *tool)
-{
-    if (!o->ninput)
-        cli_usage_error(tool, "no input given");
-    for (size_t i = 0; i < o->ninput; i++)
-        if (!strcmp(o->input[i], "-"))
-            cli_usage_error(tool, "standard input can be read once only: name a file");
-}
-
 void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table = {.n = 0};
@@ -246,7 +237,11 @@ void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int 
     };
     o->ninput = (size_t)cli_parse(tool, argc, argv);
     o->input = argv + 1;
-    check_inputs(o, tool);
+    if (!o->ninput)
+        cli_usage_error(tool, "no input given");
+    for (size_t i = 0; i < o->ninput; i++)
+        if (!strcmp(o->input[i], "-"))
+            cli_usage_error(tool, "standard input can be read once only: name a file");
     check_words(o, tool);
     apply_budget(o, tool);
 }

@@ -69,14 +69,6 @@ static psr_status limit_dm(struct psrsearch_plan *p, const struct psr_obs *obs,
     return PSR_OK;
 }
 
-/* The mask's tool leaves out an interval that the data do not fill: of short observations all, or half. */
-static double choose_interval(const struct psr_obs *obs)
-{
-    const double most_s = 120, least_s = 0.5, share = 16;
-    const double length_s = (double)obs->nsamp * obs->tsamp_s;
-    return obs->nsamp > 0 && length_s < most_s ? fmax(length_s / share, least_s) : 0;
-}
-
 /* Shorter observations have few turns of what a Fourier search misses. */
 static bool searches_slow(const struct psr_obs *obs, const struct psrsearch_options *o)
 {
@@ -109,7 +101,10 @@ static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_o
     if (p->topo && !o->nobary && !o->quiet)
         psr_note(&(struct psr_notes){cli_note, (void *)(uintptr_t)tool},
                  "%s: the header has no position or date: times are topocentric", o->input[0]);
-    p->mask_s = choose_interval(obs);
+    /* The mask's tool leaves out an interval that the data do not fill: of short observations all, or half. */
+    const double most_s = 120, least_s = 0.5, share = 16;
+    const double length_s = (double)obs->nsamp * obs->tsamp_s;
+    p->mask_s = obs->nsamp > 0 && length_s < most_s ? fmax(length_s / share, least_s) : 0;
     p->slow = searches_slow(obs, o);
     st = limit_dm(p, obs, o, tool, err);
     psr_source_close(source);
@@ -125,19 +120,6 @@ static psr_status check_readable(const char *path, psr_err *err)
     if (stat(path, &is) != 0 || access(path, R_OK) != 0)
         return psr_fail_errno(err, "%s", path);
     return S_ISREG(is.st_mode) ? PSR_OK : psr_fail(err, PSR_EIO, "%s: is not a regular file", path);
-}
-
-/* What would otherwise be missed hours later. */
-static psr_status check_inputs(const struct psrsearch_options *o, psr_err *err)
-{
-    const char *const more[] = {o->catalogue, o->par, o->zaplist};
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < o->ninput && !st; i++)
-        st = check_readable(o->input[i], err);
-    for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
-        if (more[i])
-            st = check_readable(more[i], err);
-    return st;
 }
 
 /* --- programs --------------------------------------------------------------------------------- */
@@ -184,8 +166,16 @@ psr_status psrsearch_plan_make(struct psrsearch_plan *p, const struct psrsearch_
 {
     *p = (struct psrsearch_plan){.root = NULL};
     psr_status st = make_names(p, o, err);
-    if (!st)
-        st = check_inputs(o, err);
+    if (!st) {
+        /* What would otherwise be missed hours later. */
+        const char *const more[] = {o->catalogue, o->par, o->zaplist};
+        st = PSR_OK;
+        for (size_t i = 0; i < o->ninput && !st; i++)
+            st = check_readable(o->input[i], err);
+        for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
+            if (more[i])
+                st = check_readable(more[i], err);
+    }
     if (!st)
         st = read_header(p, o, tool, err);
     if (!st)

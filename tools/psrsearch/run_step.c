@@ -45,22 +45,18 @@ static psr_status open_output(int *fd, const char *path, psr_err *err)
     return st;
 }
 
-/* The tool's messages go to its log, and its bars to the terminal. */
-static void offer_terminal(bool offered)
-{
-    char text[16];
-    const int fd = offered ? fcntl(STDERR_FILENO, F_DUPFD, STDERR_FILENO + 1) : -1;
-    snprintf(text, sizeof text, "%d", fd);
-    if (fd < 0 || setenv(RUN_PROGRESS_FD, text, 1) != 0)
-        unsetenv(RUN_PROGRESS_FD);
-}
-
 /* The child: the tool, which does not outlive this program. */
 static _Noreturn void become(const struct psrsearch_step *step, char *const *argv, pid_t parent,
                              int output, int log, bool bars, const sigset_t *mask)
 {
     const int nothing = open("/dev/null", O_RDONLY);
-    offer_terminal(bars && isatty(STDERR_FILENO));
+    /* The tool's messages go to its log, and its bars to the terminal. */
+    const bool offered = bars && isatty(STDERR_FILENO);
+    char text[16];
+    const int fd = offered ? fcntl(STDERR_FILENO, F_DUPFD, STDERR_FILENO + 1) : -1;
+    snprintf(text, sizeof text, "%d", fd);
+    if (fd < 0 || setenv(RUN_PROGRESS_FD, text, 1) != 0)
+        unsetenv(RUN_PROGRESS_FD);
     setenv("OMP_WAIT_POLICY", "passive", 0); /* spinning threads take cores from those that work */
     if (step->yields)
         (void)!nice(10);
@@ -149,23 +145,6 @@ static psr_status judge(const struct psrsearch_step *step, const char *log, int 
                     said ? last : "", log);
 }
 
-/* argv [n + 1], which ends with NULL, borrows its words. */
-static char **make_argv(const struct psr_names *command)
-{
-    char **argv = calloc(command->n + 1, sizeof *argv);
-    for (size_t i = 0; argv && i < command->n; i++)
-        argv[i] = command->name[i];
-    return argv;
-}
-
-static void head_log(const struct psrsearch_plan *p, const struct psrsearch_step *step, int log)
-{
-    char *line = psrsearch_command_line(p, step);
-    if (line)
-        dprintf(log, "# %s\n", line);
-    free(line);
-}
-
 static char *name_log(const struct psrsearch_plan *p, enum psrsearch_kind kind)
 {
     return psrsearch_join(p->aside, "_", p->step[kind].name, ".log", NULL);
@@ -206,7 +185,11 @@ psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch
     const struct psrsearch_step *step = &p->step[kind];
     char *log_name = name_log(p, kind);
     char *part = name_output(p, kind, false);
-    char **argv = make_argv(&step->command);
+    /* argv [n + 1], which ends with NULL, borrows its words. */
+    const struct psr_names *command = &step->command;
+    char **argv = calloc(command->n + 1, sizeof *argv);
+    for (size_t i = 0; argv && i < command->n; i++)
+        argv[i] = command->name[i];
     psr_status st = PSR_OK;
     *child = (struct psrsearch_child){.log = -1, .output = -1};
     if (!log_name || (step->output && !part) || !argv)
@@ -216,7 +199,11 @@ psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch
     if (!st && step->output)
         st = open_output(&child->output, part, err);
     if (!st) {
-        head_log(p, step, child->log);
+        const int log = child->log;
+        char *line = psrsearch_command_line(p, step);
+        if (line)
+            dprintf(log, "# %s\n", line);
+        free(line);
         st = start(child, step, argv, bars, err);
     }
     if (st)

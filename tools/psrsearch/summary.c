@@ -23,14 +23,6 @@ static psr_status read_file(struct psrsearch_results *found, const struct psrsea
     return st;
 }
 
-/* The list's name without its folder, and the candidate's number. */
-static void set_name(struct psrsearch_results *found, const struct json_value *candidate)
-{
-    const char *path = json_text(candidate, "file"), *slash = strrchr(path, '/');
-    snprintf(found->best.name, sizeof found->best.name, "%.*s:%.0f", PSR_TEXT_MAX - 32,
-             slash ? slash + 1 : path, json_number(candidate, "cand"));
-}
-
 /* The list is in order of rank: the first is the best. */
 static void take_object(struct psrsearch_results *found, const struct json_value *candidate)
 {
@@ -41,7 +33,10 @@ static void take_object(struct psrsearch_results *found, const struct json_value
         !psr_sift_marks_count(marks) && json_number(candidate, "probability") > PSR_CAND_LINE;
     if (found->ncand++)
         return;
-    set_name(found, candidate);
+    /* The list's name without its folder, and the candidate's number. */
+    const char *path = json_text(candidate, "file"), *slash = strrchr(path, '/');
+    snprintf(found->best.name, sizeof found->best.name, "%.*s:%.0f", PSR_TEXT_MAX - 32,
+             slash ? slash + 1 : path, json_number(candidate, "cand"));
     snprintf(found->best.marks, sizeof found->best.marks, "%s", *marks ? marks : "-");
     found->best.dm = json_number(candidate, "dm");
     found->best.snr = json_number(candidate, "snr");

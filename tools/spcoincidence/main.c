@@ -47,15 +47,6 @@ static psr_status add_pulse(struct lists *l, const struct pulse *p, psr_err *err
     return PSR_OK;
 }
 
-/* Column k of a line, which is cut there.  Returned: the rest after it, NULL if there is none */
-static char *cut_column(char *at)
-{
-    char *tab = strchr(at, '\t');
-    if (tab)
-        *tab = '\0';
-    return tab ? tab + 1 : NULL;
-}
-
 static psr_status take_numbers(char *line, struct pulse *p, char **marks, const char *where,
                                psr_err *err)
 {
@@ -69,7 +60,10 @@ static psr_status take_numbers(char *line, struct pulse *p, char **marks, const 
         if (!at)
             return psr_fail(err, PSR_EFORMAT,
                             "%s: %d columns, of a list of single pulses 9 are needed", where, k);
-        *marks = cut_column(at);
+        char *tab = strchr(at, '\t');
+        if (tab)
+            *tab = '\0';
+        *marks = tab ? tab + 1 : NULL;
         snprintf(what, sizeof what, "%.1100s: %s", where, name[k]);
         psr_status st = psr_parse_double(what, at, -1e18, 1e18, &value[k], err);
         if (st == PSR_EINVAL) /* of a file, not of an option */
@@ -131,19 +125,6 @@ static psr_status read_list(struct lists *l, size_t list, psr_err *err)
     return st;
 }
 
-/* The time of a sample, from the row that has the latest. */
-static void find_sampling(struct lists *l)
-{
-    for (size_t i = 0; i < l->names->n; i++) {
-        double latest = 0;
-        for (size_t k = 0; k < l->n; k++)
-            if (l->pulse[k].list == i && l->pulse[k].sample > latest) {
-                latest = l->pulse[k].sample;
-                l->tsamp_s[i] = l->pulse[k].time_s / latest;
-            }
-    }
-}
-
 /* Reads all lists.  The caller clears them, also after an error.
  * Status: those of psr_text_lines_next; PSR_EFORMAT naming file, line and column */
 static psr_status lists_read(struct lists *l, psr_err *err)
@@ -159,7 +140,15 @@ static psr_status lists_read(struct lists *l, psr_err *err)
         run_progress_update(&bar, (int64_t)i + 1);
     }
     run_progress_end(&bar);
-    find_sampling(l);
+    /* The time of a sample, from the row that has the latest. */
+    for (size_t i = 0; i < l->names->n; i++) {
+        double latest = 0;
+        for (size_t k = 0; k < l->n; k++)
+            if (l->pulse[k].list == i && l->pulse[k].sample > latest) {
+                latest = l->pulse[k].sample;
+                l->tsamp_s[i] = l->pulse[k].time_s / latest;
+            }
+    }
     return st;
 }
 

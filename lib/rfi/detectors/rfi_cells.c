@@ -68,14 +68,6 @@ static bool allocate(psr_rfi_cells *p)
     return all;
 }
 
-/* Wide tiles read memory better; each thread should have some. */
-static size_t choose_width(const psr_rfi_cells *p)
-{
-    const size_t wide = PSR_RFI_BYTES_WIDTH;
-    bool enough = p->d.layout.nchan >= 2 * wide * (size_t)p->d.nthread;
-    return p->bytes && enough ? wide : TILE;
-}
-
 psr_status psr_rfi_cells_create(psr_rfi_cells **out, const struct psr_rfi_cells_desc *desc,
                                 psr_err *err)
 {
@@ -87,7 +79,10 @@ psr_status psr_rfi_cells_create(psr_rfi_cells **out, const struct psr_rfi_cells_
     /* At the Nyquist frequency amplitudes are real: powers exceed a limit far more often. */
     p->nbin = desc->presto ? desc->n / 2 + 1 : (desc->n + 1) / 2;
     p->bytes = desc->layout.kind == PSR_UINT && desc->layout.nbit <= 8;
-    p->width = choose_width(p);
+    /* Wide tiles read memory better; each thread should have some. */
+    const size_t wide = PSR_RFI_BYTES_WIDTH;
+    bool enough = p->d.layout.nchan >= 2 * wide * (size_t)p->d.nthread;
+    p->width = p->bytes && enough ? wide : TILE;
     psr_rfi_threshold_set(&p->threshold, desc->freq_sigma, p->nbin);
     p->scratch = calloc((size_t)desc->nthread, sizeof *p->scratch);
     psr_status st = p->scratch && allocate(p) ? psr_rfi_fft_create(&p->fft, p->d.n, err)

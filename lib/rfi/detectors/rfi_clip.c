@@ -137,14 +137,6 @@ static void run_parts(psr_rfi_clip *p, const unsigned char *in,
     }
 }
 
-static void add_parts(psr_rfi_clip *p)
-{
-    memset(p->sum, 0, p->d.layout.nchan * sizeof *p->sum);
-    for (size_t k = 0; k < PARTS; k++)
-        for (size_t c = 0; c < p->d.layout.nchan; c++)
-            p->sum[c] += p->part[k].sum[c];
-}
-
 size_t psr_rfi_clip_find(psr_rfi_clip *p, const void *in, const float **level, const uint32_t **bad)
 {
     struct psr_clip_block block;
@@ -153,7 +145,10 @@ size_t psr_rfi_clip_find(psr_rfi_clip *p, const void *in, const float **level, c
     psr_clip_measure(&block, p->z, p->d.n, p->good, p->work, PSR_MOMENTS_RUNNING);
     if (!p->exact || block.ngood < p->d.n)
         run_parts(p, in, sum_good_part);
-    add_parts(p);
+    memset(p->sum, 0, p->d.layout.nchan * sizeof *p->sum);
+    for (size_t k = 0; k < PARTS; k++)
+        for (size_t c = 0; c < p->d.layout.nchan; c++)
+            p->sum[c] += p->part[k].sum[c];
     psr_clip_update(&p->clip, &block, p->sum);
     psr_clip_find(&p->clip, p->z, p->d.n, p->bad);
     for (size_t t = 0; t < p->d.n; t++)

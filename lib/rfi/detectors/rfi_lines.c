@@ -160,16 +160,6 @@ void psr_rfi_line_search_destroy(psr_rfi_line_search *p)
 
 /* --- the spectrum ----------------------------------------------------------------------------- */
 
-static void subtract_mean(float *x, size_t n)
-{
-    double sum = 0;
-    for (size_t t = 0; t < n; t++)
-        sum += (double)x[t];
-    const double mean = sum / (double)n;
-    for (size_t t = 0; t < n; t++)
-        x[t] = (float)((double)x[t] - mean);
-}
-
 /* Of p->x, which has room for two samples more. */
 static psr_status add_powers(psr_rfi_line_search *p, size_t length, psr_err *err)
 {
@@ -181,7 +171,13 @@ static psr_status add_powers(psr_rfi_line_search *p, size_t length, psr_err *err
     psr_status st = psr_rfft_create(&plan, (int64_t)length, err);
     if (st)
         return st;
-    subtract_mean(p->x, length);
+    float *x = p->x;
+    double sum = 0;
+    for (size_t t = 0; t < length; t++)
+        sum += (double)x[t];
+    const double mean = sum / (double)length;
+    for (size_t t = 0; t < length; t++)
+        x[t] = (float)((double)x[t] - mean);
     psr_series_detrend_ends(p->x, (int64_t)length);
     psr_rfft_execute(plan, p->x, p->x);
     psr_rfft_destroy(plan);

@@ -189,25 +189,6 @@ static double median_over(struct shape_test *j, size_t chan,
     return n ? psr_quantile_median(j->column, n) : 0;
 }
 
-static void find_noise(struct shape_test *j)
-{
-    for (size_t c = 0; c < j->nchan; c++)
-        j->noise[c] = (struct psr_rfi_noise){.shape = median_over(j, c, shape_of),
-                                             .variance = median_over(j, c, variance_of),
-                                             .skewness = median_over(j, c, skewness_of),
-                                             .kurtosis = median_over(j, c, kurtosis_of)};
-}
-
-/* The middle one of all cells with data. */
-static double median_of_all(struct shape_test *j, float (*value)(const struct psr_rfi_cell *))
-{
-    size_t n = 0;
-    for (size_t k = 0; k < j->nint * j->nchan; k++)
-        if (has_data(&j->cell[k]))
-            j->all[n++] = value(&j->cell[k]);
-    return n ? (double)psr_quantile_select(j->all, n, n / 2) : 0;
-}
-
 /* Of two values, and of nothing else, the kurtosis is the square of the skewness less 2. */
 static bool has_bits(const struct shape_test *j, size_t chan)
 {
@@ -237,18 +218,6 @@ static double scatter_of_all(struct shape_test *j)
         if (!isnan(j->deviation[k]))
             j->all[n++] = j->deviation[k];
     return scatter_of(j->all, n);
-}
-
-/* Scatter about medians of few intervals, for that about the mean: the middle half of deviations from
- * the median of n values is narrower by 1.2 / n of itself, to 3 % for n = 4 and 2 % beyond. */
-static double widen_for_median(struct shape_test *j, double scatter)
-{
-    size_t n = 0;
-    for (size_t c = 0; c < j->nchan; c++)
-        if (j->count[c] >= PSR_RFI_LEAST_INTERVALS)
-            j->all[n++] = (float)j->count[c];
-    const double typical = n ? (double)psr_quantile_select(j->all, n, n / 2) : MANY_INTERVALS;
-    return typical < MANY_INTERVALS ? scatter / (1 - 1.2 / typical) : scatter;
 }
 
 static double scatter_of_channel(struct shape_test *j, size_t chan)
@@ -281,18 +250,14 @@ static size_t most_samples(const struct shape_test *j)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static double typical_shape(struct shape_test *j)
+static void test_sk(struct shape_test *j, double sigma)
 {
     size_t n = 0;
     for (size_t c = 0; c < j->nchan; c++)
         if (j->count[c] >= PSR_RFI_LEAST_INTERVALS)
             j->all[n++] = (float)fmin(j->noise[c].shape, 1e6);
-    return n ? fmax((double)psr_quantile_select(j->all, n, n / 2), PSR_RFI_LEAST_SHAPE) : 0;
-}
-
-static void test_sk(struct shape_test *j, double sigma)
-{
-    const double d = typical_shape(j);
+    const double d =
+        n ? fmax((double)psr_quantile_select(j->all, n, n / 2), PSR_RFI_LEAST_SHAPE) : 0;
     if (!(sigma > 0) || !(d > 0))
         return;
     for (size_t k = 0; k < j->nint * j->nchan; k++) {
@@ -312,7 +277,12 @@ static void test_sk(struct shape_test *j, double sigma)
 static void test_moment(struct shape_test *j, float (*value)(const struct psr_rfi_cell *),
                         const struct psr_rfi_limits *limits, unsigned flag)
 {
-    const double of_all = median_of_all(j, value);
+    /* The middle one of all cells with data. */
+    size_t n = 0;
+    for (size_t k = 0; k < j->nint * j->nchan; k++)
+        if (has_data(&j->cell[k]))
+            j->all[n++] = value(&j->cell[k]);
+    const double of_all = n ? (double)psr_quantile_select(j->all, n, n / 2) : 0;
     for (size_t c = 0; c < j->nchan; c++) {
         const bool few = j->count[c] < PSR_RFI_LEAST_INTERVALS, bits = has_bits(j, c);
         const double own =
@@ -324,7 +294,15 @@ static void test_moment(struct shape_test *j, float (*value)(const struct psr_rf
                     ? (float)(((double)value(&j->cell[k]) - median) * sqrt((double)j->cell[k].n))
                     : NAN;
     }
-    const double all = widen_for_median(j, scatter_of_all(j));
+    /* Scatter about medians of few intervals, for that about the mean: the middle half of deviations from
+     * the median of n values is narrower by 1.2 / n of itself, to 3 % for n = 4 and 2 % beyond. */
+    const double scatter = scatter_of_all(j);
+    size_t i = 0;
+    for (size_t c = 0; c < j->nchan; c++)
+        if (j->count[c] >= PSR_RFI_LEAST_INTERVALS)
+            j->all[i++] = (float)j->count[c];
+    const double typical = i ? (double)psr_quantile_select(j->all, i, i / 2) : MANY_INTERVALS;
+    const double all = typical < MANY_INTERVALS ? scatter / (1 - 1.2 / typical) : scatter;
     for (size_t c = 0; c < j->nchan; c++)
         mark(j, c, fmin(fmax(all, scatter_of_channel(j, c)), MOST_SCATTER * all), limits, flag);
 }
@@ -350,7 +328,11 @@ psr_status psr_rfi_test_shapes(const struct psr_rfi_cell *cell, size_t nint, siz
     psr_status st = nint && nchan ? allocate(&j, err) : PSR_OK;
     if (!st && nint && nchan) {
         const double n = (double)most_samples(&j);
-        find_noise(&j);
+        for (size_t c = 0; c < j.nchan; c++)
+            j.noise[c] = (struct psr_rfi_noise){.shape = median_over(&j, c, shape_of),
+                                                .variance = median_over(&j, c, variance_of),
+                                                .skewness = median_over(&j, c, skewness_of),
+                                                .kurtosis = median_over(&j, c, kurtosis_of)};
         test_sk(&j, rules->sk);
         if (rules->skewness > 0 && n > 7) {
             const struct psr_rfi_limits limits = psr_rfi_skewness_limits(n, rules->skewness);

@@ -93,19 +93,6 @@ static psr_status allocate_sets(struct psr_mask *m, psr_err *err)
     return PSR_OK;
 }
 
-/* How many channels each interval lists; all of them make no list. */
-static psr_status take_counts(struct psr_mask *m, struct psr_byte_cursor *r)
-{
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < m->nint && !st; i++) {
-        int64_t n;
-        st = take_count(r, &n, "number of channels of an interval", 0, (int64_t)m->nchan);
-        m->all_chan[i] = n == (int64_t)m->nchan;
-        m->first[i + 1] = m->first[i] + (m->all_chan[i] ? 0 : (size_t)n);
-    }
-    return st;
-}
-
 static psr_status take_lists(struct psr_mask *m, struct psr_byte_cursor *r)
 {
     size_t n = m->first[m->nint];
@@ -143,8 +130,16 @@ psr_status psr_mask_parse(struct psr_mask *mask, const void *bytes, size_t n, co
     mask->nzap_int = st ? 0 : (size_t)count;
     if (!st)
         st = take_set(&r, count, mask->zap_int, &mask->zap_ints, mask->nint, "masked interval");
-    if (!st)
-        st = take_counts(mask, &r);
+    if (!st) {
+        /* How many channels each interval lists; all of them make no list. */
+        st = PSR_OK;
+        for (size_t i = 0; i < mask->nint && !st; i++) {
+            int64_t j;
+            st = take_count(&r, &j, "number of channels of an interval", 0, (int64_t)mask->nchan);
+            mask->all_chan[i] = j == (int64_t)mask->nchan;
+            mask->first[i + 1] = mask->first[i] + (mask->all_chan[i] ? 0 : (size_t)j);
+        }
+    }
     return st ? st : take_lists(mask, &r);
 }
 

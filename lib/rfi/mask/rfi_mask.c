@@ -210,18 +210,6 @@ static psr_status test_shapes(struct maker *m, psr_err *err)
                                err);
 }
 
-/* What rfifind does not look at. */
-static psr_status run_tests(struct maker *m, psr_err *err)
-{
-    psr_status st = test_neighbours(m, err);
-    if (!st)
-        st = test_shapes(m, err);
-    for (size_t k = 0; k < m->stats->nint * m->stats->nchan && !st; k++)
-        if (m->found[k] && !(m->flags[k] & PSR_RFI_PADDING))
-            m->flags[k] |= PSR_RFI_BAD_FOUND;
-    return st;
-}
-
 /* --- whole channels and intervals ------------------------------------------------------------- */
 
 /* Rows or columns of the table of flags. */
@@ -308,7 +296,13 @@ static psr_status mask_lines(struct maker *m, psr_err *err)
     mask_given(m, &ints);
     mask_given(m, &chans);
     test_cells(m);
-    st = run_tests(m, err);
+    /* What rfifind does not look at. */
+    st = test_neighbours(m, err);
+    if (!st)
+        st = test_shapes(m, err);
+    for (size_t k = 0; k < m->stats->nint * m->stats->nchan && !st; k++)
+        if (m->found[k] && !(m->flags[k] & PSR_RFI_PADDING))
+            m->flags[k] |= PSR_RFI_BAD_FOUND;
     if (st)
         return st;
     if (m->stats->burst && m->rules->burst_share > 0)
@@ -352,28 +346,6 @@ static psr_status fill_lists(struct maker *m, psr_err *err)
     return PSR_OK;
 }
 
-/* Of the old mask only what it lists by interval counts, as in PRESTO. */
-static void add_old(struct maker *m)
-{
-    const struct psr_mask *old = m->rules->old;
-    for (size_t i = 0; i < old->nint; i++) {
-        unsigned char *flag = m->flags + i * old->nchan;
-        for (size_t c = 0; c < old->nchan && old->all_chan[i]; c++)
-            flag[c] |= PSR_RFI_OLDMASK;
-        for (size_t k = old->first[i]; k < old->first[i + 1]; k++)
-            flag[old->chan[k]] |= PSR_RFI_OLDMASK;
-    }
-}
-
-/* Not at once: gcc 12 loses the rounding of two numbers that it converts together. */
-static void round_sigmas(struct maker *m)
-{
-    volatile float rounded = (float)m->rules->time_sigma;
-    m->sigma[0] = rounded;
-    rounded = (float)m->rules->freq_sigma;
-    m->sigma[1] = rounded;
-}
-
 static psr_status start_mask(struct maker *m, psr_err *err)
 {
     const struct psr_rfi_stats *s = m->stats;
@@ -408,7 +380,11 @@ psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *flags, unsigned ch
                         psr_err *err)
 {
     struct maker m = {.stats = stats, .rules = rules, .flags = flags, .mask = mask};
-    round_sigmas(&m);
+    /* Not at once: gcc 12 loses the rounding of two numbers that it converts together. */
+    volatile float rounded = (float)m.rules->time_sigma;
+    m.sigma[0] = rounded;
+    rounded = (float)m.rules->freq_sigma;
+    m.sigma[1] = rounded;
     memset(mask, 0, sizeof *mask);
     psr_status st = check_old(rules->old, stats, err);
     if (!st)
@@ -424,8 +400,17 @@ psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *flags, unsigned ch
         st = mask_lines(&m, err);
     if (!st)
         st = fill_lists(&m, err);
-    if (!st && rules->old)
-        add_old(&m);
+    if (!st && rules->old) {
+        /* Of the old mask only what it lists by interval counts, as in PRESTO. */
+        const struct psr_mask *old = m.rules->old;
+        for (size_t i = 0; i < old->nint; i++) {
+            unsigned char *flag = m.flags + i * old->nchan;
+            for (size_t c = 0; c < old->nchan && old->all_chan[i]; c++)
+                flag[c] |= PSR_RFI_OLDMASK;
+            for (size_t k = old->first[i]; k < old->first[i + 1]; k++)
+                flag[old->chan[k]] |= PSR_RFI_OLDMASK;
+        }
+    }
     if (!st && found)
         memcpy(found, m.found, stats->nint * stats->nchan);
     void *const own[] = {m.found,         m.column,     m.means.by_int,

@@ -163,21 +163,6 @@ void psr_clean_destroy(psr_clean *p)
 
 /* --- what to replace -------------------------------------------------------------------------- */
 
-/* Leaves in sum the sums over good spectra only. */
-static void sum_good(const psr_clean *p, struct psr_clean_block *k)
-{
-    bool exact = p->in.nbit <= 16;
-    if (!exact)
-        memset(k->sum, 0, p->d.nchan * sizeof *k->sum);
-    for (size_t t = 0; t < k->n; t++) {
-        if (exact ? k->good[t] : !k->good[t])
-            continue;
-        psr_row_unpack(k->row, k->in + t * p->in.row_bytes, p->d.nchan, p->in.nbit, p->in.kind);
-        for (size_t c = 0; c < p->d.nchan; c++)
-            k->sum[c] += exact ? -k->row[c] : k->row[c];
-    }
-}
-
 /* Statistics of a block alone, whatever came before it.  A spectrum whose sum is not a number
  * deviates without limit. */
 static void measure_block(const psr_clean *p, struct psr_clean_block *k)
@@ -186,8 +171,19 @@ static void measure_block(const psr_clean *p, struct psr_clean_block *k)
     for (size_t t = 0; p->in.kind == PSR_FLOAT && t < k->n; t++)
         k->z[t] = isnan(k->z[t]) ? INFINITY : k->z[t];
     psr_clip_measure(&k->stats, k->z, k->n, k->good, k->work, PSR_MOMENTS_LANES);
-    if (k->stats.ngood < k->n || p->in.nbit > 16)
-        sum_good(p, k);
+    if (k->stats.ngood < k->n || p->in.nbit > 16) {
+        /* Leaves in sum the sums over good spectra only. */
+        bool exact = p->in.nbit <= 16;
+        if (!exact)
+            memset(k->sum, 0, p->d.nchan * sizeof *k->sum);
+        for (size_t t = 0; t < k->n; t++) {
+            if (exact ? k->good[t] : !k->good[t])
+                continue;
+            psr_row_unpack(k->row, k->in + t * p->in.row_bytes, p->d.nchan, p->in.nbit, p->in.kind);
+            for (size_t c = 0; c < p->d.nchan; c++)
+                k->sum[c] += exact ? -k->row[c] : k->row[c];
+        }
+    }
 }
 
 /* Blocks must come in order.  A block without good spectra (all equal, or not numbers) leaves the
@@ -232,14 +228,6 @@ static psr_status add_step(psr_clean *p, int64_t t, size_t c, float value, psr_e
     return PSR_OK;
 }
 
-static void find_flips(struct psr_clean_block *k)
-{
-    k->nflip = 0;
-    for (size_t t = 1; k->nbad && t < k->n; t++)
-        if (k->bad[t] != k->bad[t - 1])
-            k->flip[k->nflip++] = (uint16_t)t;
-}
-
 /* Channel c of a block: masked throughout, or replaced where spectra are clipped. */
 static psr_status add_channel(psr_clean *p, const struct psr_clean_block *k, int64_t t0, size_t c,
                               psr_err *err)
@@ -255,7 +243,10 @@ static psr_status add_channel(psr_clean *p, const struct psr_clean_block *k, int
 static psr_status add_steps(psr_clean *p, struct psr_clean_block *k, int64_t t0, psr_err *err)
 {
     psr_status st = PSR_OK;
-    find_flips(k);
+    k->nflip = 0;
+    for (size_t t = 1; k->nbad && t < k->n; t++)
+        if (k->bad[t] != k->bad[t - 1])
+            k->flip[k->nflip++] = (uint16_t)t;
     if (p->out.kind == PSR_FLOAT || (!k->nbad && !k->any_masked && !p->nopen))
         return st;
     for (size_t c = 0; c < p->d.nchan && !st; c++)

@@ -7,14 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static void pack_bitmask(const psr_clean *p, struct psr_clean_block *k)
-{
-    double ones = p->in.kind == PSR_INT ? -1 : ldexp(1, p->in.nbit) - 1;
-    for (size_t c = 0; c < p->d.nchan; c++)
-        k->row[c] = k->masked[c] ? 0 : ones;
-    psr_row_pack(k->bitmask, k->row, p->d.nchan, p->in.nbit, p->in.kind);
-}
-
 static void apply_bitmask(unsigned char *restrict row, const unsigned char *restrict bitmask,
                           size_t bytes)
 {
@@ -28,8 +20,12 @@ static void emit_integers(const psr_clean *p, struct psr_clean_block *k)
     size_t bytes = p->in.row_bytes;
     if (k->out != k->in)
         memcpy(k->out, k->in, k->n * bytes);
-    if (k->any_masked)
-        pack_bitmask(p, k);
+    if (k->any_masked) {
+        double ones = p->in.kind == PSR_INT ? -1 : ldexp(1, p->in.nbit) - 1;
+        for (size_t c = 0; c < p->d.nchan; c++)
+            k->row[c] = k->masked[c] ? 0 : ones;
+        psr_row_pack(k->bitmask, k->row, p->d.nchan, p->in.nbit, p->in.kind);
+    }
     for (size_t t = 0; t < k->n && (k->nbad || k->any_masked); t++) {
         if (k->nbad && k->bad[t])
             memset(k->out + t * bytes, 0, bytes);

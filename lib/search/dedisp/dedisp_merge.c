@@ -158,20 +158,6 @@ enum {
 
 /* --- the shape -------------------------------------------------------------------------------- */
 
-/* Leaves, then eights and fours while the band is far from whole: a few more parts at the top cost
- * less than a level, which also rounds once more. */
-static void set_shape(struct psr_merge_tree *tree, size_t nchan)
-{
-    size_t radix = PSR_MERGE_LEAF, below = nchan, width = 1;
-    for (int l = 0; l == 0 || below > 1; l++) {
-        struct psr_merge_level *at = &tree->level[tree->nlevel++];
-        at->radix = radix;
-        at->width = width *= radix;
-        at->nnode = below = (below + radix - 1) / radix;
-        radix = below <= PSR_MERGE_MAXRADIX ? below : l == 0 ? 8 : 4;
-    }
-}
-
 static size_t first_channel(const struct psr_merge_tree *tree, int l, size_t node)
 {
     return node * tree->level[l].width;
@@ -472,7 +458,16 @@ psr_status psr_merge_create(struct psr_merge_tree *tree, const struct psr_merge_
 {
     struct psr_merge_builder b = {.tree = tree, .d = desc};
     *tree = (struct psr_merge_tree){.nchan = desc->nchan, .ndm = desc->ndm};
-    set_shape(tree, desc->nchan);
+    /* Leaves, then eights and fours while the band is far from whole: a few more parts at the top cost
+     * less than a level, which also rounds once more. */
+    size_t radix = PSR_MERGE_LEAF, below = desc->nchan, width = 1;
+    for (int l = 0; l == 0 || below > 1; l++) {
+        struct psr_merge_level *at = &tree->level[tree->nlevel++];
+        at->radix = radix;
+        at->width = width *= radix;
+        at->nnode = below = (below + radix - 1) / radix;
+        radix = below <= PSR_MERGE_MAXRADIX ? below : l == 0 ? 8 : 4;
+    }
     psr_status st = build(&b, err);
     free_rows(&b.rows);
     free_rows(&b.below);

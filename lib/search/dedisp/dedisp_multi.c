@@ -102,13 +102,6 @@ static psr_status start_stage(psr_dedisp_multi *f, struct decimation_stage *stag
                               err);
 }
 
-static void list_stages(psr_dedisp_multi *f, const struct psr_dedisp_multi_desc *desc)
-{
-    list_stage(f, &desc->stream, 1);
-    for (size_t k = 0; k < desc->nline; k++)
-        list_stage(f, &desc->stream, choose_summed(f, &desc->stream, &desc->line[k]));
-}
-
 static psr_status grow_stage(struct decimation_stage *stage, size_t n, psr_err *err)
 {
     if (n <= stage->room)
@@ -230,7 +223,9 @@ psr_status psr_dedisp_multi_create(psr_dedisp_multi **out, const struct psr_dedi
     f->nline = desc->nline;
     f->sums_itself = psr_dedisp_sums_itself(&desc->stream);
     f->mem_bytes = psr_count_memory(desc->stream.mem_bytes);
-    list_stages(f, desc);
+    list_stage(f, &desc->stream, 1);
+    for (size_t k = 0; k < desc->nline; k++)
+        list_stage(f, &desc->stream, choose_summed(f, &desc->stream, &desc->line[k]));
     psr_status st = start_plans(f, desc, err);
     for (size_t k = 0; k < f->nstage && !st; k++)
         st = start_stage(f, &f->stage[k], &desc->stream, err);

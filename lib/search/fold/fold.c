@@ -194,18 +194,6 @@ static psr_status fold_window(struct psr_fold *f, psr_err *err)
     return PSR_OK;
 }
 
-/* Forgets what no candidate needs of a full window. */
-static void move_window(struct psr_fold *f)
-{
-    const size_t lane = f->room * (size_t)f->store;
-    const size_t kept = f->ahead * f->d.block * (size_t)f->store;
-    for (size_t k = 0; k < f->nkept; k++)
-        memmove(f->window + k * lane, f->window + (k + 1) * lane - kept, kept);
-    f->begun += f->filled / f->d.block - f->ahead;
-    f->filled = f->ahead * f->d.block;
-    psr_fold_replaced_forget(f);
-}
-
 bool psr_fold_is_full(const psr_fold *f)
 {
     return psr_fold_arrived(f) >= psr_fold_blocks(f) + f->ahead;
@@ -239,8 +227,16 @@ psr_status psr_fold_execute(psr_fold *f, const void *spectra, size_t nsamp,
             st = fold_window(f, err);
         else if (f->device && (f->filled == f->room || psr_fold_is_full(f)))
             st = psr_fold_device_run(f, err);
-        if (f->filled == f->room)
-            move_window(f);
+        if (f->filled == f->room) {
+            /* Forgets what no candidate needs of a full window. */
+            const size_t lane = f->room * (size_t)f->store;
+            const size_t kept = f->ahead * f->d.block * (size_t)f->store;
+            for (size_t k = 0; k < f->nkept; k++)
+                memmove(f->window + k * lane, f->window + (k + 1) * lane - kept, kept);
+            f->begun += f->filled / f->d.block - f->ahead;
+            f->filled = f->ahead * f->d.block;
+            psr_fold_replaced_forget(f);
+        }
     }
     return st;
 }

@@ -416,13 +416,6 @@ void psr_fold_table_fill(struct psr_fold_table *t, const struct psr_fold_sums *s
     }
 }
 
-/* Trials whose elements are added within some milliseconds, between two questions whether to stop. */
-static size_t count_at_once(const struct psr_fold_sums *s)
-{
-    const size_t most = (size_t)1 << 26, n = most / (s->ngroup * s->padded);
-    return n ? n : 1;
-}
-
 /* Which elements of the last vector of a row count. */
 static void set_used(const struct psr_fold_sums *s, int16_t used[FOLD_VECTOR])
 {
@@ -439,7 +432,9 @@ size_t psr_fold_table_find(const struct psr_fold_table *t, const struct psr_fold
         return from;
     set_used(s, used);
     const double square = fmin(floor(least * least), INT32_MAX);
-    const size_t step = count_at_once(s);
+    /* Trials whose elements are added within some milliseconds, between two questions whether to stop. */
+    const size_t most = (size_t)1 << 26, n = most / (s->ngroup * s->padded);
+    const size_t step = n ? n : 1;
     while (from < s->ntrial && !psr_is_stopped(&s->stop)) {
         const size_t end = from + step < s->ntrial ? from + step : s->ntrial;
         from = fold_loops_choose()->find(t->group, s->trial, s->ngroup, s->padded, used, from, end,

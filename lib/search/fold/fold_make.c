@@ -66,15 +66,6 @@ static void list_channels(struct psr_fold *f)
     f->band_first[d->nsub] = f->nkept;
 }
 
-static void set_store(struct psr_fold *f)
-{
-    f->store = (enum psr_fold_store)psr_fold_store_bytes(f->d.nbit);
-    f->bias = f->d.kind == PSR_INT ? -ldexpf(1, f->d.nbit - 1) : 0;
-    const double most = ldexp(1, f->d.nbit) - 1, all = most * (double)(f->d.nchan / f->d.nsub);
-    f->most = f->store == PSR_FOLD_U8 && all <= INT16_MAX ? (size_t)all : 0;
-    f->loops = psr_fold_rows_choose();
-}
-
 /* Many threads fill them first: with large pages they wait less for the system. */
 static psr_status map_profiles(struct psr_fold *f, psr_err *err)
 {
@@ -252,7 +243,11 @@ psr_status psr_fold_make(struct psr_fold *f, psr_err *err)
     list_channels(f);
     for (size_t k = 0; k < f->nkept; k++)
         f->first_step[k] = SIZE_MAX;
-    set_store(f);
+    f->store = (enum psr_fold_store)psr_fold_store_bytes(f->d.nbit);
+    f->bias = f->d.kind == PSR_INT ? -ldexpf(1, f->d.nbit - 1) : 0;
+    const double most = ldexp(1, f->d.nbit) - 1, all = most * (double)(f->d.nchan / f->d.nsub);
+    f->most = f->store == PSR_FOLD_U8 && all <= INT16_MAX ? (size_t)all : 0;
+    f->loops = psr_fold_rows_choose();
     if ((st = make_cubes(f, err)) || (st = make_slices(f, err)))
         return st;
     for (int i = 0; i < d->nthread && !st; i++)

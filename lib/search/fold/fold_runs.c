@@ -168,17 +168,6 @@ static void skip_whole(struct psr_fold_runs *r, struct progress *p, size_t bin, 
     p->t = t;
 }
 
-/* The marks of turns but for the last. */
-static void mark_last(struct psr_fold_runs *r)
-{
-    bool later = false;
-    for (size_t i = r->n; i-- > 0;) {
-        const bool completes = r->run[i].completes_turn;
-        r->run[i].completes_turn = completes && !later;
-        later |= completes;
-    }
-}
-
 /* Times are computed as prepfold does: those of the part, of the block in it, of the sample. */
 psr_status psr_fold_runs_find(struct psr_fold_runs *r, const struct psr_fold_samples *block,
                               psr_err *err)
@@ -201,6 +190,12 @@ psr_status psr_fold_runs_find(struct psr_fold_runs *r, const struct psr_fold_sam
     }
     if (!st && open.is_open)
         st = end_run(r, &open, block->n, 0, false, err);
-    mark_last(r);
+    /* The marks of turns but for the last. */
+    bool later = false;
+    for (size_t i = r->n; i-- > 0;) {
+        const bool completes = r->run[i].completes_turn;
+        r->run[i].completes_turn = completes && !later;
+        later |= completes;
+    }
     return st;
 }

@@ -13,18 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* accelsearch's number of independent places for one harmonic, including some just beyond zmax and
- * wmax. */
-static double count_places(const struct psr_accel_search *s)
-{
-    double bins = s->rhi - s->rlo, nz = 2.0 * s->jmax + 1, nw = 2.0 * s->lmax + 1;
-    if (s->jmax > 0 || s->lmax > 0)
-        bins *= (nz + 1) * (PSR_STEP_Z / 6.95);
-    if (s->lmax > 0)
-        bins *= (nw + 1) * (PSR_STEP_W / 44.2);
-    return bins;
-}
-
 /* Effective number of independent places per place of accelsearch: the best of half bins and steps of
  * 2 in z is more than one independent value per place; sums of more harmonics have as many places and
  * are no less independent.  Measured in noise (tests/science/accel_noise.txt). */
@@ -54,22 +42,17 @@ static float round_down(double power)
     return (double)f > power ? nextafterf(f, -INFINITY) : f;
 }
 
-static void set_bins(struct psr_accel_search *s, const struct psr_accelsearch_desc *d)
-{
-    const double last = (double)d->nbin - 1;
-    s->rlo = d->compat ? floor(d->rlo) : d->rlo;
-    s->rhi = d->compat ? ceil(d->rhi) : d->rhi;
-    if (!(s->rhi > 0 && s->rhi < last))
-        s->rhi = last;
-    s->ilo = (int64_t)ceil(2 * s->rlo);
-    s->ihi = (int64_t)floor(2 * s->rhi);
-}
-
 /* accelsearch divides the number of places by that of harmonics, rounds it down, and has the power in
  * single precision.  Otherwise each of the sums searched has an equal share of the false alarms. */
 static void set_cuts(struct psr_accel_search *s, const struct psr_accelsearch_desc *d)
 {
-    const double places = count_places(s);
+    /* accelsearch's number of independent places for one harmonic, including some just beyond zmax and
+     * wmax. */
+    double places = s->rhi - s->rlo, nz = 2.0 * s->jmax + 1, nw = 2.0 * s->lmax + 1;
+    if (s->jmax > 0 || s->lmax > 0)
+        places *= (nz + 1) * (PSR_STEP_Z / 6.95);
+    if (s->lmax > 0)
+        places *= (nw + 1) * (PSR_STEP_W / 44.2);
     for (int h = 1; h <= d->numharm; h *= 2)
         s->nstage++;
     for (int stage = 0; stage < s->nstage; stage++) {
@@ -101,7 +84,13 @@ psr_status psr_accel_search_resolve(struct psr_accel_search *s,
         .device = d->device,
         .stop = {d->should_stop, d->ctx},
     };
-    set_bins(s, d);
+    const double last = (double)d->nbin - 1;
+    s->rlo = d->compat ? floor(d->rlo) : d->rlo;
+    s->rhi = d->compat ? ceil(d->rhi) : d->rhi;
+    if (!(s->rhi > 0 && s->rhi < last))
+        s->rhi = last;
+    s->ilo = (int64_t)ceil(2 * s->rlo);
+    s->ihi = (int64_t)floor(2 * s->rhi);
     set_cuts(s, d);
     psr_status st = take_zaps(s, d, err);
     return st ? st : psr_template_plans_create(&s->plans, err);
@@ -153,17 +142,6 @@ static psr_status check_bins(const struct psr_accelsearch_desc *d, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status check_limits(const struct psr_accelsearch_desc *d, psr_err *err)
-{
-    if (!(d->sigma >= 0 && d->sigma <= 1e4))
-        return psr_fail_field(err, PSR_EINVAL, "sigma", "search: sigma of %g is outside 0 to 10000",
-                              d->sigma);
-    if (d->norm != PSR_ACCELSEARCH_MEDIAN && d->norm != PSR_ACCELSEARCH_LOCAL &&
-        d->norm != PSR_ACCELSEARCH_PHOTON)
-        return psr_fail_field(err, PSR_EINVAL, "norm", "search: no normalisation %d", (int)d->norm);
-    return psr_check_resources("search", d->nthread, d->mem_bytes, err);
-}
-
 static psr_status check_series(const struct psr_accelsearch_desc *d, psr_err *err)
 {
     const struct psr_redden *how = &d->redden;
@@ -185,7 +163,13 @@ psr_status psr_accelsearch_check(const struct psr_accelsearch_desc *d, psr_err *
     psr_status st;
     if ((st = check_drifts(d, err)) || (st = check_bins(d, err)) || (st = check_series(d, err)))
         return st;
-    return check_limits(d, err);
+    if (!(d->sigma >= 0 && d->sigma <= 1e4))
+        return psr_fail_field(err, PSR_EINVAL, "sigma", "search: sigma of %g is outside 0 to 10000",
+                              d->sigma);
+    if (d->norm != PSR_ACCELSEARCH_MEDIAN && d->norm != PSR_ACCELSEARCH_LOCAL &&
+        d->norm != PSR_ACCELSEARCH_PHOTON)
+        return psr_fail_field(err, PSR_EINVAL, "norm", "search: no normalisation %d", (int)d->norm);
+    return psr_check_resources("search", d->nthread, d->mem_bytes, err);
 }
 
 /* Transforms the series of a batch on the host. */

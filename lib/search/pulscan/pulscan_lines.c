@@ -108,17 +108,6 @@ static void clear_missing(const struct psr_pulscan_search *s, struct psr_line_re
     }
 }
 
-/* Bins x [n] of a line: what it adds to their powers. */
-static void fill_adds(struct psr_pulscan_line *line, struct psr_split x)
-{
-    for (size_t i = 0; i < line->is.n; i++) {
-        const double re = (double)(x.re[i] - line->is.re[i]),
-                     im = (double)(x.im[i] - line->is.im[i]);
-        line->adds[i] = (float)((double)x.re[i] * (double)x.re[i] +
-                                (double)x.im[i] * (double)x.im[i] - re * re - im * im);
-    }
-}
-
 /* Adds the line of a peak, or one without bins where there is none. */
 static psr_status add_line(struct psr_pulscan_lines *lines, const struct psr_pulscan_reader *plan,
                            size_t spec, int64_t bin, float *room, psr_err *err)
@@ -142,9 +131,15 @@ static psr_status add_line(struct psr_pulscan_lines *lines, const struct psr_pul
         return st;
     }
     clear_missing(lines->s, &line.is);
-    if (psr_line_scale(&line.is, x, 2))
-        fill_adds(&line, x);
-    else
+    if (psr_line_scale(&line.is, x, 2)) {
+        /* Bins x [n] of a line: what it adds to their powers. */
+        for (size_t i = 0; i < line.is.n; i++) {
+            const double re = (double)(x.re[i] - line.is.re[i]),
+                         im = (double)(x.im[i] - line.is.im[i]);
+            line.adds[i] = (float)((double)x.re[i] * (double)x.re[i] +
+                                   (double)x.im[i] * (double)x.im[i] - re * re - im * im);
+        }
+    } else
         line.is.n = 0;
     lines->line[lines->n++] = line;
     return PSR_OK;

@@ -143,18 +143,14 @@ double psr_significance_trials(const struct psr_significance *o, int nharm)
 
 /* --- Pulscan's own arithmetic ----------------------------------------------------------------- */
 
-/* ln gamma(a) less its series for large a (Abramowitz and Stegun 6.1.41, four terms), which Pulscan
- * takes for all a. */
-static double stirling_error(double a)
+static double compat_shift(double dof)
 {
+    /* ln gamma(a) less its series for large a (Abramowitz and Stegun 6.1.41, four terms), which Pulscan
+     * takes for all a. */
+    const double a = dof / 2;
     double y = 1 / (a * a);
     double tail = (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - y / 1680) * y) * y) / a;
     return lgamma(a) - ((a - 0.5) * log(a) - a + 0.5 * log(2 * M_PI) + tail);
-}
-
-static double compat_shift(double dof)
-{
-    return stirling_error(dof / 2);
 }
 
 /* Pulscan takes the rough formula for ln p < -600. */
@@ -323,12 +319,6 @@ static float round_down(double power)
     return (double)f > power ? nextafterf(f, -INFINITY) : f;
 }
 
-static void set_boxes(struct psr_pulscan_search *s, const struct psr_pulscan_desc *d)
-{
-    for (size_t k = 0; k < s->nharm * s->nz; k++)
-        set_starts(s, d, s->harm[k / s->nz], s->z[k % s->nz], &s->boxes[k]);
-}
-
 static void set_floors(struct psr_pulscan_search *s, const struct psr_significance *o, double sigma)
 {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->nthread)
@@ -384,7 +374,8 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_signific
     psr_status st;
     if ((st = set_widths(s, d, err)) || (st = set_stretches(s, err)) || (st = set_zaps(s, d, err)))
         return st;
-    set_boxes(s, d);
+    for (size_t k = 0; k < s->nharm * s->nz; k++)
+        set_starts(s, d, s->harm[k / s->nz], s->z[k % s->nz], &s->boxes[k]);
     *o = (struct psr_significance){
         .significance = d->significance,
         .compat = d->compat,

@@ -197,14 +197,6 @@ static int64_t lower_bad(const float *in, const struct psr_norm_block *t, int64_
     return before;
 }
 
-static void set_known(const struct psr_pulscan_search *s, float *power)
-{
-    power[0] = 0;
-    for (size_t k = 0; k < s->nzap; k++)
-        for (int64_t i = 0; i < s->zap[k].count; i++)
-            power[s->zap[k].first + i] = 2;
-}
-
 psr_status psr_pulscan_powers(const struct psr_pulscan_search *s, const float *in,
                               struct psr_norm_level *level, float *power, int64_t *bad,
                               psr_err *err)
@@ -230,7 +222,10 @@ psr_status psr_pulscan_powers(const struct psr_pulscan_search *s, const float *i
         square(in + 2 * t->begin, (size_t)(t->end - t->begin), &level[k], power + t->begin);
     }
     free(work);
-    set_known(s, power);
+    power[0] = 0;
+    for (size_t k = 0; k < s->nzap; k++)
+        for (int64_t i = 0; i < s->zap[k].count; i++)
+            power[s->zap[k].first + i] = 2;
     *bad = lowest;
     return PSR_OK;
 }

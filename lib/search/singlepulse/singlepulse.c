@@ -202,31 +202,6 @@ static void measure_piece(const struct course *c)
                       c->last * (int64_t)c->p->length, c->bench->work);
 }
 
-/* The nodes are known up to the one after piece k. */
-static void ramp_piece(const struct course *c, int64_t k)
-{
-    int64_t length = (int64_t)c->p->length;
-    struct pulse_figures *ring = c->series->figure, *f = figures_of(c, k);
-    for (int64_t q = k ? k + 1 : 0; q <= k + 1 && q <= c->last; q++)
-        pulse_baseline_node_make(&figures_of(c, q)->node, ring, PULSE_KEPT, q, c->last, length);
-    pulse_set_ramps(ring, PULSE_KEPT, k, c->last, length);
-    pulse_find_rest(f, length);
-    f->rest_size = pulse_size_parts(f->rest, 1);
-    pulse_bound_rest(f, pulse_rest_square(ring, PULSE_KEPT, pulse_window(k), k), length);
-}
-
-static void choose_length(const struct course *c, int64_t k)
-{
-    const struct pulse_figures *ring = c->series->figure;
-    int64_t b = pulse_tests_end(k, c->last), a = pulse_window(b);
-    double square[PULSE_LENGTHS];
-    int32_t fixed = c->p->scale.fixed;
-    if (fixed < 0)
-        psr_pulse_test_squares(square, ring, PULSE_KEPT, a, b);
-    figures_of(c, k)->length =
-        fixed >= 0 ? fixed : pulse_choose_length(square, k ? figures_of(c, k - 1)->length : -1);
-}
-
 /* The samples before piece k that boxcars which end in it may reach, and its own. */
 static const float *join_pieces(const struct course *c, int64_t k)
 {
@@ -242,7 +217,14 @@ static const float *join_pieces(const struct course *c, int64_t k)
 
 static void flatten_piece(const struct course *c, int64_t k)
 {
-    choose_length(c, k);
+    const struct pulse_figures *ring = c->series->figure;
+    int64_t b = pulse_tests_end(k, c->last), a = pulse_window(b);
+    double square[PULSE_LENGTHS];
+    int32_t fixed = c->p->scale.fixed;
+    if (fixed < 0)
+        psr_pulse_test_squares(square, ring, PULSE_KEPT, a, b);
+    figures_of(c, k)->length =
+        fixed >= 0 ? fixed : pulse_choose_length(square, k ? figures_of(c, k - 1)->length : -1);
     psr_pulse_flatten(piece_of(c, k), samples_of(c, k), c->p->length, figures_of(c, k));
     psr_pulse_add_up(figures_of(c, k), &c->p->scale, join_pieces(c, k), 0, samples_of(c, k),
                      c->bench->work);
@@ -264,8 +246,17 @@ static bool advance(const struct course *c, int64_t m)
 {
     int64_t ramp = m - PULSE_TO_RAMP, smooth = m - PULSE_TO_SMOOTH;
     int64_t flatten = m - PULSE_TO_FLATTEN, search = m - PULSE_TO_SEARCH;
-    if (ramp >= 0 && ramp <= c->last)
-        ramp_piece(c, ramp);
+    if (ramp >= 0 && ramp <= c->last) {
+        /* The nodes are known up to the one after piece k. */
+        int64_t length = (int64_t)c->p->length;
+        struct pulse_figures *ring = c->series->figure, *f = figures_of(c, ramp);
+        for (int64_t q = ramp ? ramp + 1 : 0; q <= ramp + 1 && q <= c->last; q++)
+            pulse_baseline_node_make(&figures_of(c, q)->node, ring, PULSE_KEPT, q, c->last, length);
+        pulse_set_ramps(ring, PULSE_KEPT, ramp, c->last, length);
+        pulse_find_rest(f, length);
+        f->rest_size = pulse_size_parts(f->rest, 1);
+        pulse_bound_rest(f, pulse_rest_square(ring, PULSE_KEPT, pulse_window(ramp), ramp), length);
+    }
     if (smooth >= 0 && smooth <= c->last)
         pulse_smooth_rest(c->series->figure, PULSE_KEPT, smooth, c->last);
     if (flatten >= 0 && flatten <= c->last)

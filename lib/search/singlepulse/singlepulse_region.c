@@ -290,21 +290,6 @@ static bool is_bridge(struct search *s, const struct box *b)
 
 /* --- the region ------------------------------------------------------------------------------- */
 
-static void search_region(struct search *s)
-{
-    struct box b = {0};
-    memset(s->taken, 0, s->m);
-    if (s->r->taken > 0)
-        take_samples(s, 0, s->r->taken);
-    while (find_best(s, &b)) {
-        if (is_shoulder(s, &b) || is_bridge(s, &b))
-            continue;
-        take_samples(s, b.first, b.end);
-        float snr = sum_of(s, b.c, b.first) * norm_of(s, b.c, b.end - 1);
-        s->hit[s->nhit++] = (struct pulse_hit){b.first - (int64_t)s->carry, s->sum[b.c].width, snr};
-    }
-}
-
 bool psr_pulse_settle_region(struct pulse_room *room, const struct pulse_region *r,
                              const struct pulse_hit **hit, size_t *nhit)
 {
@@ -314,7 +299,17 @@ bool psr_pulse_settle_region(struct pulse_room *room, const struct pulse_region 
         return false;
     s.nwidth = psr_pulse_sums(s.sum, r->z, s.m, r->maxwidth, work);
     find_alive(&s);
-    search_region(&s);
+    struct box b = {0};
+    memset(s.taken, 0, s.m);
+    if (s.r->taken > 0)
+        take_samples(&s, 0, s.r->taken);
+    while (find_best(&s, &b)) {
+        if (is_shoulder(&s, &b) || is_bridge(&s, &b))
+            continue;
+        take_samples(&s, b.first, b.end);
+        float snr = sum_of(&s, b.c, b.first) * norm_of(&s, b.c, b.end - 1);
+        s.hit[s.nhit++] = (struct pulse_hit){b.first - (int64_t)s.carry, s.sum[b.c].width, snr};
+    }
     *hit = s.hit;
     *nhit = s.nhit;
     return true;

@@ -8,18 +8,6 @@
 
 enum { MAXDOWNSAMP = 65536 };
 
-/* Mean smearing of a channel per DM, in samples. */
-static double channel_smearing(const struct psr_dedisp_beams_desc *d)
-{
-    double low = d->freq_mhz[0], high = low;
-    for (size_t c = 1; c < d->nchan; c++) {
-        low = d->freq_mhz[c] < low ? d->freq_mhz[c] : low;
-        high = d->freq_mhz[c] > high ? d->freq_mhz[c] : high;
-    }
-    double sweep_s = psr_delay_s(d->dmconst, 1, low) - psr_delay_s(d->dmconst, 1, high);
-    return d->nchan > 1 ? sweep_s / d->tsamp_s / (double)(d->nchan - 1) : 0;
-}
-
 /* Sums rise with DM, but where they are given. */
 PSR_COMPARE(by_line, struct psr_beams_trial,
             PSR_THEN(PSR_RISING(downsamp), PSR_THEN(PSR_RISING(dm), PSR_RISING(i))));
@@ -40,7 +28,14 @@ static psr_status check_sums(const struct psr_beams_trial *rank, size_t ndm, psr
 
 static void list_trials(const struct psr_dedisp_beams_desc *d, struct psr_beams_trial *rank)
 {
-    double smear = channel_smearing(d);
+    /* Mean smearing of a channel per DM, in samples. */
+    double low = d->freq_mhz[0], high = low;
+    for (size_t c = 1; c < d->nchan; c++) {
+        low = d->freq_mhz[c] < low ? d->freq_mhz[c] : low;
+        high = d->freq_mhz[c] > high ? d->freq_mhz[c] : high;
+    }
+    double sweep_s = psr_delay_s(d->dmconst, 1, low) - psr_delay_s(d->dmconst, 1, high);
+    double smear = d->nchan > 1 ? sweep_s / d->tsamp_s / (double)(d->nchan - 1) : 0;
     for (size_t i = 0; i < d->ndm; i++) {
         int64_t n = d->scrunch > 0 ? psr_scrunch(d->dm[i] * smear, d->scrunch, MAXDOWNSAMP) : 1;
         rank[i] = (struct psr_beams_trial){d->dm[i], i, d->downsamp ? d->downsamp[i] : (size_t)n};

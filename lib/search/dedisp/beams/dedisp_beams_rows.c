@@ -88,20 +88,6 @@ static psr_status set_kinds(struct maker *m, psr_err *err)
     return PSR_OK;
 }
 
-static void place_rows(struct maker *m)
-{
-    for (int l = 0; l + 1 < m->tree->nlevel; l++) {
-        int64_t at = BEAMS_SLACK;
-        for (size_t r = 0; r < m->tree->level[l].nrow; r++) {
-            struct wanted *w = m->want[l] + r;
-            int64_t n = w->hi - w->lo + (int64_t)m->l->most;
-            w->at = at;
-            at += (n + BEAMS_ALIGN - 1) / BEAMS_ALIGN * BEAMS_ALIGN;
-        }
-        m->rows->level[l].elements = (size_t)at + BEAMS_SLACK;
-    }
-}
-
 /* --- rows and sources ------------------------------------------------------------------------- */
 
 static psr_status take_level(struct psr_beams_level *v, size_t nrow, size_t nsource, psr_err *err)
@@ -196,8 +182,18 @@ psr_status psr_beams_rows_make(struct psr_beams_rows *rows, const struct psr_ded
     *rows = (struct psr_beams_rows){.nlevel = m.tree->nlevel};
     psr_status st = set_kinds(&m, err);
     st = st ? st : find_wanted(&m, err);
-    if (!st)
-        place_rows(&m);
+    if (!st) {
+        for (int i = 0; i + 1 < m.tree->nlevel; i++) {
+            int64_t at = BEAMS_SLACK;
+            for (size_t r = 0; r < m.tree->level[i].nrow; r++) {
+                struct wanted *w = m.want[i] + r;
+                int64_t n = w->hi - w->lo + (int64_t)m.l->most;
+                w->at = at;
+                at += (n + BEAMS_ALIGN - 1) / BEAMS_ALIGN * BEAMS_ALIGN;
+            }
+            m.rows->level[i].elements = (size_t)at + BEAMS_SLACK;
+        }
+    }
     for (int n = 0; n + 1 < rows->nlevel && !st; n++) {
         const struct psr_merge_level *at = m.tree->level + n;
         struct psr_beams_level *v = m.rows->level + n;

@@ -313,12 +313,6 @@ static psr_status sum_ready(struct cpu *cpu, float *out, size_t stride, size_t n
     return st;
 }
 
-static size_t count_ready(const struct cpu *cpu)
-{
-    uint64_t n = nstored(cpu);
-    return n > cpu->s->maxshift + cpu->ndone ? (size_t)(n - cpu->s->maxshift - cpu->ndone) : 0;
-}
-
 static psr_status cpu_execute(void *state, const void *in, size_t nsamp, float *out, size_t stride,
                               size_t nout, psr_err *err)
 {
@@ -335,7 +329,8 @@ static psr_status cpu_execute(void *state, const void *in, size_t nsamp, float *
         cpu->nraw += piece;
         spectra += piece * row_bytes;
         nsamp -= piece;
-        size_t n = count_ready(cpu);
+        uint64_t n = nstored(cpu);
+        n = n > cpu->s->maxshift + cpu->ndone ? (size_t)(n - cpu->s->maxshift - cpu->ndone) : 0;
         psr_status st = sum_ready(cpu, out + given, stride, n, err);
         if (st)
             return st;

@@ -14,14 +14,6 @@ static size_t piece_of_all(const struct psr_cuda_set *g)
     return piece;
 }
 
-static size_t host_piece_of_all(const struct psr_cuda_set *g)
-{
-    size_t piece = g->device[0].host_piece;
-    for (size_t k = 1; k < g->n; k++)
-        piece = g->device[k].host_piece < piece ? g->device[k].host_piece : piece;
-    return piece;
-}
-
 /* Waits until all devices have taken what lies in a buffer's staging. */
 static cudaError_t wait_copied(struct psr_cuda_set *g, int current)
 {
@@ -116,7 +108,9 @@ static cudaError_t run_pieces(struct psr_cuda_set *g, const unsigned char *in, s
                               float *out, size_t stride, size_t *given)
 {
     enum way way = choose_way(g, in);
-    size_t piece = host_piece_of_all(g);
+    size_t piece = g->device[0].host_piece;
+    for (size_t k = 1; k < g->n; k++)
+        piece = g->device[k].host_piece < piece ? g->device[k].host_piece : piece;
     for (g->at = 0; g->at < g->n; g->at++)
         TRY(psr_cuda_pin_output(g->device + g->at));
     while (nsamp) {

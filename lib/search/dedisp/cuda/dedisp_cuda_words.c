@@ -118,20 +118,6 @@ static psr_status words_make(struct psr_words *w, const struct psr_dedisp_layout
     return bad;
 }
 
-static void words_free(struct psr_words *w)
-{
-    free(w->group);
-    free(w->chan);
-    free(w->row);
-    free(w->made);
-    free(w->load);
-    free(w->step);
-    free(w->copy);
-    free(w->want);
-    free(w->trial);
-    *w = (struct psr_words){0};
-}
-
 enum { MADE_BYTES = 1 << 30 }; /* of rows for a buffer: more outputs at once gain nothing */
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -208,7 +194,17 @@ void psr_cuda_words_free(struct psr_cuda *c)
                             d->d_copy,  d->d_trial, d->d_made[0], d->d_made[1]};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
-    words_free(&c->words);
+    struct psr_words *w = &c->words;
+    free(w->group);
+    free(w->chan);
+    free(w->row);
+    free(w->made);
+    free(w->load);
+    free(w->step);
+    free(w->copy);
+    free(w->want);
+    free(w->trial);
+    *w = (struct psr_words){0};
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */

@@ -42,19 +42,6 @@ static const struct psr_merge_level *level_of(const struct psr_words_maker *m, i
 
 /* --- a group ---------------------------------------------------------------------------------- */
 
-static void gather_needs(struct psr_words_maker *m, struct plan *p)
-{
-    const struct psr_merge_level *at = level_of(m, 1);
-    m->nneed = 0;
-    for (size_t k = 0; k < p->n; k++)
-        for (size_t j = 0; j < psr_merge_parts_of(m->tree, 1, p->made[k].node); j++) {
-            size_t r = (size_t)p->made[k].row * at->radix + j;
-            m->need[m->nneed++] = (struct psr_words_need){j, at->part[r], at->offset[r], (int32_t)k,
-                                                          p->source + k * WORDS_LEAF + j};
-        }
-    psr_words_sort(m->need, m->nneed);
-}
-
 static void find_lower(struct psr_words_maker *m, struct plan *p)
 {
     const struct psr_words_need *need = m->need;
@@ -100,21 +87,6 @@ static size_t words_of(const struct window *w)
     return psr_words_round((size_t)(w->hi - w->lo) + WORDS_CHAN + WORDS_ROUND - 1);
 }
 
-/* In shared memory: tables of rows and windows, windows, rows of the first level. */
-static void place_all(struct plan *p)
-{
-    size_t nrow = p->nlower + p->gaps + p->n, nchan = CHANNELS + p->gaps;
-    p->window[CHANNELS] = (struct window){0, p->gaps ? 0 : -1, 0};
-    size_t to = (nrow * sizeof(struct words_k_row) + nchan * sizeof(struct words_k_chan)) / 4;
-    for (size_t c = 0; c <= CHANNELS; c++) {
-        struct window *w = p->window + c;
-        w->to = (uint32_t)to;
-        to += w->hi >= w->lo ? words_of(w) : 0;
-    }
-    p->words = (uint32_t)to;
-    p->bytes = 4 * (to + (p->nlower + p->gaps) * WORDS_ROW);
-}
-
 /* As many rows of those left as shared memory holds, of one sub-band and not too far apart. */
 static void choose_group(struct psr_words_maker *m, struct plan *p, size_t left)
 {
@@ -127,10 +99,28 @@ static void choose_group(struct psr_words_maker *m, struct plan *p, size_t left)
             break;
     }
     for (p->n = n;; p->n -= p->n > 8 ? p->n / 8 : 1) {
-        gather_needs(m, p);
+        const struct psr_merge_level *at = level_of(m, 1);
+        m->nneed = 0;
+        for (size_t k = 0; k < p->n; k++)
+            for (size_t j = 0; j < psr_merge_parts_of(m->tree, 1, p->made[k].node); j++) {
+                size_t r = (size_t)p->made[k].row * at->radix + j;
+                m->need[m->nneed++] = (struct psr_words_need){
+                    j, at->part[r], at->offset[r], (int32_t)k, p->source + k * WORDS_LEAF + j};
+            }
+        psr_words_sort(m->need, m->nneed);
         find_lower(m, p);
         find_windows(m, p);
-        place_all(p);
+        /* In shared memory: tables of rows and windows, windows, rows of the first level. */
+        size_t nrow = p->nlower + p->gaps + p->n, nchan = CHANNELS + p->gaps;
+        p->window[CHANNELS] = (struct window){0, p->gaps ? 0 : -1, 0};
+        size_t to = (nrow * sizeof(struct words_k_row) + nchan * sizeof(struct words_k_chan)) / 4;
+        for (size_t c = 0; c <= CHANNELS; c++) {
+            struct window *w = p->window + c;
+            w->to = (uint32_t)to;
+            to += w->hi >= w->lo ? words_of(w) : 0;
+        }
+        p->words = (uint32_t)to;
+        p->bytes = 4 * (to + (p->nlower + p->gaps) * WORDS_ROW);
         if (p->bytes <= m->shared || p->n == 1)
             return;
     }

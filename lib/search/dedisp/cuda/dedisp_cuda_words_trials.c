@@ -131,8 +131,11 @@ static psr_status write_second(struct psr_words_maker *m, size_t node, size_t n,
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-static psr_status grow_steps(struct psr_words *w, psr_err *err)
+/* Steps of n trials. */
+static psr_status write_steps(struct psr_words_maker *m, const size_t *trial, size_t n,
+                              psr_err *err)
 {
+    struct psr_words *w = m->words;
     psr_status bad = PSR_OK;
     for (size_t k = 0; k < w->nstep && !bad; k++) {
         size_t at = w->ntrial_group * w->nstep + k;
@@ -140,15 +143,6 @@ static psr_status grow_steps(struct psr_words *w, psr_err *err)
         if (!bad)
             bad = psr_grow(&w->step, &w->capacity[7], at, sizeof *w->step, "steps", err);
     }
-    return bad;
-}
-
-/* Steps of n trials. */
-static psr_status write_steps(struct psr_words_maker *m, const size_t *trial, size_t n,
-                              psr_err *err)
-{
-    struct psr_words *w = m->words;
-    psr_status bad = grow_steps(w, err);
     if (bad)
         return bad;
     for (size_t t = 0; t < n; t++)

@@ -15,29 +15,22 @@ struct psr_mask_scratch {
     unsigned char *mark;
 };
 
-static psr_status check_desc(const struct psr_mask_correction_desc *d, psr_err *err)
-{
-    double most = d->largest * (double)d->nchan * (double)d->downsamp;
-    if (d->nchan < 1 || d->ndm < 1 || d->downsamp < 1)
-        return psr_fail(
-            err, PSR_EINVAL,
-            "mask correction: %zu channels, %zu trials, downsampling by %zu: all must be above 0",
-            d->nchan, d->ndm, d->downsamp);
-    if (!(d->largest >= 0) || !(most < 0x1p200))
-        return psr_fail_field(err, PSR_EINVAL, "largest",
-                              "mask correction: values up to %g, must be 0 to 2^200 in sum",
-                              d->largest);
-    return PSR_OK;
-}
-
 psr_status psr_mask_correction_create(psr_mask_correction **out,
                                       const struct psr_mask_correction_desc *desc, psr_err *err)
 {
     int bits;
     *out = NULL;
-    psr_status st = check_desc(desc, err);
-    if (st)
-        return st;
+    double most = desc->largest * (double)desc->nchan * (double)desc->downsamp;
+    if (desc->nchan < 1 || desc->ndm < 1 || desc->downsamp < 1)
+        return psr_fail(
+            err, PSR_EINVAL,
+            "mask correction: %zu channels, %zu trials, downsampling by %zu: all must be above 0",
+            desc->nchan, desc->ndm, desc->downsamp);
+    if (!(desc->largest >= 0) || !(most < 0x1p200))
+        return psr_fail_field(err, PSR_EINVAL, "largest",
+                              "mask correction: values up to %g, must be 0 to 2^200 in sum",
+                              desc->largest);
+
     psr_mask_correction *p = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "patching series", sizeof *p);

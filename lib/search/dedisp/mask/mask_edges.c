@@ -40,30 +40,26 @@ static psr_status add_edge(psr_mask_correction *p, const struct psr_step *s, psr
     return PSR_OK;
 }
 
-/* By channel; in each they have come by time. */
-static void sort_edges(psr_mask_correction *p)
-{
-    size_t *next = p->first + 1;
-    struct psr_mask_edge *sorted = p->sorted;
-    memset(p->first, 0, (p->d.nchan + 2) * sizeof *p->first);
-    for (size_t k = 0; k < p->nedge; k++)
-        next[p->edge[k].c + 1]++;
-    for (size_t c = 0; c < p->d.nchan; c++)
-        next[c + 1] += next[c];
-    for (size_t k = 0; k < p->nedge; k++)
-        sorted[next[p->edge[k].c]++] = p->edge[k];
-    p->sorted = p->edge;
-    p->edge = sorted;
-}
-
 psr_status psr_mask_take_steps(psr_mask_correction *p, const struct psr_step *step, size_t nstep,
                                psr_err *err)
 {
     psr_status st = grow_edges(p, nstep, err);
     for (size_t k = 0; k < nstep && !st; k++)
         st = add_edge(p, step + k, err);
-    if (!st)
-        sort_edges(p);
+    if (!st) {
+        /* By channel; in each they have come by time. */
+        size_t *next = p->first + 1;
+        struct psr_mask_edge *sorted = p->sorted;
+        memset(p->first, 0, (p->d.nchan + 2) * sizeof *p->first);
+        for (size_t k = 0; k < p->nedge; k++)
+            next[p->edge[k].c + 1]++;
+        for (size_t c = 0; c < p->d.nchan; c++)
+            next[c + 1] += next[c];
+        for (size_t k = 0; k < p->nedge; k++)
+            sorted[next[p->edge[k].c]++] = p->edge[k];
+        p->sorted = p->edge;
+        p->edge = sorted;
+    }
     return st;
 }
 

@@ -35,27 +35,19 @@ static size_t find_slot(const struct patterns *p, struct pattern x)
     return i;
 }
 
-static psr_status enlarge_slots(struct patterns *p, psr_err *err)
-{
-    const size_t nslot = p->nslot ? 2 * p->nslot : 1024;
-    uint32_t *slot = calloc(nslot, sizeof *slot);
-    if (!slot)
-        return psr_fail_nomem(err, "the trials of a fold", (double)nslot * sizeof *slot);
-    free(p->slot);
-    p->slot = slot;
-    p->nslot = nslot;
-    for (size_t i = 0; i < p->n; i++)
-        p->slot[find_slot(p, p->pattern[i])] = (uint32_t)i + 1;
-    return PSR_OK;
-}
-
 /* Place of a pattern, which is added if it is new. */
 static psr_status find_pattern(struct patterns *p, struct pattern x, size_t *place, psr_err *err)
 {
     if (2 * (p->n + 1) > p->nslot) {
-        psr_status st = enlarge_slots(p, err);
-        if (st)
-            return st;
+        const size_t nslot = p->nslot ? 2 * p->nslot : 1024;
+        uint32_t *slot = calloc(nslot, sizeof *slot);
+        if (!slot)
+            return psr_fail_nomem(err, "the trials of a fold", (double)nslot * sizeof *slot);
+        free(p->slot);
+        p->slot = slot;
+        p->nslot = nslot;
+        for (size_t i = 0; i < p->n; i++)
+            p->slot[find_slot(p, p->pattern[i])] = (uint32_t)i + 1;
     }
     const size_t i = find_slot(p, x);
     if (!p->slot[i]) {

@@ -9,18 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a derivative are those that delay the last part's end by pdstep bins. */
-static void set_steps(struct psr_fold_trials *t, double length_s)
-{
-    const struct psr_pfd *p = t->fold;
-    for (size_t i = 0; i < t->npdot; i++) {
-        const double steps = (double)i - (double)((t->npdot - 1) / 2);
-        const double turns = steps * p->pdstep / (double)t->nbin;
-        t->fdot[i] = 2.0 * turns / (length_s * length_s);
-        t->fdotdot[i] = 6.0 * turns / (length_s * length_s * length_s);
-    }
-}
-
 static double find_highest(const struct psr_pfd *p)
 {
     double high_mhz = 0;
@@ -50,7 +38,15 @@ psr_status psr_fold_trials_init(struct psr_fold_trials *t, const struct psr_pfd 
     }
     for (size_t i = 0; i < t->npart; i++)
         t->part_s[i] = (double)(i * times->part_blocks) * times->block_s;
-    set_steps(t, times->length_s);
+    /* Steps of a derivative are those that delay the last part's end by pdstep bins. */
+    const double length_s = times->length_s;
+    const struct psr_pfd *p = t->fold;
+    for (size_t i = 0; i < t->npdot; i++) {
+        const double steps = (double)i - (double)((t->npdot - 1) / 2);
+        const double turns = steps * p->pdstep / (double)t->nbin;
+        t->fdot[i] = 2.0 * turns / (length_s * length_s);
+        t->fdotdot[i] = 6.0 * turns / (length_s * length_s * length_s);
+    }
     return PSR_OK;
 }
 

@@ -53,15 +53,6 @@ static void add_part(const struct psr_fold_trials *t, const double *part, double
         profile[(b + shift) % t->nbin] += part[b];
 }
 
-static void add_stats(struct psr_fold_stats *to, const struct psr_fold_stats *from)
-{
-    to->numdata += from->numdata;
-    to->data_avg += from->data_avg;
-    to->data_var += from->data_var;
-    to->prof_avg += from->prof_avg;
-    to->prof_var += from->prof_var;
-}
-
 /* What the bins of a profile are correlated by, because samples are spread over bins: the effective
  * degrees of freedom over bins less one (PRESTO's formula of 2020, from simulations). */
 static double find_correlation(double samples_per_bin)
@@ -96,7 +87,12 @@ static void sum_profile(const struct psr_fold_trials *t, double *work, size_t *o
         memset(part, 0, t->nbin * sizeof *part);
         psr_fold_trials_add_bands(t, i, offset, part);
         add_part(t, part, delay[i], profile);
-        add_stats(stats, p->nsub > 1 ? &part_stats[i] : &p->stats[i]);
+        const struct psr_fold_stats *from = p->nsub > 1 ? &part_stats[i] : &p->stats[i];
+        stats->numdata += from->numdata;
+        stats->data_avg += from->data_avg;
+        stats->data_var += from->data_var;
+        stats->prof_avg += from->prof_avg;
+        stats->prof_var += from->prof_var;
     }
     stats->data_avg /= p->npart;
     stats->data_var /= p->npart;
@@ -231,16 +227,6 @@ double psr_fold_sigma_trials(double redchi, double dof, double ntrial)
                        : NAN;
 }
 
-static void set_significance(struct psr_bestprof *best, const struct psr_pfd *p)
-{
-    const double dof = (p->nbin - 1.0) * find_correlation(samples_per_bin(p, choose_period(p)->p));
-    const struct psr_logp logp = psr_chi2_logp(best->redchi * dof, fmax(dof, 1));
-    best->prob = exp(logp.ln_sf);
-    best->sigma = fmax(psr_gauss_sigma(logp), 0);
-    best->ntrial = p->ntrial >= 1 ? p->ntrial : NAN;
-    best->sigma_trials = psr_fold_sigma_trials(best->redchi, dof, p->ntrial);
-}
-
 static psr_status set_numbers(struct psr_bestprof *best, const struct psr_pfd *p,
                               const struct psr_fold_stats *stats, psr_err *err)
 {
@@ -256,7 +242,12 @@ static psr_status set_numbers(struct psr_bestprof *best, const struct psr_pfd *p
     best->prof_std = sqrt(stats->prof_var);
     best->redchi = stats->redchi;
     set_observation(best, p);
-    set_significance(best, p);
+    const double dof = (p->nbin - 1.0) * find_correlation(samples_per_bin(p, choose_period(p)->p));
+    const struct psr_logp logp = psr_chi2_logp(best->redchi * dof, fmax(dof, 1));
+    best->prob = exp(logp.ln_sf);
+    best->sigma = fmax(psr_gauss_sigma(logp), 0);
+    best->ntrial = p->ntrial >= 1 ? p->ntrial : NAN;
+    best->sigma_trials = psr_fold_sigma_trials(best->redchi, dof, p->ntrial);
     set_period(best->topo, &p->topo, p->tepoch_mjd != 0, error);
     set_period(best->bary, &p->bary, p->bepoch_mjd != 0, error);
     for (size_t b = 0; b < best->nbin; b++)

@@ -122,13 +122,6 @@ static psr_status transform_all(struct psr_fold_harmonics *h, const struct psr_p
     return PSR_OK;
 }
 
-static void set_noise(struct psr_fold_harmonics *h, const struct psr_pfd *fold)
-{
-    const double per_bin = (double)fold->nbin / psr_fold_correction(fold);
-    for (size_t k = 0; k < h->npart * h->nsub; k++)
-        h->var[k % h->nsub] += fold->stats[k].prof_var * per_bin;
-}
-
 void psr_fold_harmonics_clear(struct psr_fold_harmonics *h)
 {
     free(h->row);
@@ -158,7 +151,9 @@ psr_status psr_fold_harmonics_init(struct psr_fold_harmonics *h, const struct ps
     if (!st)
         st = transform_all(h, fold, err);
     if (!st) {
-        set_noise(h, fold);
+        const double per_bin = (double)fold->nbin / psr_fold_correction(fold);
+        for (size_t k = 0; k < h->npart * h->nsub; k++)
+            h->var[k % h->nsub] += fold->stats[k].prof_var * per_bin;
         const double part_s = (double)times->part_blocks * times->block_s;
         h->length_s = part_s * (double)h->npart;
         for (size_t i = 0; i < h->npart; i++)

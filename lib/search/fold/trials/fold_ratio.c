@@ -35,33 +35,6 @@ static bool is_empty(const double *profile, size_t nbin)
     return true;
 }
 
-/* What all turns of a part have does not tell them apart, and parts may have folded unequal numbers of them. */
-static void subtract_mean(double complex *part, size_t nharm)
-{
-    for (size_t k = 0; k < nharm; k++) {
-        double complex mean = 0;
-        for (size_t i = 0; i < TURNS; i++)
-            mean += part[i * nharm + k] / TURNS;
-        for (size_t i = 0; i < TURNS; i++)
-            part[i * nharm + k] -= mean;
-    }
-}
-
-/* Each harmonic counts by its scatter: red noise has most of its own in the first. */
-static void divide_by_scatter(struct psr_fold_turns *t)
-{
-    const size_t n = t->npart * TURNS;
-    for (size_t k = 0; k < t->nharm; k++) {
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) {
-            const double complex c = t->coef[i * t->nharm + k];
-            sum += creal(c) * creal(c) + cimag(c) * cimag(c);
-        }
-        for (size_t i = 0; i < n; i++)
-            t->coef[i * t->nharm + k] *= sum > 0 ? 1 / sqrt(sum) : 0;
-    }
-}
-
 /* Given: work   [nbin] */
 static void fill_parts(struct psr_fold_turns *t, const struct psr_pfd *fold, size_t without,
                        double complex *root, double *work)
@@ -86,7 +59,15 @@ static void fill_parts(struct psr_fold_turns *t, const struct psr_pfd *fold, siz
         for (size_t k = 0; k < TURNS; k++)
             psr_fold_transform(work + k * per_turn, per_turn, root, 0, t->nharm,
                                part + k * t->nharm);
-        subtract_mean(part, t->nharm);
+        /* What all turns of a part have does not tell them apart, and parts may have folded unequal numbers of them. */
+        const size_t nharm = t->nharm;
+        for (size_t k = 0; k < nharm; k++) {
+            double complex mean = 0;
+            for (size_t j = 0; j < TURNS; j++)
+                mean += part[j * nharm + k] / TURNS;
+            for (size_t j = 0; j < TURNS; j++)
+                part[j * nharm + k] -= mean;
+        }
     }
 }
 
@@ -115,7 +96,17 @@ static psr_status fold_turns_init(struct psr_fold_turns *t, const struct psr_pfd
         return psr_fail_nomem(err, "turns of a fold", cells * sizeof *t->coef);
     }
     fill_parts(t, fold, without, root, work);
-    divide_by_scatter(t);
+    /* Each harmonic counts by its scatter: red noise has most of its own in the first. */
+    const size_t n = t->npart * TURNS;
+    for (size_t k = 0; k < t->nharm; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            const double complex c = t->coef[i * t->nharm + k];
+            sum += creal(c) * creal(c) + cimag(c) * cimag(c);
+        }
+        for (size_t i = 0; i < n; i++)
+            t->coef[i * t->nharm + k] *= sum > 0 ? 1 / sqrt(sum) : 0;
+    }
     free(root);
     free(work);
     return PSR_OK;

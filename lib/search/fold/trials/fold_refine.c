@@ -94,20 +94,6 @@ static void set_turns(struct refinement *r, const struct state *s)
         r->band[j] = s->dm * r->h.per_dm[j];
 }
 
-static double climb_dm(struct refinement *r, struct state *s)
-{
-    const struct line l = {r->of_band, r->band, r->h.per_dm, r->h.nsub};
-    double power;
-    set_turns(r, s);
-    psr_fold_harmonics_bands(&r->h, r->part, r->of_band);
-    const double best = s->dm + climb(r, &l, &power);
-    const double inside = fmin(fmax(best, r->dm_lo), r->dm_hi);
-    if (inside != best)
-        power = power_at(r, &l, inside - s->dm);
-    s->dm = inside;
-    return power;
-}
-
 /* Linear and square drift are orthogonal but for the phase: they hardly affect each other. */
 static double climb_drift(struct refinement *r, struct state *s, bool square)
 {
@@ -127,24 +113,23 @@ static double climb_all(struct refinement *r, struct state *s, bool linear, bool
     double power = 0, before = -1;
     for (int i = 0; i < MOST_ROUNDS && power - before > least_gain; i++) {
         before = power;
-        if (r->h.nsub > 1)
-            power = climb_dm(r, s);
+        if (r->h.nsub > 1) {
+            const struct line l = {r->of_band, r->band, r->h.per_dm, r->h.nsub};
+
+            set_turns(r, s);
+            psr_fold_harmonics_bands(&r->h, r->part, r->of_band);
+            const double best = s->dm + climb(r, &l, &power);
+            const double inside = fmin(fmax(best, r->dm_lo), r->dm_hi);
+            if (inside != best)
+                power = power_at(r, &l, inside - s->dm);
+            s->dm = inside;
+        }
         if (linear)
             power = climb_drift(r, s, false);
         if (square)
             power = climb_drift(r, s, true);
     }
     return power;
-}
-
-static void count_harmonics(struct refinement *r, const struct state *s)
-{
-    struct psr_fold_coefs sum = {.h = {0}};
-    set_turns(r, s);
-    psr_fold_harmonics_parts(&r->h, r->band, r->of_part);
-    for (size_t i = 0; i < r->h.npart; i++)
-        psr_fold_coefs_add(&sum, &r->of_part[i], r->part[i]);
-    r->nharm = psr_fold_harmonics_count(&r->h, &sum);
 }
 
 static psr_status allocate(struct refinement *r, psr_err *err)
@@ -160,16 +145,6 @@ static psr_status allocate(struct refinement *r, psr_err *err)
     return psr_fail_nomem(err, "harmonics of a fold", (double)most * sizeof *r->of_part);
 }
 
-static void clear(struct refinement *r)
-{
-    psr_fold_harmonics_clear(&r->h);
-    free(r->of_part);
-    free(r->of_band);
-    free(r->part);
-    free(r->band);
-    free(r->shape);
-}
-
 /* --- the best values -------------------------------------------------------------------------- */
 
 /* Linear drift is that of the frequency in the middle, which hardly depends on the derivative. */
@@ -177,7 +152,12 @@ static void find_best(struct refinement *r, double folded_fd, struct state *foun
                       bool keep_pd)
 {
     struct state steady;
-    count_harmonics(r, found);
+    struct psr_fold_coefs sum = {.h = {0}};
+    set_turns(r, found);
+    psr_fold_harmonics_parts(&r->h, r->band, r->of_part);
+    for (size_t i = 0; i < r->h.npart; i++)
+        psr_fold_coefs_add(&sum, &r->of_part[i], r->part[i]);
+    r->nharm = psr_fold_harmonics_count(&r->h, &sum);
     const double most = climb_all(r, found, !keep_p, !keep_pd);
     if (keep_pd || found->drift.cubic != 0 || most < least_power)
         return;
@@ -210,6 +190,11 @@ psr_status psr_fold_refine(struct psr_fold_refined *best, const struct psr_pfd *
         best->fd = found.steady ? 0 : from->fd + 2 * found.drift.square / (length_s * length_s);
         best->dm = found.dm;
     }
-    clear(&r);
+    psr_fold_harmonics_clear(&r.h);
+    free(r.of_part);
+    free(r.of_band);
+    free(r.part);
+    free(r.band);
+    free(r.shape);
     return st;
 }

@@ -42,13 +42,6 @@ static psr_status fold_search_device_open(struct psr_fold_search *s, psr_err *er
     return psr_backend_is_passed(name, st) ? PSR_OK : st;
 }
 
-static void fold_search_device_close(struct psr_fold_search *s)
-{
-    if (s->device)
-        ops->destroy(s->device);
-    s->device = NULL;
-}
-
 /* Given: part   room for [npart][nbin]; offset for [nsub], delay for [npart], profile for [nbin] */
 static void sum_best(const struct psr_fold_search *s, const struct psr_fold_trial *trial,
                      double *part, size_t *offset, double *delay, double *profile,
@@ -121,7 +114,9 @@ void psr_fold_search_destroy(psr_fold_search *s)
 {
     if (!s)
         return;
-    fold_search_device_close(s);
+    if (s->device)
+        ops->destroy(s->device);
+    s->device = NULL;
     psr_fold_sums_clear(&s->listed.sums);
     psr_fold_sums_clear(&s->other.sums);
     free(s);
@@ -345,14 +340,6 @@ static double count_steps(int64_t ntrial, double step_bins, double unit)
     return fmin(1 + (most - 1) * step_bins / unit, most);
 }
 
-/* Trials delay the lowest channel against infinite frequency by steps, against the highest by less. */
-static double count_dms(const struct psr_pfd *p, double correlation)
-{
-    const double high_mhz = p->lofreq_mhz + (p->nchan - 1.0) * p->width_mhz;
-    const double share = 1 - p->lofreq_mhz * p->lofreq_mhz / (high_mhz * high_mhz);
-    return count_steps(p->ndm, p->dmstep * correlation * share, even_bins);
-}
-
 /* Without a significant p-dot psr_fold_refine gives none: then those that were searched do not count.  What it gains
  * between trials is less than it loses by maximising harmonics, not chi^2. */
 double psr_fold_count_trials(const struct psr_pfd *p, const struct psr_fold_search_desc *d,
@@ -367,8 +354,12 @@ double psr_fold_count_trials(const struct psr_pfd *p, const struct psr_fold_sear
         drifts *= count_steps(p->npdot, p->pdstep * correlation, square_bins);
     if (d->pddot)
         drifts *= count_steps(p->npdot, p->pdstep * correlation, square_bins);
-    if (!d->keep_dm && p->ndm)
-        dms = count_dms(p, correlation);
+    if (!d->keep_dm && p->ndm) {
+        /* Trials delay the lowest channel against infinite frequency by steps, against the highest by less. */
+        const double high_mhz = p->lofreq_mhz + (p->nchan - 1.0) * p->width_mhz;
+        const double share = 1 - p->lofreq_mhz * p->lofreq_mhz / (high_mhz * high_mhz);
+        dms = count_steps(p->ndm, p->dmstep * correlation * share, even_bins);
+    }
     /* Few parts or sub-bands can be rotated against each other in so many ways only. */
     return fmin(drifts, pow(nbin, p->npart - 1)) * fmin(dms, pow(nbin, p->nsub - 1));
 }

@@ -245,13 +245,6 @@ static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *
     return st;
 }
 
-static size_t choose_together(const struct psr_sieve *v)
-{
-    size_t blocks = (size_t)((v->s->ihi / 2) / (int64_t)v->c->good + 1);
-    size_t each = blocks / (8 * (size_t)v->s->nthread);
-    return each < 1 ? 1 : each < TOGETHER ? each : TOGETHER;
-}
-
 static void size_strips(struct psr_sieve *v)
 {
     const struct psr_accel_search *s = v->s;
@@ -334,7 +327,9 @@ static psr_status sieve_create(struct psr_sieve **out, const struct psr_accel_se
     v->bank = bank;
     v->loops = psr_sieve_loops_choose();
     v->cell = psr_cell_size(s->numharm);
-    v->together = choose_together(v);
+    size_t blocks = (size_t)((v->s->ihi / 2) / (int64_t)v->c->good + 1);
+    size_t each = blocks / (8 * (size_t)v->s->nthread);
+    v->together = each < 1 ? 1 : each < TOGETHER ? each : TOGETHER;
     size_strips(v);
     psr_status st = choose_band(v, held_bytes, err);
     if (!st)

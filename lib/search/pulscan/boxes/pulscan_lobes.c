@@ -21,26 +21,6 @@ struct group {
     size_t nline;
 };
 
-/* The smallest excess of any peak: lines not above it have no noticeable side lobes. */
-static double least_excess(const struct group *g)
-{
-    double least = excess(g->s, &g->peak[0]);
-    for (size_t k = 1; k < g->n; k++) {
-        double here = excess(g->s, &g->peak[k]);
-        least = here < least ? here : least;
-    }
-    return least;
-}
-
-static void find_lines(struct group *g)
-{
-    const double bright = least_excess(g);
-    g->nline = 0;
-    for (size_t k = 0; k < g->n && g->s->z[g->peak[k].z] == 0; k++)
-        if (excess(g->s, &g->peak[k]) > bright)
-            g->line[g->nline++] = g->peak[k];
-}
-
 /* The first line at bin first or behind. */
 static size_t first_line(const struct group *g, int64_t first)
 {
@@ -107,7 +87,16 @@ static bool is_lobe(const struct group *g, const struct psr_pulscan_peak *k)
 static size_t drop_lobes(struct group *g, struct psr_pulscan_peak *to)
 {
     size_t n = 0;
-    find_lines(g);
+    /* The smallest excess of any peak: lines not above it have no noticeable side lobes. */
+    double bright = excess(g->s, &g->peak[0]);
+    for (size_t k = 1; k < g->n; k++) {
+        double here = excess(g->s, &g->peak[k]);
+        bright = here < bright ? here : bright;
+    }
+    g->nline = 0;
+    for (size_t k = 0; k < g->n && g->s->z[g->peak[k].z] == 0; k++)
+        if (excess(g->s, &g->peak[k]) > bright)
+            g->line[g->nline++] = g->peak[k];
     for (size_t k = 0; k < g->n; k++)
         if (g->nline == 0 || !is_lobe(g, &g->peak[k]))
             to[n++] = g->peak[k];

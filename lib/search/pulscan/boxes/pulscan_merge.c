@@ -403,18 +403,6 @@ static bool place_first(struct joining *j)
     return true;
 }
 
-static psr_status join_by_power(struct joining *j, psr_err *err)
-{
-    for (size_t k = j->nheap / 2; k-- > 0;)
-        sift_down(j->heap, j->nheap, k);
-    while (j->nheap > 0 && !psr_residual_status(j->residual, NULL)) {
-        if (place_first(j))
-            j->heap[0] = j->heap[--j->nheap];
-        sift_down(j->heap, j->nheap, 0);
-    }
-    return psr_residual_status(j->residual, err);
-}
-
 /* --- the whole -------------------------------------------------------------------------------- */
 
 struct extent {
@@ -456,7 +444,14 @@ static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n
     if (!st) {
         for (size_t i = 0; i < n; i++)
             j.heap[i] = (struct pending){hit[i], hit[i].power, false};
-        st = join_by_power(&j, err);
+        for (size_t k = j.nheap / 2; k-- > 0;)
+            sift_down(j.heap, j.nheap, k);
+        while (j.nheap > 0 && !psr_residual_status(j.residual, NULL)) {
+            if (place_first(&j))
+                j.heap[0] = j.heap[--j.nheap];
+            sift_down(j.heap, j.nheap, 0);
+        }
+        st = psr_residual_status(j.residual, err);
         qsort(cand, j.ncand, sizeof *cand, best_candidate_first);
         *ncand = j.ncand;
     }

@@ -133,15 +133,6 @@ static cudaError_t search_again(struct psr_pulscan_state *c, struct psr_cuda_gro
     return cudaStreamSynchronize(c->work);
 }
 
-/* Leaves those of the last n peaks that no box beyond their piece outdoes. */
-static void drop_outdone(struct psr_pulscan_found *found, size_t n)
-{
-    const struct psr_pulscan_peak *from = found->peak + found->n;
-    for (size_t k = 0; k < n; k++)
-        if (from[k].power > PULSCAN_OUTDONE)
-            found->peak[found->n++] = from[k];
-}
-
 static psr_status fetch(struct psr_pulscan_state *c, struct psr_cuda_group *g,
                         struct psr_pulscan_found *found, psr_err *err)
 {
@@ -161,7 +152,11 @@ static psr_status fetch(struct psr_pulscan_state *c, struct psr_cuda_group *g,
                    cudaMemcpyDeviceToHost);
     if (e)
         return psr_pulscan_cuda_fail(c, e, "peaks", err);
-    drop_outdone(found, n);
+    /* Leaves those of the last n peaks that no box beyond their piece outdoes. */
+    const struct psr_pulscan_peak *from = found->peak + found->n;
+    for (size_t k = 0; k < n; k++)
+        if (from[k].power > PULSCAN_OUTDONE)
+            found->peak[found->n++] = from[k];
     return PSR_OK;
 }
 

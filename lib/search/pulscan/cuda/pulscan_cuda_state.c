@@ -150,12 +150,6 @@ static psr_status set_tests(struct psr_boxes_plan *p, const struct psr_pulscan_s
     return PSR_OK;
 }
 
-static uint32_t plan_count_pieces(const struct psr_pulscan_search *s, int end)
-{
-    int64_t last = end > 1 ? end - 2 : 0;
-    return (uint32_t)(last / s->block + 1) * pulscan_k_pieces(s->block);
-}
-
 psr_status psr_boxes_plan_make(struct psr_boxes_plan *p, const struct psr_pulscan_search *s,
                                psr_err *err)
 {
@@ -196,7 +190,9 @@ psr_status psr_boxes_plan_make(struct psr_boxes_plan *p, const struct psr_pulsca
         p->end = sum->end > p->end ? sum->end : p->end;
         st = set_tests(p, s, h, err);
     }
-    p->npiece = plan_count_pieces(s, p->end);
+    const int end = p->end;
+    int64_t last = end > 1 ? end - 2 : 0;
+    p->npiece = (uint32_t)(last / s->block + 1) * pulscan_k_pieces(s->block);
     return st;
 }
 

@@ -120,20 +120,6 @@ static void place_nodes(struct field *f, const struct psr_event *events)
         qsort(f->node, f->n, sizeof *f->node, compare_places);
 }
 
-static void group_nodes(struct field *f)
-{
-    for (size_t k = 0; k < f->n; k++) {
-        struct node *p = &f->node[k];
-        size_t trial = p->event->trial;
-        bool more = f->ngroup && f->group[f->ngroup - 1].trial == trial;
-        if (!more)
-            f->group[f->ngroup++] = (struct group){trial, k, k};
-        p->group = f->ngroup - 1;
-        p->reach = more && p[-1].reach > p->end ? p[-1].reach : p->end;
-        f->group[p->group].to = k + 1;
-    }
-}
-
 /* --- friends ---------------------------------------------------------------------------------- */
 
 static bool is_near(const struct field *f, size_t g, size_t trial)
@@ -343,18 +329,6 @@ static size_t find_flanked(struct field *f, const struct node *p)
     return NONE;
 }
 
-/* A flank that another pulse parts from its own has met that one.  Given:  rank [n], best first */
-static void join_flanks(struct field *f, struct node **rank)
-{
-    for (size_t k = 0; k < f->n; k++) {
-        struct node *p = rank[k];
-        const bool root = p->parent == (size_t)(p - f->node);
-        const size_t flanked = root ? find_flanked(f, p) : NONE;
-        if (flanked != NONE)
-            p->parent = flanked;
-    }
-}
-
 /* Given:  rank [n], room */
 static void take_nodes(struct field *f, struct node **rank)
 {
@@ -363,7 +337,13 @@ static void take_nodes(struct field *f, struct node **rank)
     qsort(rank, f->n, sizeof *rank, compare_ranks);
     for (size_t k = 0; k < f->n; k++)
         take_node(f, rank[k]);
-    join_flanks(f, rank);
+    for (size_t k = 0; k < f->n; k++) {
+        struct node *p = rank[k];
+        const bool root = p->parent == (size_t)(p - f->node);
+        const size_t flanked = root ? find_flanked(f, p) : NONE;
+        if (flanked != NONE)
+            p->parent = flanked;
+    }
 }
 
 /* Makes clusters of the roots.  Given:  index [n], room.  Returned: how many, in clusters [n] */
@@ -399,7 +379,16 @@ static psr_status cluster_events(const struct psr_cluster_desc *d, const struct 
     *clusters = malloc(n * sizeof **clusters);
     if (f.node && f.group && room && *clusters) {
         place_nodes(&f, events);
-        group_nodes(&f);
+        for (size_t k = 0; k < f.n; k++) {
+            struct node *p = &f.node[k];
+            size_t trial = p->event->trial;
+            bool more = f.ngroup && f.group[f.ngroup - 1].trial == trial;
+            if (!more)
+                f.group[f.ngroup++] = (struct group){trial, k, k};
+            p->group = f.ngroup - 1;
+            p->reach = more && p[-1].reach > p->end ? p[-1].reach : p->end;
+            f.group[p->group].to = k + 1;
+        }
         take_nodes(&f, room);
         size_t count = collect_clusters(*clusters, &f, room);
         qsort(*clusters, count, sizeof **clusters, compare_clusters);

@@ -238,21 +238,6 @@ static int compare_clusters(const void *a, const void *b)
     return (p->sample > q->sample) - (p->sample < q->sample);
 }
 
-/* Returned: how many are left */
-static size_t collect(struct field *f)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < f->n; k++)
-        if (f->parent[k] != k)
-            add_members(&f->cluster[find_root(f->parent, k)], &f->cluster[k]);
-    for (size_t k = 0; k < f->n; k++)
-        if (f->parent[k] == k)
-            f->cluster[n++] = f->cluster[k];
-    if (n)
-        qsort(f->cluster, n, sizeof *f->cluster, compare_clusters);
-    return n;
-}
-
 psr_status psr_cluster_unite(const struct psr_cluster_parts_desc *d, struct psr_cluster *clusters,
                              size_t *n, psr_err *err)
 {
@@ -267,7 +252,16 @@ psr_status psr_cluster_unite(const struct psr_cluster_parts_desc *d, struct psr_
             f.parent[k] = k;
         for (size_t r = 1; r < d->nrange; r++)
             join_range(&f, &d->range[r]);
-        *n = collect(&f);
+        size_t i = 0;
+        for (size_t k = 0; k < f.n; k++)
+            if (f.parent[k] != k)
+                add_members(&f.cluster[find_root(f.parent, k)], &f.cluster[k]);
+        for (size_t k = 0; k < f.n; k++)
+            if (f.parent[k] == k)
+                f.cluster[i++] = f.cluster[k];
+        if (i)
+            qsort(f.cluster, i, sizeof *f.cluster, compare_clusters);
+        *n = i;
     }
     free(f.parent);
     free(f.arrival);

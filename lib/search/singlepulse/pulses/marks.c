@@ -129,16 +129,6 @@ static double scatter_of(double share)
     return sqrt(1 - share * share);
 }
 
-static struct trial_dm describe(const struct marker *m, const struct psr_event *event)
-{
-    struct trial_dm p = {.box = box_of(m, event), .sweep = (double)sweep_of(m, event->trial)};
-    const double width = (double)(p.box.end - p.box.first);
-    p.share = psr_dispersed_share(nearest_delay(m, &p), width);
-    p.scatter = scatter_of(p.share);
-    p.of_flat = scatter_of(psr_dispersed_share(p.sweep, width));
-    return p;
-}
-
 /* Whether an event of S/N snr at DM 0, of which so much shines through, may be all of the pulse. */
 static bool may_be_flat(const struct trial_dm *p, double snr, double shine)
 {
@@ -164,7 +154,11 @@ static unsigned mark_unseen(const struct marker *m, const struct trial_dm *p)
 
 static unsigned mark_dm(const struct marker *m, const struct psr_event *event)
 {
-    const struct trial_dm p = describe(m, event);
+    struct trial_dm p = {.box = box_of(m, event), .sweep = (double)sweep_of(m, event->trial)};
+    const double width = (double)(p.box.end - p.box.first);
+    p.share = psr_dispersed_share(nearest_delay(m, &p), width);
+    p.scatter = scatter_of(p.share);
+    p.of_flat = scatter_of(psr_dispersed_share(p.sweep, width));
     const struct box *e = &p.box;
     unsigned mark = mark_unseen(m, &p);
     size_t low = 0, high = m->nflat;
