@@ -75,7 +75,6 @@ lib_cuda_sources = \
 	lib/beam/beam_cuda_state.c \
 	lib/dsp/channels/spectra_cuda.c \
 	lib/rfi/auto/clean_auto_cuda.c \
-	lib/rfi/auto/clean_auto_cuda.h \
 	lib/search/dedisp/beams/dedisp_beams_cuda.c \
 	lib/search/dedisp/beams/dedisp_beams_rows.c \
 	lib/search/dedisp/beams/dedisp_beams_rows.h \
@@ -496,7 +495,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/cpu/sieve_scan.c \
 	lib/search/matched/refine/accel_refine.c \
 	lib/search/matched/refine/accel_refine.h \
-	lib/search/matched/refine/candidate_refine.h \
 	lib/search/matched/refine/candidate_refine.c \
 	lib/search/matched/response/accel_internal.h \
 	lib/search/matched/response/accel_normalise.c \
@@ -558,7 +556,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulses/cluster.c \
 	lib/search/singlepulse/pulses/cluster_parts.c \
 	lib/search/singlepulse/pulses/cluster_parts.h \
-	lib/search/singlepulse/pulses/cluster_rule.h \
 	lib/search/singlepulse/pulses/cluster_stream.c \
 	lib/search/singlepulse/pulses/marks.c \
 	lib/stats/stats.c \

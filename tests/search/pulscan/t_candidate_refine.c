@@ -4,7 +4,7 @@
 #include <psrkit/signif.h>
 
 #include "formats/series/series_internal.h"
-#include "search/matched/refine/candidate_refine.h"
+#include "search/matched/refine/accel_refine.h"
 #include "search/matched/response/accel_internal.h"
 #include "search/pulscan/pulscan_internal.h"
 #include "tests/support/tap.h"

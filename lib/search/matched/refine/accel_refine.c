@@ -4,7 +4,6 @@
 #include "search/matched/response/template_plans.h"
 #include "stats/stats.h"
 
-#include "candidate_refine.h"
 #include "search/matched/response/accel_internal.h"
 
 #include <psrkit/experimental/accel.h>

@@ -4,6 +4,15 @@
 
 #include "search/matched/accel_plan.h"
 #include "search/matched/peaks.h"
+#include <psrkit/experimental/accel.h>
+
+/* --- notes about harmonic relations of candidates --------------------------------------------- */
+
+/* Notes "H 35 of Cand 2", or "H 7/2 of Cand 1", where a candidate's frequency is such a multiple of
+ * that of a better one (cand, best first, counted from 1) and chance would bring it there less than
+ * one time in 50; "even harmonics only" where the odd ones are empty, so that its frequency may be
+ * twice as high.  Notes that are there stay. */
+void psr_refine_note(struct psr_accel_cand *cand, size_t n);
 
 /* Candidates and what they point into. */
 struct psr_accel_measured {

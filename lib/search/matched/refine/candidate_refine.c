@@ -1,5 +1,5 @@
 /* Refines boxes to candidates as accelsearch describes them. */
-#include "candidate_refine.h"
+#include "accel_refine.h"
 
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"

@@ -6,7 +6,7 @@
 #include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
-#include "cluster_rule.h"
+#include "cluster_parts.h"
 #include <math.h>
 #include <stdlib.h>
 

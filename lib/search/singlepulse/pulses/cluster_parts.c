@@ -2,7 +2,6 @@
 #include "cluster_parts.h"
 
 #include "base/tool.h"
-#include "cluster_rule.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>
