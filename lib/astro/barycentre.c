@@ -38,7 +38,6 @@ static double delay_s(const struct psr_bary *b, double tt, double ut1)
     double celestial[3][3], pv[2][3];
     memset(site_au, 0, 3 * sizeof *site_au);
     if (!b->geocentre) {
-
         eraC2i06a(ERFA_DJM0, tt, celestial);
         eraPvtob(b->east_rad, b->north_rad, b->height_m, 0, 0, eraSp00(ERFA_DJM0, tt),
                  eraEra00(ERFA_DJM0, ut1), pv);

@@ -111,7 +111,6 @@ psr_status psr_ephemeris_at(struct psr_ephemeris_local *l, const struct psr_ephe
     l->x_rate = e->xdot;
     l->gamma_s = e->laplace ? 0 : e->gamma_s;
     if (e->laplace) {
-
         const double eps1 = e->eps1 + e->eps1dot * dt, eps2 = e->eps2 + e->eps2dot * dt;
         o->ecc = hypot(eps1, eps2);
         o->omega_rad = o->ecc > 0 ? atan2(eps1, eps2) : 0;

@@ -378,7 +378,6 @@ psr_status psr_fake_execute(psr_fake *p, int64_t first, size_t nsamp, void *out,
         first < 0 ? psr_fail(err, PSR_EINVAL, "sample %lld, must not be below 0", (long long)first)
                   : psr_fake_find_active(p, first, nsamp, active, &nactive, err);
     if (!st) {
-        st = PSR_OK;
         for (int n = 0; n < p->nthread && !st && nactive; n++) {
             size_t bytes = nactive * p->frame.obs.nchan * sizeof *p->room[n].cursor;
             free(p->room[n].cursor);

@@ -77,7 +77,6 @@ static psr_status find_means_ahead(struct psr_source *s, int64_t at, psr_err *er
     psr_status st = s->reader->ops->seek(s->reader, at, err);
     if (!st) {
         /* Adds the data from the reader's position on to the means. */
-        st = PSR_OK;
         size_t left = LOOK_AHEAD, n = 1;
         while (!st && left > 0 && n > 0) {
             int64_t gap;

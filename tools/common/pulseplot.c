@@ -117,7 +117,6 @@ static void draw_all(const struct picture *pic)
         snprintf(text + n, sizeof text - (size_t)n, " (the best %zu drawn)", pic->n);
     canvas_text(pic->canvas, 66, 18, 12, text);
     if (w->best) {
-
         const struct psr_event *e = &w->best->best;
         snprintf(text, sizeof text,
                  "best: S/N %.1f at %.4f s, DM %.6g pc cm\xe2\x81\xbb\xc2\xb3, width %.4g ms",

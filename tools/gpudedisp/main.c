@@ -393,7 +393,6 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         live = live || !strcmp(argv[i], "-live") || !strcmp(argv[i], "--live");
     if (live && n >= 0 && !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY")) {
-
         program[n] = '\0';
         /* OpenMP reads its environment before main. */
         if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0)

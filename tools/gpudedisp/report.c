@@ -87,7 +87,6 @@ void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_dec
         const double search_s = found ? found->device_s[k] : 0;
         const struct psr_dedisp_info *plan = l->plan;
         if (plan && plan->ndevice) {
-
             fprintf(stderr, "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s,",
                     tool->name, plan->ndevice, plan->ndevice > 1 ? "s" : "", plan->copy_in_s,
                     plan->cornerturn_s, plan->sum_s);

@@ -204,7 +204,6 @@ static void take_words(struct psr_filterbank_desc *d, const struct words *w, con
     psr_err why;
     char text[64];
     if (w->filterbank) {
-
         const char *colon = strchr(w->filterbank, ':');
         const size_t n = colon ? (size_t)(colon - w->filterbank) : strlen(w->filterbank);
         if (n >= sizeof text)

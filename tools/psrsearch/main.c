@@ -106,7 +106,6 @@ static psr_status prepare(struct run *r)
             st = psrsearch_check_recorded(&r->records, &r->plan, kind_of(k), &r->err);
     if (!st) {
         /* Removes what the records name of steps that are repeated, and what is left of those that ended early. */
-        st = PSR_OK;
         bool any = false;
         for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
             st = psrsearch_remove_recorded(&r->plan, r->records.begun[k], &r->err);
@@ -286,7 +285,6 @@ static psr_status search(struct run *r)
     /* Ends the mask of a search that has failed. */
     const psr_err why = r->err;
     if (r->beside.on) {
-
         if (!r->beside.child.ended)
             kill(r->beside.child.pid, SIGTERM);
         (void)!end_step(r, PSRSEARCH_MASK, &r->beside);

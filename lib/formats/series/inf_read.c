@@ -390,7 +390,6 @@ psr_status psr_inf_parse(struct psr_inf *inf, const char *text, size_t n, const 
     /* The lines of other bands are none of a file's; what is not radio has one channel without frequency. */
     const struct psr_inf_band *band = psr_inf_find_band(inf->band, strlen(inf->band));
     if (band && band->lines != PSR_INF_RADIO_LINES) {
-
         inf->nchan = 1;
         inf->dm = inf->lowest_mhz = inf->bandwidth_mhz = inf->chan_width_mhz = inf->beam_arcsec = 0;
     }

@@ -115,7 +115,6 @@ static psr_status take_frames(struct udp_reader *r, bool *end, psr_err *err)
         /* Apart from what the network lost: it is the reader's fault. */
         const struct psr_frame_counts f = psr_udp_counts(r->receiver).frames;
         if (f.dropped != r->reported_dropped) {
-
             r->reported_dropped = f.dropped;
             psr_note(
                 &r->notes,

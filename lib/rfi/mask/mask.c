@@ -132,7 +132,6 @@ psr_status psr_mask_parse(struct psr_mask *mask, const void *bytes, size_t n, co
         st = take_set(&r, count, mask->zap_int, &mask->zap_ints, mask->nint, "masked interval");
     if (!st) {
         /* How many channels each interval lists; all of them make no list. */
-        st = PSR_OK;
         for (size_t i = 0; i < mask->nint && !st; i++) {
             int64_t j;
             st = take_count(&r, &j, "number of channels of an interval", 0, (int64_t)mask->nchan);

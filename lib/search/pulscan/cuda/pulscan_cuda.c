@@ -201,7 +201,6 @@ static psr_status execute(void *state, size_t nspec, const float *const *in,
     c->group[0].n = c->group[1].n = 0;
     if (!st) {
         if (!c->hybrid) {
-
             for (size_t n = 0; n < nspec; n++)
                 if (c->h_bad[n] < PULSCAN_NO_BIN) {
                     /* A series that holds no number somewhere has none in any bin of its spectrum. */
