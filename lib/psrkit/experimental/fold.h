@@ -342,8 +342,8 @@ struct psr_folder_fold {
     const struct psr_fold_view *view; /* NULL unless it was asked for */
     const struct psr_obs *obs;        /* of the input */
     int64_t nsamp;                    /* samples that were to be folded */
-    double
-        moved_bins; /* with stay_bins, how far the best trial was where the fold stayed; else not a number */
+    /* With stay_bins, how far the best trial was where the fold stayed; else not a number. */
+    double moved_bins;
 };
 
 /* Call psr_folder_defaults first, then set fields.  Pointers are borrowed and must stay valid as long
