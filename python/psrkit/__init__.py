@@ -21,4 +21,5 @@ from ._pulses import search_pulses
 from ._synthetic import FakeObservation, burst, fake, pulsar, rfi
 from ._table import Table
 
+__all__ = [name for name in dir() if not name.startswith("_")]
 __version__ = library_version

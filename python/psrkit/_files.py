@@ -33,7 +33,8 @@ def commit(path, target):
 
 
 def mask_path(mask, folder):
-    """The path of a mask, which is written to a folder if it is a Mask."""
+    """The path of a mask, which is written to a folder if it is a Mask, or an Interference that has one."""
+    mask = getattr(mask, "mask", mask)
     if not hasattr(mask, "write"):
         return mask
     path = os.path.join(folder, "given.mask")

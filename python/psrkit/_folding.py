@@ -148,6 +148,8 @@ def get(row, name, default=0.0):
 def as_rows(candidates):
     if isinstance(candidates, dict):
         return [candidates]
+    if hasattr(candidates, "to_dict"):  # of pandas
+        return candidates.to_dict("records")
     if isinstance(candidates, np.void) or getattr(candidates, "ndim", 1) == 0:
         return [candidates]
     return list(candidates)
@@ -157,6 +159,11 @@ def fill_candidate(c, row, at, number, keep):
     freq, period = float(get(row, "freq_hz")), float(get(row, "period_s"))
     if not (freq > 0 or period > 0):
         fail("freq_hz", freq, "above 0, or period_s, of candidate %d" % number)
+    if freq > 0 and period > 0 and abs(freq * period - 1) > 1e-6:
+        fail("period_s", period, "1 / freq_hz = %.9g of candidate %d" % (1 / freq, number))
+    at = at or str(get(row, "at", "start"))
+    if at not in EPOCHS:
+        fail("at", repr(at), "one of " + ", ".join(EPOCHS))
     fd, fdd, pd = float(get(row, "fd")), float(get(row, "fdd")), float(get(row, "pd"))
     lib.psr_candlist_set_spin(ffi.addressof(c), period, pd, 0.0, freq, fd, fdd)
     c.at, c.epoch_mjd = EPOCHS[at], float(get(row, "epoch_mjd"))
@@ -233,15 +240,15 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
     ----------
     x : Observation or array [time, channel]
         An array with fch1_mhz, foff_mhz and tsamp_s.
-    candidates : Table, or dict, or sequence of dicts
-        With freq_hz (Hz), fd (Hz/s), fdd, or period_s (s), pd (s/s); dm (pc cm^-3); optional name, phase (turns), nbin,
-        epoch_mjd, orbit (dict of period_s, asini_s, ecc, omega_deg, t0_mjd).
+    candidates : Table or a row of it, or dict, or sequence of these, or pandas.DataFrame
+        With freq_hz (Hz), fd (Hz/s), fdd, or period_s (s), pd (s/s); dm (pc cm^-3, default 0); optional name, phase (turns), nbin,
+        epoch_mjd, at, orbit (dict of period_s, asini_s, ecc, omega_deg, t0_mjd).
     at : {"start", "beginning", "middle", "epoch"}, optional
-        When they have these values; default: the middle for a list of search_periods, else the start.
+        When they have these values; default: what each says itself, as those of search_periods do ("middle"), else the start.
     npart, nsub : int
         Parts in time and sub-bands; nsub 0: chosen.
     search : bool
-        Search period, derivative and DM around each.
+        Search period, derivative and DM around each, on a grid; it takes some seconds a candidate.
     refine : bool
         Find them to a fraction of a trial.
     mask : Mask or path, optional
@@ -256,7 +263,7 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
     Returns
     -------
     list of Fold
-        One for each candidate; with a single dict, a Fold.
+        One for each candidate; with a single dict or row, a Fold.
 
     Raises
     ------
@@ -264,9 +271,11 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
         Also for a candidate that cannot be folded.
     """
     obs = as_observation(x, fch1_mhz, foff_mhz, tsamp_s)
-    at = at or getattr(candidates, "meta", {}).get("at", "start")
-    if at not in EPOCHS:
+    if at is not None and at not in EPOCHS:
         fail("at", repr(at), "one of " + ", ".join(EPOCHS))
+    single = isinstance(candidates, (dict, np.void)) or getattr(candidates, "ndim", 1) == 0
+    if not single and len(candidates) == 0:
+        return []
     options = dict(npart=npart, nsub=nsub, nosearch=not search, refine=refine, clip_sigma=clip_sigma, noclip=clip_sigma == 0,
                    zerodm=zerodm, clean_auto=clean == "auto", topo=not barycentre, device=str(backend), nthread=nthread,
                    mem_bytes=mem_bytes)
@@ -277,4 +286,4 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
         status = watch.run(job.run)
     job.raise_refused()
     check(status, job.err)
-    return job.folds[0] if isinstance(candidates, dict) else job.folds
+    return job.folds[0] if single else job.folds

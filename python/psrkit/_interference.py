@@ -134,7 +134,7 @@ def find_interference(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, interval
     clip_sigma : float
         Of clipping; 0: none.
     zerodm : bool
-    ignorechan : str, optional
+    ignorechan : str, or sequence of int, optional
         Channels to leave out: "3,5:9,20:30:5".
     root : path, optional
         Keep the files ROOT_rfifind.mask and others.
@@ -161,6 +161,8 @@ def find_interference(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, interval
         rules.time_sigma, rules.freq_sigma = time_sigma, freq_sigma
         desc.source, desc.rules, desc.root, desc.interval_s, desc.clip_sigma = source, rules, root_name, interval_s, clip_sigma
         desc.zerodm, desc.nthread, desc.mem_bytes, desc.should_stop = zerodm, nthread, mem_bytes, watch.should_stop
+        if ignorechan is not None and not isinstance(ignorechan, str):
+            ignorechan = ",".join("%d" % channel for channel in ignorechan)
         ignored = ffi.new("char[]", ignorechan.encode()) if ignorechan else ffi.NULL
         desc.ignorechan = ignored
 

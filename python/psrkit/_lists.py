@@ -13,7 +13,7 @@ from ._folding import read_pfd
 from ._library import FormatError, check, fail, lib, new_error, path_bytes
 from ._periods import UNITS
 from ._pulses import MARKS, PULSE_UNITS
-from ._table import Table, make_table, units_of
+from ._table import Table, make_table, pad_rows, units_of
 
 
 def read_accel(path):
@@ -22,8 +22,8 @@ def read_accel(path):
     Returns
     -------
     Table
-        sigma, freq_hz, period_s, fd, fdd, dm, nharm, power, coherent, r, z, w, number; a row a candidate.
-        ``meta["harmonics"]`` has the powers of the harmonics of each, ``meta["inf"]`` the description of the series.
+        sigma, freq_hz, period_s, fd, fdd, dm, nharm, power, coherent, r, z, w, number, harmonics (their powers, NaN behind the
+        last), at (when it has these values: the middle); a row a candidate.  ``meta["inf"]`` has the description of the series.
     """
     rows, err = ffi.gc(ffi.new("struct psr_accel_rows *"), lib.psr_accel_rows_clear), new_error()
     check(lib.psr_accel_read(rows, path_bytes(path), False, err), err)
@@ -34,8 +34,9 @@ def read_accel(path):
                    ("fd", "f8", z / tobs**2), ("fdd", "f8", w / tobs**3), ("dm", "f8", rows.inf.dm), ("nharm", "i4", [c.nharm for c in row]),
                    ("power", "f8", [c.power for c in row]), ("coherent", "f8", [c.coherent for c in row]), ("r", "f8", r), ("z", "f8", z),
                    ("w", "f8", w), ("number", "i8", [c.number for c in row])]
-    harmonics = [[c.harm_power[h] for h in range(c.nharm)] for c in row]
-    return make_table(rows.n, columns, UNITS, {"harmonics": harmonics, "inf": read_struct(rows.inf), "tobs_s": tobs, "at": "middle"})
+    harmonics = pad_rows([[c.harm_power[h] for h in range(c.nharm)] for c in row])
+    columns += [("harmonics", "(%d,)f8" % harmonics.shape[1], harmonics), ("at", "U6", "middle")]
+    return make_table(rows.n, columns, UNITS, {"inf": read_struct(rows.inf), "tobs_s": tobs})
 
 
 def read_struct(c):
@@ -222,6 +223,7 @@ class Report:
     steps : list of dict
         command, seconds, outputs, .. of each step.
     fold_paths : list of str
+        In the order of candidates; the name of a fold ends with the list and the number of its candidate, _LIST_Cand_NUMBER.
     """
 
     def __init__(self, folder):
@@ -234,7 +236,17 @@ class Report:
         pulses = [path for path in self._find("*.cand") if "_ACCEL_" not in path]
         self.pulses = read_pulses(pulses[0]) if pulses else make_table(0, [("snr", "f8", []), ("dm", "f8", [])], PULSE_UNITS)
         self.steps = [step for step in self._objects("*.steps.json*") if "step" in step]
-        self.fold_paths = self._find("*.pfd")
+        if not (self.summary or tables or self.steps):
+            raise FormatError("%s: no results of a search in it" % self.folder, "folder", self.folder, "that of a search")
+        self.fold_paths = sorted(self._find("*.pfd"), key=self._rank)
+
+    def _rank(self, path):
+        """Place among the candidates of the one that was folded; behind all if it is none of them."""
+        name = os.path.basename(path)
+        for i, row in enumerate(self.candidates if "cand" in self.candidates.dtype.names else []):
+            if np.isfinite(row["cand"]) and name.endswith("%s_Cand_%d.pfd" % (os.path.basename(str(row["file"])), row["cand"])):
+                return i
+        return len(self.candidates)
 
     def _find(self, pattern):
         folder = glob.escape(self.folder)
@@ -245,7 +257,7 @@ class Report:
         return read_jsonl(found[0]) if found else []
 
     def folds(self):
-        """The folds: list of Fold."""
+        """The folds, in the order of candidates: list of Fold."""
         return [read_pfd(path) for path in self.fold_paths]
 
     def __repr__(self):

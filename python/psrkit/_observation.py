@@ -134,13 +134,14 @@ class Observation:
         return self._spectra(first + (self.nsamp if first < 0 else 0), 1)[0]
 
     def seconds(self, start, end):
-        """Samples from start to end, seconds since the first sample.
+        """Samples from start to end, seconds since the first sample; what lies outside is left out.
 
         Returns
         -------
         array [time, channel]
         """
-        return self[int(np.ceil(start / self.tsamp_s - 1e-6)):int(np.ceil(end / self.tsamp_s - 1e-6))]
+        first, behind = (max(0, int(np.ceil(t / self.tsamp_s - 1e-6))) for t in (start, end))
+        return self[first:behind]
 
     def _packed_blocks(self, nsamp):
         """Yields (array, spectra) of samples as the library takes them."""

@@ -4,7 +4,7 @@ import numpy as np
 from ._arrays import as_doubles, as_series, from_dlpack
 from ._declarations import ffi
 from ._library import Watch, check, fail, lib, new_error
-from ._table import make_table
+from ._table import make_table, pad_rows
 
 METHODS = {"boxes": (True, False), "matched": (False, True), "both": (True, True)}
 UNITS = {"freq_hz": "Hz", "freq_err_hz": "Hz", "period_s": "s", "fd": "Hz s-1", "fdd": "Hz s-2", "dm": "pc cm-3"}
@@ -26,12 +26,13 @@ def make_candidates(rows, dms, meta):
     freq = r / tobs_s
     with np.errstate(divide="ignore"):
         period = 1 / freq
-    meta = dict(meta, harmonics=list(columns[12]), at="middle")
+    harmonics = pad_rows(columns[12])
     return make_table(len(rows), (
         ("sigma", "f8", columns[1]), ("freq_hz", "f8", freq), ("period_s", "f8", period), ("fd", "f8", z / tobs_s**2),
         ("fdd", "f8", w / tobs_s**3), ("dm", "f8", dms[trial] if len(rows) else []), ("trial", "i8", trial), ("nharm", "i4", columns[4]),
         ("power", "f8", columns[2]), ("coherent", "f8", columns[3]), ("r", "f8", r), ("z", "f8", z), ("w", "f8", w),
-        ("freq_err_hz", "f8", np.array(columns[6], np.float64) / tobs_s), ("z_err", "f8", columns[8]), ("note", "U21", columns[11])),
+        ("freq_err_hz", "f8", np.array(columns[6], np.float64) / tobs_s), ("z_err", "f8", columns[8]), ("note", "U21", columns[11]),
+        ("harmonics", "(%d,)f8" % harmonics.shape[1], harmonics), ("at", "U6", "middle")),
         UNITS, meta)
 
 
@@ -141,8 +142,8 @@ def search_periods(series, tsamp_s=None, dms=0.0, *, tobs_s=None, method="boxes"
     -------
     Table
         A candidate a row, by series, best first: sigma, freq_hz and period_s (means over the observation), fd (Hz/s),
-        fdd, dm, trial, nharm, power, coherent, r, z, w (bins), freq_err_hz, z_err, note.  ``meta["harmonics"]``
-        has the powers of the harmonics of each.
+        fdd, dm, trial, nharm, power, coherent, r, z, w (bins), freq_err_hz, z_err, note, harmonics (their powers, NaN behind the
+        last), at (when it has these values: the middle).  ``.strongest(5)`` has the best of all series.
     """
     if method not in METHODS:
         fail("method", repr(method), "boxes, matched or both")

@@ -73,8 +73,9 @@ def plot_waterfall(x, t_s=None, dm=None, *, fch1_mhz=None, foff_mhz=None, tsamp_
     top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(1, 2, 2))
     begin, end = first * tsamp, (first + n) * tsamp
     rows = np.linspace(begin, end, len(average(shifted, ntime, 1)), endpoint=False)
+    scale = (raw.shape[1] * max(1, -(-n // ntime)))**0.5  # a mean of so many values scatters by 1 over that
     with np.errstate(invalid="ignore"):
-        top.step(rows, average(np.nan_to_num(shifted), ntime, raw.shape[1])[:, :].mean(axis=1) * raw.shape[1]**0.5, where="post", color="k")
+        top.step(rows, average(np.nan_to_num(shifted), ntime, raw.shape[1])[:, :].mean(axis=1) * scale, where="post", color="k")
     top.set_ylabel("S/N")
     top.set_title("DM %g, %.4f s" % (dm, t_s))
     for axis, image, name in ((middle, shifted, "dedispersed"), (bottom, raw[:n], "as it came")):
@@ -88,7 +89,7 @@ def plot_waterfall(x, t_s=None, dm=None, *, fch1_mhz=None, foff_mhz=None, tsamp_
 
 
 def plot_fold(fold, figure=None):
-    """Draws a fold: profile, parts over phase, sub-bands over phase, and the search over DM and period.
+    """Draws a fold: profile, parts over phase, sub-bands over phase, and the search over period and its derivative.
 
     Parameters
     ----------
@@ -127,9 +128,10 @@ def plot_fold(fold, figure=None):
 
 
 def draw_plane(axis, fold):
-    period, pdot = fold.trial_period_s, fold.trial_pdot
+    by_period, by_pdot = np.argsort(fold.trial_period_s), np.argsort(fold.trial_pdot)
+    period, pdot = fold.trial_period_s[by_period], fold.trial_pdot[by_pdot]
     extent = ((period[0] - fold.period_s) * 1e6, (period[-1] - fold.period_s) * 1e6, pdot[0], pdot[-1])
-    image = axis.imshow(fold.plane, aspect="auto", origin="lower", extent=extent, cmap="viridis", interpolation="nearest")
+    image = axis.imshow(fold.plane[np.ix_(by_pdot, by_period)], aspect="auto", origin="lower", extent=extent, cmap="viridis", interpolation="nearest")
     axis.set_xlabel("P - %.9g s, us" % fold.period_s)
     axis.set_ylabel("P-dot, s/s")
     axis.figure.colorbar(image, ax=axis, label="reduced $\\chi^2$")

@@ -97,10 +97,16 @@ def rfi(kind, level=0.0, **fields):
     """
     if kind not in RFI_KINDS:
         fail("kind", repr(kind), "one of " + ", ".join(RFI_KINDS))
-    unknown = set(fields) - {name for name, _ in ffi.typeof("struct psr_fake_rfi").fields}
-    if unknown:
-        raise TypeError("unknown part of interference: %s" % min(unknown))
+    check_parts("interference", fields, "struct psr_fake_rfi", "kind", "level")
     return dict(fields, kind=getattr(lib, "PSR_FAKE_RFI_" + kind.upper()), level=level)
+
+
+def check_parts(what, given, struct, *others):
+    """Raises if one of the given names is no field of a struct, or is one of the others."""
+    known = [name for name, _ in ffi.typeof(struct).fields if name not in others]
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise TypeError("unknown part of %s: %s; there are %s" % (what, unknown[0], ", ".join(known)))
 
 
 def checked(what, **signal):
@@ -126,9 +132,7 @@ def fill_signal(c, signal, keep):
                 keep.append(profile)
                 c.shape, c.profile, c.nprofile = SHAPES["profile"], address(profile, "double *"), profile.size
         elif name == "orbit":
-            unknown = set(value or {}) - {part for part, _ in ffi.typeof("struct psr_orbit").fields}
-            if unknown:
-                raise TypeError("unknown part of an orbit: %s" % min(unknown))
+            check_parts("an orbit", value or {}, "struct psr_orbit")
             c.binary = value is not None
             for part, number in (value or {}).items():
                 setattr(c.orbit, part, number)

@@ -41,6 +41,10 @@ class Table(np.ndarray):
         super().__setstate__(state[0])
         self.units, self.meta = state[1:]
 
+    def strongest(self, n=None, by="sigma"):
+        """The n rows (default: all) of largest values in a column, the largest first: a Table."""
+        return self[np.argsort(-np.asarray(self[by]), kind="stable")[:n]]
+
     def _columns(self):
         """(name, column) of all columns of numbers or text; those of several numbers become one each."""
         for name in self.dtype.names:
@@ -68,6 +72,14 @@ class Table(np.ndarray):
             if name in table.colnames:
                 table[name].unit = unit
         return table
+
+
+def pad_rows(rows):
+    """Lists of numbers as the rows of an array, with NaN behind the shorter ones."""
+    array = np.full((len(rows), max([1] + [len(row) for row in rows])), np.nan)
+    for to, row in zip(array, rows):
+        to[:len(row)] = row
+    return array
 
 
 def make_table(n, columns, units=None, meta=None):

@@ -84,3 +84,25 @@ def test_errors(pulsar, tmp_path):
     bad.write_bytes(b"nothing" * 100)
     with pytest.raises(psrkit.Error):
         psrkit.read_pfd(bad)
+
+
+def test_a_candidate_keeps_its_time():
+    """Rows, dicts and frames of a list of search_periods have their values at the middle, as the list."""
+    fast = psrkit.fake([psrkit.pulsar(0.05, 0, snr=150, pdot=4e-6)], nchan=4, nsamp=1 << 16, tsamp_s=1e-3, foff_mhz=-1, seed=3)
+    found = psrkit.search_periods(fast.data.sum(axis=1, dtype=np.float32), 1e-3, method="matched", zmax=200)
+    best = found.strongest(1)
+    assert best["sigma"][0] == found["sigma"].max() and best["at"][0] == "middle" and best["fd"][0] < 0
+    wanted = psrkit.fold(fast, best, search=False)[0]
+    one = dict(zip(best.dtype.names, best[0]))
+    for candidates in (best[0], one):
+        assert psrkit.fold(fast, candidates, search=False).sigma == wanted.sigma
+    assert psrkit.fold(fast, [best[0], one], search=False)[1].sigma == wanted.sigma
+    assert psrkit.fold(fast, best[0], at="start", search=False).sigma < wanted.sigma - 5
+    pandas = pytest.importorskip("pandas")
+    assert psrkit.fold(fast, pandas.DataFrame(best.to_pandas()), search=False)[0].sigma == wanted.sigma
+
+
+def test_no_candidates_and_two_periods(pulsar):
+    assert psrkit.fold(pulsar, []) == []
+    with pytest.raises(psrkit.InvalidError, match="period_s"):
+        psrkit.fold(pulsar, dict(period_s=0.1, freq_hz=11.0, dm=30))

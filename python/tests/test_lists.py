@@ -69,6 +69,8 @@ def test_a_search_by_psrsearch(tmp_path):
     found = psrkit.run(obs, tmp_path / "search", hidm=80, budget="fast", ncands=3, progress=lines.append)
     assert abs(found.pulses["dm"][0] - 60) < 10 and abs(found.pulses["time_s"][0] - 3) < 0.01
     assert any(abs(p / 0.1 - 1) < 1e-3 for p in found.candidates["period_s"])
+    row = found.candidates[0]
+    assert found.folds()[0].candidate.endswith("%s_Cand_%d" % (str(row["file"]).split("/")[-1], row["cand"]))
     assert found.folds()[0].profile.ndim == 3 and {"search", "sift", "fold"} <= {step["step"] for step in found.steps}
     assert any("search" in line for line in lines) and found.summary["root"]
     pulses = psrkit.read_csv(glob.glob(str(tmp_path / "search" / "*.pulses.csv"))[0])
@@ -80,3 +82,8 @@ def test_a_search_by_psrsearch(tmp_path):
         assert {caught.value.field: caught.value.value} == options
     with pytest.raises(psrkit.InvalidError):
         psrkit.run(obs, o="x")
+
+
+def test_a_folder_without_a_search(tmp_path):
+    with pytest.raises(psrkit.FormatError, match="no results of a search"):
+        psrkit.read_report(tmp_path)

@@ -79,3 +79,8 @@ def test_errors(tmp_path):
     assert (caught.value.field, caught.value.value) == ("pols", "'round'")
     with pytest.raises(TypeError):
         psrkit.from_array(np.zeros((2, 2)), colour="red", **HEADER)
+
+
+def test_seconds_outside_are_left_out():
+    obs = psrkit.from_array(np.zeros((100, 4), np.uint8), 1500.0, -1.0, 0.1)
+    assert [len(obs.seconds(*t)) for t in ((-3, 5), (-3, -1), (5, 50), (20, 30))] == [50, 0, 50, 0]
