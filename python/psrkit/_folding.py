@@ -145,14 +145,23 @@ def get(row, name, default=0.0):
     return row[name] if name in names else default
 
 
+def is_single(candidates):
+    """Whether it is one candidate: a dict, or a row of a list."""
+    return isinstance(candidates, (dict, np.void)) or getattr(candidates, "ndim", 1) == 0
+
+
 def as_rows(candidates):
-    if isinstance(candidates, dict):
+    if is_single(candidates):
         return [candidates]
     if hasattr(candidates, "to_dict"):  # of pandas
         return candidates.to_dict("records")
-    if isinstance(candidates, np.void) or getattr(candidates, "ndim", 1) == 0:
-        return [candidates]
     return list(candidates)
+
+
+def find_epoch(at):
+    if at not in EPOCHS:
+        fail("at", repr(at), "one of " + ", ".join(EPOCHS))
+    return EPOCHS[at]
 
 
 def fill_candidate(c, row, at, number, keep):
@@ -161,12 +170,9 @@ def fill_candidate(c, row, at, number, keep):
         fail("freq_hz", freq, "above 0, or period_s, of candidate %d" % number)
     if freq > 0 and period > 0 and abs(freq * period - 1) > 1e-6:
         fail("period_s", period, "1 / freq_hz = %.9g of candidate %d" % (1 / freq, number))
-    at = at or str(get(row, "at", "start"))
-    if at not in EPOCHS:
-        fail("at", repr(at), "one of " + ", ".join(EPOCHS))
     fd, fdd, pd = float(get(row, "fd")), float(get(row, "fdd")), float(get(row, "pd"))
     lib.psr_candlist_set_spin(ffi.addressof(c), period, pd, 0.0, freq, fd, fdd)
-    c.at, c.epoch_mjd = EPOCHS[at], float(get(row, "epoch_mjd"))
+    c.at, c.epoch_mjd = find_epoch(str(get(row, "at", "start")) if at is None else at), float(get(row, "epoch_mjd"))
     c.dm, c.phase, c.nbin = float(get(row, "dm")), float(get(row, "phase")), int(get(row, "nbin", 0))
     name = str(get(row, "name", "cand_%d" % number)).encode()
     keep.append(ffi.new("char[]", name))
@@ -271,9 +277,9 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
         Also for a candidate that cannot be folded.
     """
     obs = as_observation(x, fch1_mhz, foff_mhz, tsamp_s)
-    if at is not None and at not in EPOCHS:
-        fail("at", repr(at), "one of " + ", ".join(EPOCHS))
-    single = isinstance(candidates, (dict, np.void)) or getattr(candidates, "ndim", 1) == 0
+    if at is not None:
+        find_epoch(at)
+    single = is_single(candidates)
     if not single and len(candidates) == 0:
         return []
     options = dict(npart=npart, nsub=nsub, nosearch=not search, refine=refine, clip_sigma=clip_sigma, noclip=clip_sigma == 0,

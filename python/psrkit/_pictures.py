@@ -16,9 +16,14 @@ def get_pyplot():
     return pyplot
 
 
+def cell_size(n, most):
+    """How many of n values a cell has, of which there are at most so many."""
+    return max(1, -(-n // most))
+
+
 def average(x, nt, nf):
     """Means of x over cells, at most nt [time] by nf [channel] of them."""
-    kt, kf = max(1, -(-x.shape[0] // nt)), max(1, -(-x.shape[1] // nf))
+    kt, kf = cell_size(x.shape[0], nt), cell_size(x.shape[1], nf)
     n, m = x.shape[0] // kt * kt, x.shape[1] // kf * kf
     return x[:n, :m].reshape(n // kt, kt, m // kf, kf).mean(axis=(1, 3))
 
@@ -73,7 +78,7 @@ def plot_waterfall(x, t_s=None, dm=None, *, fch1_mhz=None, foff_mhz=None, tsamp_
     top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(1, 2, 2))
     begin, end = first * tsamp, (first + n) * tsamp
     rows = np.linspace(begin, end, len(average(shifted, ntime, 1)), endpoint=False)
-    scale = (raw.shape[1] * max(1, -(-n // ntime)))**0.5  # a mean of so many values scatters by 1 over that
+    scale = (raw.shape[1] * cell_size(n, ntime))**0.5  # a mean of so many values scatters by 1 over that
     with np.errstate(invalid="ignore"):
         top.step(rows, average(np.nan_to_num(shifted), ntime, raw.shape[1])[:, :].mean(axis=1) * scale, where="post", color="k")
     top.set_ylabel("S/N")

@@ -145,11 +145,10 @@ static psr_status measure_rate(struct ddplan_rate *rate, const struct psr_ddplan
         return PSR_OK;
     rate->origin = "measured";
     /* smear: of the tree algorithm; 0 for exact sums. */
-    double *per_s = &rate->per_s;
     struct bench b = {0};
     psr_status st = prepare_bench(&b, p, smear, err);
     if (st == PSR_OK)
-        st = time_bench(&b, per_s, err);
+        st = time_bench(&b, &rate->per_s, err);
     psr_dedisp_destroy(b.plan);
     free(b.out);
     free(b.in);

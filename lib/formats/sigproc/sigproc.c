@@ -442,11 +442,10 @@ psr_status psr_sigproc_parse_header(struct psr_sigproc_header *h, const void *by
     struct parse p = {.bytes = bytes, .n = n, .fields = {.name = name, .notes = notes}};
     *h = (struct psr_sigproc_header){.data_type = PSR_SIGPROC_FILTERBANK};
     psr_obs_init(&h->obs);
-    bool *need_more = &h->need_more;
-    psr_status st = parse_start(&p, need_more, err);
+    psr_status st = parse_start(&p, &h->need_more, err);
     enum psr_sigproc_key_id id = PSR_NKEY;
     while (!st && id != PSR_KEY_HEADER_END)
-        st = read_key(&p, &id, need_more, err);
+        st = read_key(&p, &id, &h->need_more, err);
     if (!st)
         st = fill_obs(&h->obs, &p.fields, err);
     if (p.fields.seen[PSR_KEY_DATA_TYPE])

@@ -27,7 +27,6 @@ static psr_status open_at_fraction(struct psr_input_file *in, const struct psr_i
     nsamp += again.skip;
     again.skip = (int64_t)(desc->start * (double)nsamp);
     if (desc->presto) {
-        int64_t *skip = &again.skip;
         const struct psr_trial_list *t = desc->trials;
         const struct psr_obs *obs = psr_source_obs(in->source);
         const struct psr_inf *inf = psr_source_inf(in->source);
@@ -35,7 +34,7 @@ static psr_status open_at_fraction(struct psr_input_file *in, const struct psr_i
         psr_presto_view_make(&view, obs, desc->source.invert);
         struct psr_compat_desc d = psr_presto_describe(
             &view, inf, psr_line_count_subbands(t->line, obs, inf != NULL), t->dm, t->ndm);
-        st = psr_presto_skip(&d, desc->start, nsamp, skip, err);
+        st = psr_presto_skip(&d, desc->start, nsamp, &again.skip, err);
     }
     if (st)
         return st;
