@@ -10,32 +10,30 @@ static void add_rules(struct cli_table *list, struct accelsift_options *o)
 {
     struct psr_sift_desc *d = &o->run;
     const struct cli_option options[] = {
-        {"Rejections", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"sigma_threshold", CLI_DOUBLE, &d->sigma_threshold, "S",
-         "Reject candidates of a lower sigma (default 4).", 0, 1e9},
-        {"c_pow_threshold", CLI_DOUBLE, &d->c_pow_threshold, "P",
-         "But keep those of one harmonic that have this coherent power (default 100).", 0, 1e30},
-        {"harm_pow_cutoff", CLI_DOUBLE, &d->harm_pow_cutoff, "P",
-         "Reject candidates without a harmonic of this power (default 8).", 0, 1e30},
-        {"short_period", CLI_DOUBLE, &d->short_period_s, "SEC",
-         "Reject shorter periods (default 0.0005).", 0, 1e9},
-        {"long_period", CLI_DOUBLE, &d->long_period_s, "SEC", "Reject longer periods (default 15).",
-         0, 1e9},
-        {"known_birds_p", CLI_LIST, &o->known_p, "MS,ERR",
-         "Reject periods within ERR of this one, both in ms; may be given again.", 0, 0},
-        {"known_birds_f", CLI_LIST, &o->known_f, "HZ,ERR",
-         "Reject frequencies within ERR of this one, both in Hz; may be given again.", 0, 0},
-        {"birds, zaplist", CLI_TEXT, &o->birds, "FILE",
-         "Reject the frequencies of a .birds or .zaplist file.", 0, 0},
-        {"lines", CLI_TEXT, &o->lines, "FILE",
+        {"Rejections", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"sigma_threshold", CLI_DOUBLE, &d->sigma_threshold, "S", 0, 1e9,
+         "Reject candidates of a lower sigma (default 4)."},
+        {"c_pow_threshold", CLI_DOUBLE, &d->c_pow_threshold, "P", 0, 1e30,
+         "But keep those of one harmonic that have this coherent power (default 100)."},
+        {"harm_pow_cutoff", CLI_DOUBLE, &d->harm_pow_cutoff, "P", 0, 1e30,
+         "Reject candidates without a harmonic of this power (default 8)."},
+        {"short_period", CLI_DOUBLE, &d->short_period_s, "SEC", 0, 1e9,
+         "Reject shorter periods (default 0.0005)."},
+        {"long_period", CLI_DOUBLE, &d->long_period_s, "SEC", 0, 1e9,
+         "Reject longer periods (default 15)."},
+        {"known_birds_p", CLI_LIST, &o->known_p, "MS,ERR", 0, 0,
+         "Reject periods within ERR of this one, both in ms; may be given again."},
+        {"known_birds_f", CLI_LIST, &o->known_f, "HZ,ERR", 0, 0,
+         "Reject frequencies within ERR of this one, both in Hz; may be given again."},
+        {"birds, zaplist", CLI_TEXT, &o->birds, "FILE", 0, 0,
+         "Reject the frequencies of a .birds or .zaplist file."},
+        {"lines", CLI_TEXT, &o->lines, "FILE", 0, 0,
          "Mark candidates at the lines of ROOT_rfifind.zaplist, if they are no stronger than "
          "these, and DM 0 fits them, and put them after the others. So it is, with or without "
-         "this, with those that DM 0 fits and no dispersed pulse; not with known pulsars.",
-         0, 0},
-        {"baryv", CLI_DOUBLE, &d->baryv, "V",
+         "this, with those that DM 0 fits and no dispersed pulse; not with known pulsars."},
+        {"baryv", CLI_DOUBLE, &d->baryv, "V", -0.1, 0.1,
          "Mean velocity of the telescope towards the source, in units of c, which moves "
-         "topocentric frequencies of -birds in barycentric lists (default 0).",
-         -0.1, 0.1},
+         "topocentric frequencies of -birds in barycentric lists (default 0)."},
     };
     CLI_ADD(list, options);
 }
@@ -44,22 +42,19 @@ static void add_comparison(struct cli_table *list, struct accelsift_options *o)
 {
     struct psr_sift_desc *d = &o->run;
     const struct cli_option options[] = {
-        {"Comparison", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"r_err", CLI_DOUBLE, &d->r_err, "BINS",
-         "Candidates nearer than this are one (default 1.1 Fourier bins).", 1e-6, 1e6},
-        {"min_num_DMs", CLI_INT, &d->min_num_dms, "N",
-         "Reject candidates found at fewer DMs (default 2).", 0, 1e9},
-        {"low_DM_cutoff", CLI_DOUBLE, &d->low_dm_cutoff, "DM",
+        {"Comparison", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"r_err", CLI_DOUBLE, &d->r_err, "BINS", 1e-6, 1e6,
+         "Candidates nearer than this are one (default 1.1 Fourier bins)."},
+        {"min_num_DMs", CLI_INT, &d->min_num_dms, "N", 0, 1e9,
+         "Reject candidates found at fewer DMs (default 2)."},
+        {"low_DM_cutoff", CLI_DOUBLE, &d->low_dm_cutoff, "DM", -1e9, 1e9,
          "Reject candidates that are best at this DM or below, and fit no dispersed pulse (default "
-         "2).",
-         -1e9, 1e9},
-        {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE",
-         "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV.",
-         0, 0},
-        {"catalogue_radius", CLI_DOUBLE, &d->catalogue_deg, "DEG",
-         "Pulsars farther from the position of the observation are other ones (default 1).", 0,
-         180},
-        {"compat", CLI_TEXT, &o->compat, "NAME", "presto: the list of ACCEL_sift.py.", 0, 0},
+         "2)."},
+        {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE", 0, 0,
+         "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV."},
+        {"catalogue_radius", CLI_DOUBLE, &d->catalogue_deg, "DEG", 0, 180,
+         "Pulsars farther from the position of the observation are other ones (default 1)."},
+        {"compat", CLI_TEXT, &o->compat, "NAME", 0, 0, "presto: the list of ACCEL_sift.py."},
     };
     CLI_ADD(list, options);
 }
@@ -67,26 +62,24 @@ static void add_comparison(struct cli_table *list, struct accelsift_options *o)
 static void add_files(struct cli_table *list, struct accelsift_options *o)
 {
     const struct cli_option options[] = {
-        {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"list", CLI_TEXT, &o->list, "FILE",
-         "Sift the lists that this file names, too, one per line (-: standard input).", 0, 0},
-        {"globaccel", CLI_TEXT, &o->pattern, "PATTERN",
-         "Sift the lists whose names match, too, as 'obs_DM*_ACCEL_200'; there may be none.", 0, 0},
-        {"folds", CLI_TEXT, &o->folds, "FILE",
+        {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"list", CLI_TEXT, &o->list, "FILE", 0, 0,
+         "Sift the lists that this file names, too, one per line (-: standard input)."},
+        {"globaccel", CLI_TEXT, &o->pattern, "PATTERN", 0, 0,
+         "Sift the lists whose names match, too, as 'obs_DM*_ACCEL_200'; there may be none."},
+        {"folds", CLI_TEXT, &o->folds, "FILE", 0, 0,
          "Order the candidates by the probability that their folds give: the lines of gpufold "
          "-json, of candidates of the same lists. CSV and JSON get its numbers. A file that does "
-         "not exist has no folds.",
-         0, 0},
-        {"o", CLI_LIST, &o->outputs, "FILE",
+         "not exist has no folds."},
+        {"o", CLI_LIST, &o->outputs, "FILE", 0, 0,
          "Write the candidates to FILE: as comma-separated values if it ends in .csv, as JSON if "
          "it ends in .json or .jsonl, "
-         "else in sifting.py's layout; - is standard output (default); may be given again.",
-         0, 0},
-        {"csv", CLI_FLAG, &o->csv, NULL, "Comma-separated values, whatever the ending.", 0, 0},
-        {"json", CLI_FLAG, &o->json, NULL, "JSON, one candidate per line, whatever the ending.", 0,
-         0},
-        {"rejects", CLI_TEXT, &o->rejects, "FILE",
-         "Write the rejected candidates, each with the reason.", 0, 0},
+         "else in sifting.py's layout; - is standard output (default); may be given again."},
+        {"csv", CLI_FLAG, &o->csv, NULL, 0, 0, "Comma-separated values, whatever the ending."},
+        {"json", CLI_FLAG, &o->json, NULL, 0, 0,
+         "JSON, one candidate per line, whatever the ending."},
+        {"rejects", CLI_TEXT, &o->rejects, "FILE", 0, 0,
+         "Write the rejected candidates, each with the reason."},
     };
     CLI_ADD(list, options);
     cli_add_limits(list, &o->ncpus, NULL);

@@ -30,17 +30,15 @@ static const char summary[] =
 static void add_input(struct cli_table *list, struct options *o)
 {
     const struct cli_option options[] = {
-        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"harmonics", CLI_INT, &o->harmonics, "H",
+        {"Input", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"harmonics", CLI_INT, &o->harmonics, "H", 1, 1e5,
          "Rows hold only POWER, with H(H+1)(Z+1) degrees of freedom, as for Pulscan's sums over "
-         "harmonics 1 to H.",
-         1, 1e5},
-        {"z", CLI_INT, &o->z, "Z", "The Z of -harmonics: boxes of Z + 1 bins (default 0).", 0, 1e9},
-        {"accel", CLI_FLAG, &o->accel, NULL,
+         "harmonics 1 to H."},
+        {"z", CLI_INT, &o->z, "Z", 0, 1e9, "The Z of -harmonics: boxes of Z + 1 bins (default 0)."},
+        {"accel", CLI_FLAG, &o->accel, NULL, 0, 0,
          "Read FILE, or standard input: an ACCEL file of accelsearch (its summed powers are "
          "doubled) or a candidate list of Pulscan (its powers are chi^2). Also print the listed "
-         "sigma.",
-         0, 0},
+         "sigma."},
     };
     CLI_ADD(list, options);
 }
@@ -48,16 +46,16 @@ static void add_input(struct cli_table *list, struct options *o)
 static void add_trials(struct cli_table *list, struct options *o)
 {
     const struct cli_option options[] = {
-        {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"ntrials", CLI_DOUBLE, &o->ntrials, "N",
-         "Print the probability for the best of N trials, min(1, N p) (default 1).", 1, 1e300},
-        {"sidak", CLI_FLAG, &o->sidak, NULL,
-         "Use 1 - (1 - p)^N, which is exact for independent trials.", 0, 0},
-        {"Thresholds", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"inverse", CLI_DOUBLE, &o->inverse, "SIGMA",
-         "Print the POWER that has this sigma after trials; rows hold only DOF.", -1e6, 1e6},
-        {"inverse-logp", CLI_DOUBLE, &o->inverse_logp, "X",
-         "The same for ln p = X after trials, X from -5e11 to 0.", -5e11, 0},
+        {"Trials", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"ntrials", CLI_DOUBLE, &o->ntrials, "N", 1, 1e300,
+         "Print the probability for the best of N trials, min(1, N p) (default 1)."},
+        {"sidak", CLI_FLAG, &o->sidak, NULL, 0, 0,
+         "Use 1 - (1 - p)^N, which is exact for independent trials."},
+        {"Thresholds", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"inverse", CLI_DOUBLE, &o->inverse, "SIGMA", -1e6, 1e6,
+         "Print the POWER that has this sigma after trials; rows hold only DOF."},
+        {"inverse-logp", CLI_DOUBLE, &o->inverse_logp, "X", -5e11, 0,
+         "The same for ln p = X after trials, X from -5e11 to 0."},
     };
     CLI_ADD(list, options);
 }
@@ -65,20 +63,19 @@ static void add_trials(struct cli_table *list, struct options *o)
 static void add_output(struct cli_table *list, struct options *o)
 {
     const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"gauss", CLI_FLAG, &o->gauss, NULL,
-         "Print only the equivalent Gaussian sigma; negative if p > 1/2.", 0, 0},
-        {"poly", CLI_FLAG, &o->poly, NULL,
+        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"gauss", CLI_FLAG, &o->gauss, NULL, 0, 0,
+         "Print only the equivalent Gaussian sigma; negative if p > 1/2."},
+        {"poly", CLI_FLAG, &o->poly, NULL, 0, 0,
          "Also print ln p from the polynomial of the Pulscan paper for one trial, its error, and "
          "1 if the error is within 2 %, else 0. It is valid for at least 300 degrees of freedom "
-         "and POWER >= 2.6 DOF, and otherwise only for much larger POWER.",
-         0, 0},
-        {"csv", CLI_FLAG, &o->csv, NULL, "Print comma-separated values with a header.", 0, 0},
-        {"json", CLI_FLAG, &o->json, NULL,
-         "Print a JSON array of objects; infinite values are null.", 0, 0},
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads for rows of standard input (default: all).", 1,
-         1024},
+         "and POWER >= 2.6 DOF, and otherwise only for much larger POWER."},
+        {"csv", CLI_FLAG, &o->csv, NULL, 0, 0, "Print comma-separated values with a header."},
+        {"json", CLI_FLAG, &o->json, NULL, 0, 0,
+         "Print a JSON array of objects; infinite values are null."},
+        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"ncpus", CLI_INT, &o->ncpus, "N", 1, 1024,
+         "Threads for rows of standard input (default: all)."},
     };
     CLI_ADD(list, options);
 }

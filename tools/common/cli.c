@@ -401,9 +401,9 @@ void cli_add_heading(struct cli_table *table, const char *name)
 void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes)
 {
     const struct cli_option options[] = {
-        {"ncpus", CLI_INT, ncpus, "N", "Threads (default: all cores).", 1, 4096},
-        {"mem", CLI_SIZE, mem_bytes, "SIZE",
-         "Memory limit, e.g. 512M or 4G (default: a quarter of the machine's).", 0, 0},
+        {"ncpus", CLI_INT, ncpus, "N", 1, 4096, "Threads (default: all cores)."},
+        {"mem", CLI_SIZE, mem_bytes, "SIZE", 0, 0,
+         "Memory limit, e.g. 512M or 4G (default: a quarter of the machine's)."},
     };
     cli_table_add(table, options, mem_bytes ? 2 : 1);
 }
@@ -411,8 +411,8 @@ void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes)
 void cli_add_verbosity(struct cli_table *table, bool *quiet, bool *verbose)
 {
     const struct cli_option options[] = {
-        {"q", CLI_FLAG, quiet, NULL, "No notes, no progress.", 0, 0},
-        {"v", CLI_FLAG, verbose, NULL, "Report what is done and the time it took.", 0, 0},
+        {"q", CLI_FLAG, quiet, NULL, 0, 0, "No notes, no progress."},
+        {"v", CLI_FLAG, verbose, NULL, 0, 0, "Report what is done and the time it took."},
     };
     CLI_ADD(table, options);
 }

@@ -36,8 +36,8 @@ struct cli_option {
     enum cli_type type;
     void *value;
     const char *arg;  /* what --help calls the value */
-    const char *help; /* one sentence with unit and default */
     double min, max;  /* limits of a number */
+    const char *help; /* one sentence with unit and default */
 };
 
 /* Options in the order of --help, put together from parts. */

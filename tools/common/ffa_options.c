@@ -12,39 +12,32 @@ void ffa_options_init(struct ffa_options *o)
 void ffa_options_add(struct cli_table *list, struct ffa_options *o)
 {
     const struct cli_option options[] = {
-        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"pmin", CLI_DOUBLE, &o->search.pmin_s, "SEC",
-         "Shortest period, seconds (default 0.2, or what has 240 samples).", 1e-6, 1e6},
-        {"pmax", CLI_DOUBLE, &o->search.pmax_s, "SEC",
+        {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"pmin", CLI_DOUBLE, &o->search.pmin_s, "SEC", 1e-6, 1e6,
+         "Shortest period, seconds (default 0.2, or what has 240 samples)."},
+        {"pmax", CLI_DOUBLE, &o->search.pmax_s, "SEC", 1e-6, 1e6,
          "Longest period, seconds (default 120, but at most a tenth of the series; what is given "
          "is "
-         "searched up to a quarter).",
-         1e-6, 1e6},
-        {"bmin", CLI_INT, &o->search.bmin, "N",
+         "searched up to a quarter)."},
+        {"bmin", CLI_INT, &o->search.bmin, "N", 8, PSR_FFA_MAX_BINS,
          "Fewest bins of a profile, at all periods (default: 240 to 0.5 s, 480 to 2 s, 960 from "
-         "there on; less where samples are too long).",
-         8, PSR_FFA_MAX_BINS},
-        {"bmax", CLI_INT, &o->search.bmax, "N",
-         "Most bins of a profile, with -bmin (default: a twelfth more than -bmin).", 9,
-         PSR_FFA_MAX_BINS},
-        {"ducymax", CLI_DOUBLE, &o->search.ducymax, "SHARE",
-         "Widest pulse, of a period (default 0.3).", 1e-3, 0.5},
-        {"sigma", CLI_DOUBLE, &o->search.sigma, "SNR",
+         "there on; less where samples are too long)."},
+        {"bmax", CLI_INT, &o->search.bmax, "N", 9, PSR_FFA_MAX_BINS,
+         "Most bins of a profile, with -bmin (default: a twelfth more than -bmin)."},
+        {"ducymax", CLI_DOUBLE, &o->search.ducymax, "SHARE", 1e-3, 0.5,
+         "Widest pulse, of a period (default 0.3)."},
+        {"sigma", CLI_DOUBLE, &o->search.sigma, "SNR", 1, 1e6,
          "Least S/N of a candidate (default: noise reaches it in one of ten series of this "
-         "length).",
-         1, 1e6},
-        {"rmed", CLI_DOUBLE, &o->rmed_s, "SEC",
+         "length)."},
+        {"rmed", CLI_DOUBLE, &o->rmed_s, "SEC", 0, 1e6,
          "Subtract the running median of so many seconds (default: of two periods or more; 0: "
-         "none).",
-         0, 1e6},
-        {"zaplist", CLI_TEXT, &o->zaplist, "FILE",
+         "none)."},
+        {"zaplist", CLI_TEXT, &o->zaplist, "FILE", 0, 0,
          "Leave out periods whose harmonics are at the frequencies of this .zaplist or .birds "
-         "file.",
-         0, 0},
-        {"baryv", CLI_DOUBLE, &o->search.baryv, "V",
+         "file."},
+        {"baryv", CLI_DOUBLE, &o->search.baryv, "V", -0.1, 0.1,
          "Mean velocity of the telescope towards the source over c, for -zaplist and barycentred "
-         "series (default 0).",
-         -0.1, 0.1},
+         "series (default 0)."},
     };
     CLI_ADD(list, options);
 }

@@ -7,20 +7,19 @@
 void cli_add_observation(struct cli_table *table, struct cli_observation o)
 {
     const struct cli_option options[] = {
-        {"filterbank", CLI_FLAG, o.filterbank, NULL,
-         "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
-        {"psrfits", CLI_FLAG, o.psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
-        {"if", CLI_INT, o.if_choice, "N",
-         "Use polarisation or IF N, from 0 (default: total intensity).", 0, 15},
-        {"state", CLI_TEXT, o.state, "NAME",
+        {"filterbank", CLI_FLAG, o.filterbank, NULL, 0, 0,
+         "Treat the input as SIGPROC filterbank (default: from its first bytes)."},
+        {"psrfits", CLI_FLAG, o.psrfits, NULL, 0, 0, "Treat the input as PSRFITS."},
+        {"if", CLI_INT, o.if_choice, "N", 0, 15,
+         "Use polarisation or IF N, from 0 (default: total intensity)."},
+        {"state", CLI_TEXT, o.state, "NAME", 0, 0,
          "What the polarisations are, instead of what the header says: Stokes (the first is total "
-         "intensity) or Coherence (the sum of the first two is).",
-         0, 0},
-        {"noweights", CLI_FLAG, o.no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
-        {"noscales", CLI_FLAG, o.no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
-        {"nooffsets", CLI_FLAG, o.no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
-        {"invert", CLI_FLAG, o.invert, NULL,
-         "Reverse the band: the header has the frequency order wrong.", 0, 0},
+         "intensity) or Coherence (the sum of the first two is)."},
+        {"noweights", CLI_FLAG, o.no_weights, NULL, 0, 0, "Do not apply PSRFITS weights."},
+        {"noscales", CLI_FLAG, o.no_scales, NULL, 0, 0, "Do not apply PSRFITS scales."},
+        {"nooffsets", CLI_FLAG, o.no_offsets, NULL, 0, 0, "Do not apply PSRFITS offsets."},
+        {"invert", CLI_FLAG, o.invert, NULL, 0, 0,
+         "Reverse the band: the header has the frequency order wrong."},
     };
     CLI_ADD(table, options);
 }
@@ -28,9 +27,9 @@ void cli_add_observation(struct cli_table *table, struct cli_observation o)
 void cli_add_ignored(struct cli_table *table, bool *wapp, bool *window, int64_t *numwapps)
 {
     const struct cli_option options[] = {
-        {"wapp", CLI_FLAG, wapp, NULL, "Ignored with a note.", 0, 0},
-        {"window", CLI_FLAG, window, NULL, "Ignored with a note.", 0, 0},
-        {"numwapps", CLI_INT, numwapps, "N", "Ignored with a note.", 1, 8},
+        {"wapp", CLI_FLAG, wapp, NULL, 0, 0, "Ignored with a note."},
+        {"window", CLI_FLAG, window, NULL, 0, 0, "Ignored with a note."},
+        {"numwapps", CLI_INT, numwapps, "N", 1, 8, "Ignored with a note."},
     };
     CLI_ADD(table, options);
 }
@@ -38,19 +37,18 @@ void cli_add_ignored(struct cli_table *table, bool *wapp, bool *window, int64_t 
 void cli_add_mask(struct cli_table *table, const char **mask, const char **ignorechan)
 {
     const struct cli_option options[] = {
-        {"mask", CLI_TEXT, mask, "FILE",
-         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
-        {"ignorechan", CLI_TEXT, ignorechan, "LIST",
+        {"mask", CLI_TEXT, mask, "FILE", 0, 0,
+         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it."},
+        {"ignorechan", CLI_TEXT, ignorechan, "LIST", 0, 0,
          "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
-         "text.",
-         0, 0},
+         "text."},
     };
     CLI_ADD(table, options);
 }
 
 void cli_add_clean(struct cli_table *table, const char **how, const char *help)
 {
-    const struct cli_option options[] = {{"clean", CLI_TEXT, how, "HOW", help, 0, 0}};
+    const struct cli_option options[] = {{"clean", CLI_TEXT, how, "HOW", 0, 0, help}};
     CLI_ADD(table, options);
 }
 
@@ -74,15 +72,13 @@ bool cli_parse_clean(const struct cli *tool, const char *how)
 void cli_add_clipping(struct cli_table *table, double *sigma, bool *noclip, bool *zerodm)
 {
     const struct cli_option options[] = {
-        {"clip", CLI_DOUBLE, sigma, "S",
+        {"clip", CLI_DOUBLE, sigma, "S", 0, 1000,
          "Clip spectra whose sum deviates from the mean by more than S standard deviations "
-         "(default 6; 0: do not clip).",
-         0, 1000},
-        {"noclip", CLI_FLAG, noclip, NULL, "Do not clip.", 0, 0},
-        {"zerodm", CLI_FLAG, zerodm, NULL,
+         "(default 6; 0: do not clip)."},
+        {"noclip", CLI_FLAG, noclip, NULL, 0, 0, "Do not clip."},
+        {"zerodm", CLI_FLAG, zerodm, NULL, 0, 0,
          "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
-         "clipping.",
-         0, 0},
+         "clipping."},
     };
     CLI_ADD(table, options);
 }

@@ -18,16 +18,15 @@ static const double any = 1e300, whole = 1e15; /* ranges that accept every value
 static void add_search(struct cli_table *list, struct ddplan_given *g)
 {
     const struct cli_option options[] = {
-        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"l, loDM", CLI_DOUBLE, &g->lodm, "DM", "Lowest DM, pc cm^-3 (default 0).", -any, any},
-        {"d, hiDM", CLI_DOUBLE, &g->hidm, "DM", "Highest DM, pc cm^-3 (default 1000).", -any, any},
-        {"r, res", CLI_DOUBLE, &g->res_ms, "MS",
-         "Acceptable time resolution, ms (default: the best possible).", -any, any},
-        {"s, subbands", CLI_INT, &g->nsub, "N",
-         "Dedisperse in two steps with N sub-bands (default 0: exactly, in one step).", -whole,
-         whole},
-        {"p, procs", CLI_INT, &g->nproc, "N",
-         "Processors that share the calls of mpiprepsubband (default 1).", -whole, whole},
+        {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"l, loDM", CLI_DOUBLE, &g->lodm, "DM", -any, any, "Lowest DM, pc cm^-3 (default 0)."},
+        {"d, hiDM", CLI_DOUBLE, &g->hidm, "DM", -any, any, "Highest DM, pc cm^-3 (default 1000)."},
+        {"r, res", CLI_DOUBLE, &g->res_ms, "MS", -any, any,
+         "Acceptable time resolution, ms (default: the best possible)."},
+        {"s, subbands", CLI_INT, &g->nsub, "N", -whole, whole,
+         "Dedisperse in two steps with N sub-bands (default 0: exactly, in one step)."},
+        {"p, procs", CLI_INT, &g->nproc, "N", -whole, whole,
+         "Processors that share the calls of mpiprepsubband (default 1)."},
     };
     CLI_ADD(list, options);
 }
@@ -35,12 +34,11 @@ static void add_search(struct cli_table *list, struct ddplan_given *g)
 static void add_tolerance(struct cli_table *list, struct ddplan_options *o)
 {
     const struct cli_option options[] = {
-        {"dm_tol", CLI_DOUBLE, &o->dm_tol, "F",
+        {"dm_tol", CLI_DOUBLE, &o->dm_tol, "F", 1.0001, 100,
          "Instead of a plan list the DMs, one a line for gpudedisp -dms, between which a pulse "
-         "becomes at most F times as wide, as Heimdall does (there 1.25 by default).",
-         1.0001, 100},
-        {"dm_pulse_width", CLI_DOUBLE, &o->dm_pulse_width_us, "US",
-         "With -dm_tol: width of the pulse, microseconds (default 40).", 0, 1e8},
+         "becomes at most F times as wide, as Heimdall does (there 1.25 by default)."},
+        {"dm_pulse_width", CLI_DOUBLE, &o->dm_pulse_width_us, "US", 0, 1e8,
+         "With -dm_tol: width of the pulse, microseconds (default 40)."},
     };
     CLI_ADD(list, options);
 }
@@ -48,16 +46,16 @@ static void add_tolerance(struct cli_table *list, struct ddplan_options *o)
 static void add_observation(struct cli_table *list, struct ddplan_given *g)
 {
     const struct cli_option options[] = {
-        {"Observation (each overrides the value from a file)", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"t, dt", CLI_DOUBLE, &g->tsamp_s, "SEC", "Sample time, s (default 64e-6).", -any, any},
-        {"f, fctr", CLI_DOUBLE, &g->fctr_mhz, "MHZ", "Centre frequency, MHz (default 1400).", -any,
-         any},
-        {"b, bw", CLI_DOUBLE, &g->bw_mhz, "MHZ", "Bandwidth, MHz (default 300).", -any, any},
-        {"n, numchan", CLI_INT, &g->nchan, "N", "Channels (default 1024).", -whole, whole},
-        {"k, blocklen", CLI_INT, &g->blocklen, "N",
-         "Spectra per block: downsampling factors divide it (default 1024).", -whole, whole},
-        {"c, cDM, cohdm", CLI_DOUBLE, &g->cohdm, "DM",
-         "DM at which the channels are coherently dedispersed (default 0).", -any, any},
+        {"Observation (each overrides the value from a file)", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"t, dt", CLI_DOUBLE, &g->tsamp_s, "SEC", -any, any, "Sample time, s (default 64e-6)."},
+        {"f, fctr", CLI_DOUBLE, &g->fctr_mhz, "MHZ", -any, any,
+         "Centre frequency, MHz (default 1400)."},
+        {"b, bw", CLI_DOUBLE, &g->bw_mhz, "MHZ", -any, any, "Bandwidth, MHz (default 300)."},
+        {"n, numchan", CLI_INT, &g->nchan, "N", -whole, whole, "Channels (default 1024)."},
+        {"k, blocklen", CLI_INT, &g->blocklen, "N", -whole, whole,
+         "Spectra per block: downsampling factors divide it (default 1024)."},
+        {"c, cDM, cohdm", CLI_DOUBLE, &g->cohdm, "DM", -any, any,
+         "DM at which the channels are coherently dedispersed (default 0)."},
     };
     CLI_ADD(list, options);
 }
@@ -65,17 +63,16 @@ static void add_observation(struct cli_table *list, struct ddplan_given *g)
 static void add_output(struct cli_table *list, struct ddplan_options *o)
 {
     const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"plan", CLI_TEXT, &o->plan, "FILE",
-         "Write the plan for gpudedisp -plan to FILE; - is standard output.", 0, 0},
-        {"w, write", CLI_FLAG, &o->script, NULL, "Print a shell script that runs the plan.", 0, 0},
-        {"for", CLI_TEXT, &o->script_for, "PROGRAM",
-         "Program the script calls: gpudedisp (default) or prepsubband.", 0, 0},
-        {"json", CLI_FLAG, &o->json, NULL, "Print the plan as JSON.", 0, 0},
-        {"o, output", CLI_TEXT, &o->draw, "FILE",
+        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"plan", CLI_TEXT, &o->plan, "FILE", 0, 0,
+         "Write the plan for gpudedisp -plan to FILE; - is standard output."},
+        {"w, write", CLI_FLAG, &o->script, NULL, 0, 0, "Print a shell script that runs the plan."},
+        {"for", CLI_TEXT, &o->script_for, "PROGRAM", 0, 0,
+         "Program the script calls: gpudedisp (default) or prepsubband."},
+        {"json", CLI_FLAG, &o->json, NULL, 0, 0, "Print the plan as JSON."},
+        {"o, output", CLI_TEXT, &o->draw, "FILE", 0, 0,
          "Write a plot of smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; .eps is "
-         "appended to other names (needs cairo).",
-         0, 0},
+         "appended to other names (needs cairo)."},
     };
     CLI_ADD(list, options);
 }
@@ -83,18 +80,17 @@ static void add_output(struct cli_table *list, struct ddplan_options *o)
 static void add_cost(struct cli_table *list, struct ddplan_options *o)
 {
     const struct cli_option options[] = {
-        {"Cost", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"cost", CLI_FLAG, &o->cost, NULL,
-         "Also print the cost of the plan in gpudedisp: bytes, additions, seconds.", 0, 0},
-        {"rates", CLI_TEXT, &o->rates, "LIST",
+        {"Cost", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"cost", CLI_FLAG, &o->cost, NULL, 0, 0,
+         "Also print the cost of the plan in gpudedisp: bytes, additions, seconds."},
+        {"rates", CLI_TEXT, &o->rates, "LIST", 0, 0,
          "Rates of the machine per second, as read=1e9,add=5e9,write=1e9,tree=5e10 (default: "
-         "additions are measured, 1e9 bytes/s assumed).",
-         0, 0},
-        {"smear", CLI_DOUBLE, &o->smear, "F",
-         "Factor of -algo tree, as of gpudedisp -smear (default 1.07).", 1.01, 100},
-        {"T, tobs", CLI_DOUBLE, &o->tobs_s, "SEC",
-         "Length of the observation, s (default: from the file, or 600).", 1e-6, 1e9},
-        {"nbit", CLI_INT, &o->nbit, "N", "Bits per sample (default: from the file, or 8).", 1, 32},
+         "additions are measured, 1e9 bytes/s assumed)."},
+        {"smear", CLI_DOUBLE, &o->smear, "F", 1.01, 100,
+         "Factor of -algo tree, as of gpudedisp -smear (default 1.07)."},
+        {"T, tobs", CLI_DOUBLE, &o->tobs_s, "SEC", 1e-6, 1e9,
+         "Length of the observation, s (default: from the file, or 600)."},
+        {"nbit", CLI_INT, &o->nbit, "N", 1, 32, "Bits per sample (default: from the file, or 8)."},
     };
     CLI_ADD(list, options);
 }

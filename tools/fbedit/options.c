@@ -24,46 +24,38 @@ static void add_ranges(struct cli_table *list, struct fbedit_options *o, struct 
 {
     struct psr_edit_desc *d = &o->run;
     const struct cli_option options[] = {
-        {"set", CLI_LIST, &w->set, "KEY=VALUE",
+        {"set", CLI_LIST, &w->set, "KEY=VALUE", 0, 0,
          "Correct the header of the input, before all else, and as often as needed: source, "
          "telescope, position (RA,DEC), tstart (MJD), tsamp (s), fch1, foff (MHz), beam, nbeams, "
-         "machine.",
-         0, 0},
-        {"gaps", CLI_TEXT, &w->gaps, "HOW",
+         "machine."},
+        {"gaps", CLI_TEXT, &w->gaps, "HOW", 0, 0,
          "What stands for data that are missing between or within files: mean (of each channel, "
-         "default), zero, or none: the run fails.",
-         0, 0},
-        {"Ranges", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"start", CLI_TEXT, &d->start, "TIME",
+         "default), zero, or none: the run fails."},
+        {"Ranges", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"start", CLI_TEXT, &d->start, "TIME", 0, 0,
          "First spectrum: seconds from the start of the input (12.5), a date (60000.5mjd), or "
-         "spectra (2000smp); the nearest is taken.",
-         0, 0},
-        {"end", CLI_TEXT, &d->end, "TIME",
-         "The first spectrum that is left out, in the same forms.", 0, 0},
-        {"around", CLI_TEXT, &o->around, "LIST",
+         "spectra (2000smp); the nearest is taken."},
+        {"end", CLI_TEXT, &d->end, "TIME", 0, 0,
+         "The first spectrum that is left out, in the same forms."},
+        {"around", CLI_TEXT, &o->around, "LIST", 0, 0,
          "Write a file for each burst of gpudedisp's list (ROOT.cand), FILE_0001 and so on: its "
-         "sweep, and -pad before and after.",
-         0, 0},
-        {"pad", CLI_DOUBLE, &o->pad_s, "SEC", "Of -around (default 1).", 0, 1e6},
-        {"bary", CLI_FLAG, &o->bary, NULL,
+         "sweep, and -pad before and after."},
+        {"pad", CLI_DOUBLE, &o->pad_s, "SEC", 0, 1e6, "Of -around (default 1)."},
+        {"bary", CLI_FLAG, &o->bary, NULL, 0, 0,
          "The times of -around's list are barycentric: of gpudedisp without -nobary, where the "
          "input has a "
-         "position.",
-         0, 0},
-        {"cutout", CLI_TEXT, &w->cutout, "NAME",
+         "position."},
+        {"cutout", CLI_TEXT, &w->cutout, "NAME", 0, 0,
          "your: write for each burst of -around what classifiers read, the pictures of frequency "
          "and "
-         "time and of DM and time, 256 x 256, in HDF5 as your_candmaker.py does.",
-         0, 0},
-        {"chans", CLI_TEXT, &w->chans, "A:B",
-         "Channels A to B in the order of the file, from 0, B not included; A: and :B are open.", 0,
-         0},
-        {"band", CLI_TEXT, &w->band, "MHZ:MHZ", "Channels whose centres lie within, both included.",
-         0, 0},
-        {"order", CLI_TEXT, &w->order, "HOW",
+         "time and of DM and time, 256 x 256, in HDF5 as your_candmaker.py does."},
+        {"chans", CLI_TEXT, &w->chans, "A:B", 0, 0,
+         "Channels A to B in the order of the file, from 0, B not included; A: and :B are open."},
+        {"band", CLI_TEXT, &w->band, "MHZ:MHZ", 0, 0,
+         "Channels whose centres lie within, both included."},
+        {"order", CLI_TEXT, &w->order, "HOW", 0, 0,
          "Order of the channels in frequency: up, or down, the highest first (default: as they "
-         "are).",
-         0, 0},
+         "are)."},
     };
     CLI_ADD(list, options);
 }
@@ -71,18 +63,16 @@ static void add_ranges(struct cli_table *list, struct fbedit_options *o, struct 
 static void add_signals(struct cli_table *list, struct fbedit_options *o)
 {
     const struct cli_option options[] = {
-        {"Signals", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"add", CLI_LIST, &o->add, "TEXT",
+        {"Signals", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"add", CLI_LIST, &o->add, "TEXT", 0, 0,
          "Add a signal before cleaning, as fakebin does, e.g. \"burst dm=475 t=2.0 width=2e-3 "
-         "snr=20\"; may be repeated. Time 0 is the start of the range.",
-         0, 0},
-        {"addfile", CLI_LIST, &o->addfile, "FILE", "Add one signal for each line of FILE.", 0, 0},
-        {"truth", CLI_TEXT, &o->truth, "FILE",
+         "snr=20\"; may be repeated. Time 0 is the start of the range."},
+        {"addfile", CLI_LIST, &o->addfile, "FILE", 0, 0, "Add one signal for each line of FILE."},
+        {"truth", CLI_TEXT, &o->truth, "FILE", 0, 0,
          "Write the table of the signals to FILE (default: the output's name and .truth; of "
-         "standard output and rings none).",
-         0, 0},
-        {"seed", CLI_INT, &o->seed, "N",
-         "Seed of the rounding of what is added (default -1: from the clock).", -1, 9e18},
+         "standard output and rings none)."},
+        {"seed", CLI_INT, &o->seed, "N", -1, 9e18,
+         "Seed of the rounding of what is added (default -1: from the clock)."},
     };
     CLI_ADD(list, options);
 }
@@ -90,23 +80,20 @@ static void add_signals(struct cli_table *list, struct fbedit_options *o)
 static void add_cleaning(struct cli_table *list, struct psr_edit_desc *d, struct fbedit_words *w)
 {
     const struct cli_option options[] = {
-        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"mask", CLI_TEXT, &d->mask, "FILE",
-         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
-        {"clip", CLI_DOUBLE, &d->clip_sigma, "S",
+        {"Cleaning", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"mask", CLI_TEXT, &d->mask, "FILE", 0, 0,
+         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it."},
+        {"clip", CLI_DOUBLE, &d->clip_sigma, "S", 0, 1000,
          "Clip spectra whose sum deviates from the mean by more than S standard deviations "
-         "(default 0: do not clip).",
-         0, 1000},
-        {"zerodm", CLI_FLAG, &d->zerodm, NULL,
+         "(default 0: do not clip)."},
+        {"zerodm", CLI_FLAG, &d->zerodm, NULL, 0, 0,
          "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
-         "clipping.",
-         0, 0},
-        {"clean", CLI_TEXT, &w->clean, "HOW",
+         "clipping."},
+        {"clean", CLI_TEXT, &w->clean, "HOW", 0, 0,
          "auto: write what gpudedisp -clean auto searches, samples of 8 bits with one level and "
-         "scatter, without interference. none (default): only what the other options say.",
-         0, 0},
-        {"dedisperse", CLI_DOUBLE, &d->dm, "DM",
-         "Shift channels by their delays to the highest at this DM, pc cm^-3.", 0, 1e6},
+         "scatter, without interference. none (default): only what the other options say."},
+        {"dedisperse", CLI_DOUBLE, &d->dm, "DM", 0, 1e6,
+         "Shift channels by their delays to the highest at this DM, pc cm^-3."},
     };
     CLI_ADD(list, options);
 }
@@ -114,15 +101,13 @@ static void add_cleaning(struct cli_table *list, struct psr_edit_desc *d, struct
 static void add_samples(struct cli_table *list, struct psr_edit_desc *d)
 {
     const struct cli_option options[] = {
-        {"Samples", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"tdecimate", CLI_INT, &d->tsum, "N", "Sum N spectra.", 1, 1e12},
-        {"fdecimate", CLI_INT, &d->fsum, "N",
-         "Sum N channels.  Sums are written where all that are possible fit, otherwise means.", 1,
-         1 << 20},
-        {"nbits", CLI_INT, &d->nbits, "N",
+        {"Samples", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"tdecimate", CLI_INT, &d->tsum, "N", 1, 1e12, "Sum N spectra."},
+        {"fdecimate", CLI_INT, &d->fsum, "N", 1, 1 << 20,
+         "Sum N channels.  Sums are written where all that are possible fit, otherwise means."},
+        {"nbits", CLI_INT, &d->nbits, "N", 1, 32,
          "Bits per sample: 1, 2, 4, 8, 16, or 32: floats (default: as they are).  Where values do "
-         "not fit, each channel gets the same mean and scatter.",
-         1, 32},
+         "not fit, each channel gets the same mean and scatter."},
     };
     CLI_ADD(list, options);
 }
@@ -130,16 +115,14 @@ static void add_samples(struct cli_table *list, struct psr_edit_desc *d)
 static void add_output(struct cli_table *list, struct psr_edit_desc *d, struct fbedit_words *w)
 {
     const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &d->output, "FILE",
-         "Write the observation to FILE; - is standard output, dada://KEY a ring of psrdada.", 0,
-         0},
-        {"format", CLI_TEXT, &w->format, "NAME",
+        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"o", CLI_TEXT, &d->output, "FILE", 0, 0,
+         "Write the observation to FILE; - is standard output, dada://KEY a ring of psrdada."},
+        {"format", CLI_TEXT, &w->format, "NAME", 0, 0,
          "sigproc, psrfits, dada or fbh5 (default: psrfits for .fits, .fit and .sf, dada for .dada "
-         "and rings, fbh5 for .h5 and .hdf5, otherwise sigproc).",
-         0, 0},
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"ncpus, threads", CLI_INT, &d->nthread, "N", "Threads (default: all cores).", 1, 4096},
+         "and rings, fbh5 for .h5 and .hdf5, otherwise sigproc)."},
+        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"ncpus, threads", CLI_INT, &d->nthread, "N", 1, 4096, "Threads (default: all cores)."},
     };
     CLI_ADD(list, options);
 }

@@ -30,15 +30,13 @@ static int count_stdin(const struct psr_beamformer_desc *d, int npath, char **pa
 static void add_array(struct cli_table *list, struct psr_beamformer_desc *d)
 {
     const struct cli_option options[] = {
-        {"Array", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"array", CLI_TEXT, &d->array, "FILE", "Array file: grid, spacing, position of each input.",
-         0, 0},
-        {"weights", CLI_TEXT, &d->weights, "FILE",
-         "Complex gain of each channel, polarisation and dish, as text or .npy (default: all 1).",
-         0, 0},
-        {"site", CLI_TEXT, &d->site, "LON,LAT,H",
-         "Site of the array, overriding its file: degrees east, degrees north, metres (WGS84).", 0,
-         0},
+        {"Array", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"array", CLI_TEXT, &d->array, "FILE", 0, 0,
+         "Array file: grid, spacing, position of each input."},
+        {"weights", CLI_TEXT, &d->weights, "FILE", 0, 0,
+         "Complex gain of each channel, polarisation and dish, as text or .npy (default: all 1)."},
+        {"site", CLI_TEXT, &d->site, "LON,LAT,H", 0, 0,
+         "Site of the array, overriding its file: degrees east, degrees north, metres (WGS84)."},
     };
     CLI_ADD(list, options);
 }
@@ -46,20 +44,18 @@ static void add_array(struct cli_table *list, struct psr_beamformer_desc *d)
 static void add_beams(struct cli_table *list, struct psr_beamformer_desc *d, const char **tds)
 {
     const struct cli_option options[] = {
-        {"Beams", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"beams", CLI_TEXT, &d->beams, "FILE",
+        {"Beams", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"beams", CLI_TEXT, &d->beams, "FILE", 0, 0,
          "Directions, one per line: theta, azimuth and elevation, or right ascension and "
-         "declination.",
-         0, 0},
-        {"grid", CLI_FLAG, &d->grid, NULL,
-         "Form the 2M x 2N half-integer directions of the grid, at every frequency.", 0, 0},
-        {"beam", CLI_INT, &d->beam, "K", "Form only beam K, counted from 0.", 0, 1 << 20},
-        {"cadence", CLI_DOUBLE, &d->cadence_s, "SEC",
-         "Seconds between updates of tracking beams (default 1).", 1e-6, 1e6},
-        {"tds", CLI_TEXT, tds, "N|@FILE",
+         "declination."},
+        {"grid", CLI_FLAG, &d->grid, NULL, 0, 0,
+         "Form the 2M x 2N half-integer directions of the grid, at every frequency."},
+        {"beam", CLI_INT, &d->beam, "K", 0, 1 << 20, "Form only beam K, counted from 0."},
+        {"cadence", CLI_DOUBLE, &d->cadence_s, "SEC", 1e-6, 1e6,
+         "Seconds between updates of tracking beams (default 1)."},
+        {"tds", CLI_TEXT, tds, "N|@FILE", 0, 0,
          "Voltage samples per intensity sample (default: about 1 ms); @FILE lists them by "
-         "frequency.",
-         0, 0},
+         "frequency."},
     };
     CLI_ADD(list, options);
 }
@@ -144,15 +140,14 @@ static psr_status run(struct run *r)
 static void add_output(struct cli_table *list, struct psr_beamformer_desc *d)
 {
     const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &d->root, "ROOT",
+        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"o", CLI_TEXT, &d->root, "ROOT", 0, 0,
          "Write files whose names begin with ROOT: ROOT_beam0000.fil and so on; with -beam K, - is "
-         "standard output.",
-         0, 0},
-        {"nbits", CLI_INT, &d->nbits, "N", "Bits per sample: 4, 8 (default) or 32 (floats).", 4,
-         32},
-        {"scale", CLI_TEXT, &d->scale, "FILE",
-         "Use the scales of an earlier run, ROOT.scale, instead of measuring them.", 0, 0},
+         "standard output."},
+        {"nbits", CLI_INT, &d->nbits, "N", 4, 32,
+         "Bits per sample: 4, 8 (default) or 32 (floats)."},
+        {"scale", CLI_TEXT, &d->scale, "FILE", 0, 0,
+         "Use the scales of an earlier run, ROOT.scale, instead of measuring them."},
     };
     CLI_ADD(list, options);
 }
@@ -160,11 +155,10 @@ static void add_output(struct cli_table *list, struct psr_beamformer_desc *d)
 static void add_running(struct cli_table *list, struct psr_beamformer_desc *d)
 {
     const struct cli_option options[] = {
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"device", CLI_TEXT, &d->device, "NAME",
+        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"device", CLI_TEXT, &d->device, "NAME", 0, 0,
          "Device that forms beams: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "number of a GPU.",
-         0, 0},
+         "number of a GPU."},
     };
     CLI_ADD(list, options);
     cli_add_limits(list, &d->nthread, &d->mem_bytes);

@@ -344,8 +344,8 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
 static void add_prepdata(struct cli_table *table, struct gpudedisp_options *o, struct cli *tool)
 {
     const struct cli_option options[] = {
-        {"dm", CLI_DOUBLE, &o->run.lodm, "DM", "DM, pc cm^-3 (default 0).", 0, 1e6},
-        {"shorts", CLI_FLAG, &o->shorts, NULL, "Not here: samples are floats.", 0, 0},
+        {"dm", CLI_DOUBLE, &o->run.lodm, "DM", 0, 1e6, "DM, pc cm^-3 (default 0)."},
+        {"shorts", CLI_FLAG, &o->shorts, NULL, 0, 0, "Not here: samples are floats."},
     };
     cli_add_heading(table, "prepdata");
     CLI_ADD(table, options);

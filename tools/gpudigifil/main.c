@@ -118,19 +118,18 @@ static psr_status run(struct run *r)
 static void add_input(struct cli_table *list, struct psr_filterbank_desc *d)
 {
     const struct cli_option options[] = {
-        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"S", CLI_DOUBLE, &d->start_s, "SEC", "Seconds to skip at the start.", 0, 1e9},
-        {"T", CLI_DOUBLE, &d->total_s, "SEC", "Seconds to process (default 0: all).", 0, 1e9},
-        {"P", CLI_INT, &d->pol, "K", "Use only polarisation K, from 0.", 0, 1},
-        {"freq", CLI_DOUBLE, &d->freq_mhz, "MHZ",
-         "Centre of the band, instead of the header's; VDIF has none.", 1e-3, 1e9},
-        {"bw", CLI_DOUBLE, &d->bw_mhz, "MHZ",
-         "Width of the band, negative if frequencies run down, instead of the header's.", -1e9,
-         1e9},
-        {"npol", CLI_INT, &d->npol, "N",
-         "Polarisations of VDIF (default: 2 if the number of threads is even, else 1).", 1, 2},
-        {"source", CLI_TEXT, &d->source, "NAME", "Source, instead of the header's.", 0, 0},
-        {"telescope", CLI_TEXT, &d->telescope, "NAME", "Telescope, instead of the header's.", 0, 0},
+        {"Input", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"S", CLI_DOUBLE, &d->start_s, "SEC", 0, 1e9, "Seconds to skip at the start."},
+        {"T", CLI_DOUBLE, &d->total_s, "SEC", 0, 1e9, "Seconds to process (default 0: all)."},
+        {"P", CLI_INT, &d->pol, "K", 0, 1, "Use only polarisation K, from 0."},
+        {"freq", CLI_DOUBLE, &d->freq_mhz, "MHZ", 1e-3, 1e9,
+         "Centre of the band, instead of the header's; VDIF has none."},
+        {"bw", CLI_DOUBLE, &d->bw_mhz, "MHZ", -1e9, 1e9,
+         "Width of the band, negative if frequencies run down, instead of the header's."},
+        {"npol", CLI_INT, &d->npol, "N", 1, 2,
+         "Polarisations of VDIF (default: 2 if the number of threads is even, else 1)."},
+        {"source", CLI_TEXT, &d->source, "NAME", 0, 0, "Source, instead of the header's."},
+        {"telescope", CLI_TEXT, &d->telescope, "NAME", 0, 0, "Telescope, instead of the header's."},
     };
     CLI_ADD(list, options);
 }
@@ -138,15 +137,14 @@ static void add_input(struct cli_table *list, struct psr_filterbank_desc *d)
 static void add_channels(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
 {
     const struct cli_option options[] = {
-        {"Channels", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"F", CLI_TEXT, &w->filterbank, "N[:D|:M]",
+        {"Channels", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"F", CLI_TEXT, &w->filterbank, "N[:D|:M]", 0, 0,
          "Channels of the whole band (default: those of the input); :D dedisperses coherently "
-         "within them (with -D); :M transforms back with M points: channels with sharp edges.",
-         0, 0},
-        {"x", CLI_INT, &d->freq_res, "M", "Points of the transform back, with :D too.", 1, 1 << 28},
-        {"D", CLI_DOUBLE, &w->dm, "DM", "DM of -F N:D, pc cm^-3.", 0, 1e6},
-        {"pfb", CLI_INT, &d->ntap, "TAPS", "Polyphase filterbank of TAPS taps.", 1, 64},
-        {"f", CLI_INT, &d->fsum, "N", "Channels to sum.", 1, 1 << 20},
+         "within them (with -D); :M transforms back with M points: channels with sharp edges."},
+        {"x", CLI_INT, &d->freq_res, "M", 1, 1 << 28, "Points of the transform back, with :D too."},
+        {"D", CLI_DOUBLE, &w->dm, "DM", 0, 1e6, "DM of -F N:D, pc cm^-3."},
+        {"pfb", CLI_INT, &d->ntap, "TAPS", 1, 64, "Polyphase filterbank of TAPS taps."},
+        {"f", CLI_INT, &d->fsum, "N", 1, 1 << 20, "Channels to sum."},
     };
     CLI_ADD(list, options);
 }
@@ -154,13 +152,13 @@ static void add_channels(struct cli_table *list, struct psr_filterbank_desc *d, 
 static void add_detection(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
 {
     const struct cli_option options[] = {
-        {"Detection", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"t", CLI_INT, &d->tsum, "N", "Spectra to sum.", 1, 1 << 24},
-        {"d", CLI_INT, &w->npol, "N",
-         "Products: 1 PP+QQ (default), 2 PP and QQ, 4 PP, QQ, Re PQ and Im PQ.", 1, 4},
-        {"stokes", CLI_FLAG, &w->stokes, NULL, "Write I, Q, U and V.", 0, 0},
-        {"circular", CLI_FLAG, &w->circular, NULL,
-         "Polarisations are left- and right-handed, for -stokes.", 0, 0},
+        {"Detection", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"t", CLI_INT, &d->tsum, "N", 1, 1 << 24, "Spectra to sum."},
+        {"d", CLI_INT, &w->npol, "N", 1, 4,
+         "Products: 1 PP+QQ (default), 2 PP and QQ, 4 PP, QQ, Re PQ and Im PQ."},
+        {"stokes", CLI_FLAG, &w->stokes, NULL, 0, 0, "Write I, Q, U and V."},
+        {"circular", CLI_FLAG, &w->circular, NULL, 0, 0,
+         "Polarisations are left- and right-handed, for -stokes."},
     };
     CLI_ADD(list, options);
 }
@@ -168,15 +166,15 @@ static void add_detection(struct cli_table *list, struct psr_filterbank_desc *d,
 static void add_output(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
 {
     const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &d->output, "FILE",
-         "Write the filterbank to FILE; - is standard output, dada://KEY a ring of psrdada.", 0, 0},
-        {"b", CLI_INT, &w->nbits, "N", "Bits per sample: 1, 2 (default), 4, 8, 16, or -32: floats.",
-         -32, 32},
-        {"I", CLI_DOUBLE, &d->interval_s, "SEC",
-         "Seconds from one rescaling of the channels to the next (default 10); 0: none.", 0, 1e9},
-        {"c", CLI_FLAG, &d->constant, NULL, "Scale all as the first interval.", 0, 0},
-        {"s", CLI_DOUBLE, &d->scale, "X", "Factor before digitising (default 1).", 1e-9, 1e9},
+        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"o", CLI_TEXT, &d->output, "FILE", 0, 0,
+         "Write the filterbank to FILE; - is standard output, dada://KEY a ring of psrdada."},
+        {"b", CLI_INT, &w->nbits, "N", -32, 32,
+         "Bits per sample: 1, 2 (default), 4, 8, 16, or -32: floats."},
+        {"I", CLI_DOUBLE, &d->interval_s, "SEC", 0, 1e9,
+         "Seconds from one rescaling of the channels to the next (default 10); 0: none."},
+        {"c", CLI_FLAG, &d->constant, NULL, 0, 0, "Scale all as the first interval."},
+        {"s", CLI_DOUBLE, &d->scale, "X", 1e-9, 1e9, "Factor before digitising (default 1)."},
     };
     CLI_ADD(list, options);
 }
@@ -184,16 +182,15 @@ static void add_output(struct cli_table *list, struct psr_filterbank_desc *d, st
 static void add_running(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
 {
     const struct cli_option options[] = {
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"ncpus, threads", CLI_INT, &d->nthread, "N", "Threads (default: all cores).", 1, 4096},
-        {"device", CLI_TEXT, &d->device, "NAME",
+        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"ncpus, threads", CLI_INT, &d->nthread, "N", 1, 4096, "Threads (default: all cores)."},
+        {"device", CLI_TEXT, &d->device, "NAME", 0, 0,
          "Device that makes spectra: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "number of a GPU.",
-         0, 0},
-        {"B", CLI_DOUBLE, &d->block_mb, "MB",
-         "Voltages that a GPU takes at a time (default: 34 MB, or 0.05 s of a pipe).", 0, 1e6},
-        {"2", CLI_FLAG, &w->no_excision, NULL, "Accepted: 2-bit voltages are never excised.", 0, 0},
-        {"p", CLI_FLAG, &w->fpt, NULL, "Accepted, without effect.", 0, 0},
+         "number of a GPU."},
+        {"B", CLI_DOUBLE, &d->block_mb, "MB", 0, 1e6,
+         "Voltages that a GPU takes at a time (default: 34 MB, or 0.05 s of a pipe)."},
+        {"2", CLI_FLAG, &w->no_excision, NULL, 0, 0, "Accepted: 2-bit voltages are never excised."},
+        {"p", CLI_FLAG, &w->fpt, NULL, 0, 0, "Accepted, without effect."},
     };
     CLI_ADD(list, options);
 }

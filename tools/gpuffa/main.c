@@ -11,12 +11,12 @@
 static void add_trials(struct cli_table *list, struct gpuffa_options *o)
 {
     const struct cli_option options[] = {
-        {"DMs of an observation", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
-        {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0, 1e6},
-        {"numdms", CLI_INT, &o->ndm, "N", "Number of DMs (default 10).", 1, PSR_PIPELINE_NDM},
-        {"nobary, topo", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: keep topocentric times.",
-         0, 0},
+        {"DMs of an observation", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"lodm", CLI_DOUBLE, &o->lodm, "DM", 0, 1e6, "First DM, pc cm^-3 (default 0)."},
+        {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", 0, 1e6, "Step between DMs, pc cm^-3 (default 1)."},
+        {"numdms", CLI_INT, &o->ndm, "N", 1, PSR_PIPELINE_NDM, "Number of DMs (default 10)."},
+        {"nobary, topo", CLI_FLAG, &o->nobary, NULL, 0, 0,
+         "Do not barycentre: keep topocentric times."},
     };
     CLI_ADD(list, options);
 }
@@ -24,25 +24,22 @@ static void add_trials(struct cli_table *list, struct gpuffa_options *o)
 static void add_files(struct cli_table *list, struct gpuffa_options *o)
 {
     const struct cli_option options[] = {
-        {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"files", CLI_TEXT, &o->files, "FILE",
-         "Also search the files listed in FILE, one per line; - is standard input.", 0, 0},
-        {"o", CLI_TEXT, &o->root, "ROOT",
+        {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"files", CLI_TEXT, &o->files, "FILE", 0, 0,
+         "Also search the files listed in FILE, one per line; - is standard input."},
+        {"o", CLI_TEXT, &o->root, "ROOT", 0, 0,
          "Write files whose names begin with ROOT: ROOT_ffa.csv (default: the input's name without "
-         "suffix, in the current folder); - is standard output.",
-         0, 0},
-        {"stack", CLI_FLAG, &o->stack, NULL,
+         "suffix, in the current folder); - is standard output."},
+        {"stack", CLI_FLAG, &o->stack, NULL, 0, 0,
          "Inputs are epochs of one position at one DM: write one list of what they hold together, "
          "ROOT_ffa.csv of -o. S/N is that of one epoch that is as improbable; longer epochs are "
-         "searched up to the length of the shortest.",
-         0, 0},
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"device", CLI_TEXT, &o->ffa.search.device, "NAME",
+         "searched up to the length of the shortest."},
+        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"device", CLI_TEXT, &o->ffa.search.device, "NAME", 0, 0,
          "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "numbers of GPUs that share the files or DMs: 0,1,2,3 or all.",
-         0, 0},
-        {"batch", CLI_INT, &o->ffa.search.batch, "N",
-         "Most files searched at once (default: depends on memory).", 1, 4096},
+         "numbers of GPUs that share the files or DMs: 0,1,2,3 or all."},
+        {"batch", CLI_INT, &o->ffa.search.batch, "N", 1, 4096,
+         "Most files searched at once (default: depends on memory)."},
     };
     CLI_ADD(list, options);
     cli_add_limits(list, &o->ffa.search.nthread, &o->ffa.search.mem_bytes);

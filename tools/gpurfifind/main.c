@@ -157,10 +157,9 @@ static void add_input(struct cli_table *list, struct gpurfifind_options *o)
 {
     struct psr_source_desc *s = &o->source;
     const struct cli_option ignorechan[] = {
-        {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
+        {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST", 0, 0,
          "Treat channels as zeros: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file "
-         "of such text.",
-         0, 0},
+         "of such text."},
     };
     cli_add_heading(list, "Input");
     cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
@@ -181,61 +180,51 @@ static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
 {
     struct psr_rfi_rules *rules = &o->rules;
     const struct cli_option options[] = {
-        {"Statistics", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"time", CLI_DOUBLE, &o->run.interval_s, "SEC",
+        {"Statistics", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"time", CLI_DOUBLE, &o->run.interval_s, "SEC", 0, 1e9,
          "Length of an interval (default 30), rounded to whole blocks: rows of PSRFITS, 2400 "
-         "spectra otherwise.",
-         0, 1e9},
-        {"blocks", CLI_INT, &o->run.nblock, "N", "Length of an interval in blocks.", 1, 1e9},
-        {"nocompute", CLI_FLAG, &o->run.nocompute, NULL,
+         "spectra otherwise."},
+        {"blocks", CLI_INT, &o->run.nblock, "N", 1, 1e9, "Length of an interval in blocks."},
+        {"nocompute", CLI_FLAG, &o->run.nocompute, NULL, 0, 0,
          "Make a new mask from the statistics of an earlier run with the same -o; the input is not "
-         "read.",
-         0, 0},
-        {"Mask", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"timesig", CLI_DOUBLE, &rules->time_sigma, "S",
-         "Mask cells whose mean or standard deviation deviates by S sigma (default 10).", 0, 1e6},
-        {"freqsig", CLI_DOUBLE, &rules->freq_sigma, "S",
-         "Mask cells with a periodic signal of S sigma (default 4).", 0, 1e6},
-        {"chanfrac", CLI_DOUBLE, &rules->chan_frac, "F",
-         "Mask intervals with more than this fraction of bad channels (default 0.7).", 0, 1},
-        {"intfrac", CLI_DOUBLE, &rules->int_frac, "F",
-         "Mask channels with more than this fraction of bad intervals (default 0.3).", 0, 1},
-        {"iqrm", CLI_DOUBLE, &o->iqrm, "S",
+         "read."},
+        {"Mask", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"timesig", CLI_DOUBLE, &rules->time_sigma, "S", 0, 1e6,
+         "Mask cells whose mean or standard deviation deviates by S sigma (default 10)."},
+        {"freqsig", CLI_DOUBLE, &rules->freq_sigma, "S", 0, 1e6,
+         "Mask cells with a periodic signal of S sigma (default 4)."},
+        {"chanfrac", CLI_DOUBLE, &rules->chan_frac, "F", 0, 1,
+         "Mask intervals with more than this fraction of bad channels (default 0.7)."},
+        {"intfrac", CLI_DOUBLE, &rules->int_frac, "F", 0, 1,
+         "Mask channels with more than this fraction of bad intervals (default 0.3)."},
+        {"iqrm", CLI_DOUBLE, &o->iqrm, "S", 0, 1e6,
          "Mask cells whose standard deviation is S sigma above those of neighbouring channels "
-         "(default 5; 0: off; not with -compat presto).",
-         0, 1e6},
-        {"sk", CLI_DOUBLE, &o->sk, "S",
+         "(default 5; 0: off; not with -compat presto)."},
+        {"sk", CLI_DOUBLE, &o->sk, "S", 0, 30,
          "Mask cells whose generalised spectral kurtosis deviates from that of noise by S sigma "
-         "(default 5; 0: off; not with -compat presto).",
-         0, 30},
-        {"skew", CLI_DOUBLE, &o->skewness, "S",
+         "(default 5; 0: off; not with -compat presto)."},
+        {"skew", CLI_DOUBLE, &o->skewness, "S", 0, 30,
          "Mask cells whose skewness deviates from the channel's median by S sigma (default 5; as "
-         "-sk).",
-         0, 30},
-        {"kurt", CLI_DOUBLE, &o->kurtosis, "S",
+         "-sk)."},
+        {"kurt", CLI_DOUBLE, &o->kurtosis, "S", 0, 30,
          "Mask cells whose kurtosis deviates from the channel's median by S sigma (default 5; as "
-         "-sk).",
-         0, 30},
-        {"bursts", CLI_DOUBLE, &o->bursts, "S",
+         "-sk)."},
+        {"bursts", CLI_DOUBLE, &o->bursts, "S", 1, 1000,
          "Spectra whose sum over channels deviates from the running median by S sigma are in a "
-         "burst (default 6; not with -compat presto).",
-         1, 1000},
-        {"burstfrac", CLI_DOUBLE, &o->burst_share, "F",
+         "burst (default 6; not with -compat presto)."},
+        {"burstfrac", CLI_DOUBLE, &o->burst_share, "F", 0, 1,
          "Mask intervals with more than this fraction of spectra in bursts (default 0.1; 0: "
-         "off; not with -compat presto).",
-         0, 1},
-        {"lines", CLI_DOUBLE, &o->lines, "S",
+         "off; not with -compat presto)."},
+        {"lines", CLI_DOUBLE, &o->lines, "S", 0, 30,
          "List lines above S sigma in the power spectrum of the series at DM 0 in "
-         "ROOT_rfifind.zaplist and .birds (default 4; 0: off; not with -compat presto).",
-         0, 30},
-        {"zapchan", CLI_TEXT, &rules->zap_chan, "LIST",
-         "Mask these channels: 3,5:9,20:30:5; channel 0 is the lowest in frequency.", 0, 0},
-        {"zapints", CLI_TEXT, &rules->zap_int, "LIST", "Mask these intervals, counted from 0.", 0,
-         0},
-        {"mask", CLI_TEXT, &o->run.old_mask, "FILE",
+         "ROOT_rfifind.zaplist and .birds (default 4; 0: off; not with -compat presto)."},
+        {"zapchan", CLI_TEXT, &rules->zap_chan, "LIST", 0, 0,
+         "Mask these channels: 3,5:9,20:30:5; channel 0 is the lowest in frequency."},
+        {"zapints", CLI_TEXT, &rules->zap_int, "LIST", 0, 0,
+         "Mask these intervals, counted from 0."},
+        {"mask", CLI_TEXT, &o->run.old_mask, "FILE", 0, 0,
          "Mark the cells of this mask in the .bytemask, and take the bandpass for -zerodm from "
-         "its .stats.",
-         0, 0},
+         "its .stats."},
     };
     CLI_ADD(list, options);
 }
@@ -243,18 +232,17 @@ static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
 static void add_output(struct cli_table *list, struct gpurfifind_options *o)
 {
     const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &o->run.root, "ROOT",
+        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"o", CLI_TEXT, &o->run.root, "ROOT", 0, 0,
          "Write files whose names begin with ROOT: ROOT_rfifind.mask, .stats, .moments, .rfi, "
-         ".bytemask, .zaplist, .birds and .inf.",
-         0, 0},
-        {"compat", CLI_TEXT, &o->compat, "NAME",
-         "presto: make rfifind's mask, and read headers as it does.", 0, 0},
-        {"plot", CLI_TEXT, &o->plot, "FILE",
-         "Draw means, standard deviations, powers, the mask and the bandpass as PNG.", 0, 0},
-        {"xwin", CLI_FLAG, &o->xwin, NULL, "Ignored with a note.", 0, 0},
-        {"rfixwin", CLI_FLAG, &o->rfixwin, NULL, "Ignored with a note.", 0, 0},
-        {"rfips", CLI_FLAG, &o->rfips, NULL, "Ignored with a note.", 0, 0},
+         ".bytemask, .zaplist, .birds and .inf."},
+        {"compat", CLI_TEXT, &o->compat, "NAME", 0, 0,
+         "presto: make rfifind's mask, and read headers as it does."},
+        {"plot", CLI_TEXT, &o->plot, "FILE", 0, 0,
+         "Draw means, standard deviations, powers, the mask and the bandpass as PNG."},
+        {"xwin", CLI_FLAG, &o->xwin, NULL, 0, 0, "Ignored with a note."},
+        {"rfixwin", CLI_FLAG, &o->rfixwin, NULL, 0, 0, "Ignored with a note."},
+        {"rfips", CLI_FLAG, &o->rfips, NULL, 0, 0, "Ignored with a note."},
     };
     CLI_ADD(list, options);
     cli_add_limits(list, &o->ncpus, &o->mem_bytes);

@@ -116,10 +116,10 @@ int presto_run(const struct presto_job *job, int n, char **operand)
 void presto_add_red(struct cli_table *table, struct presto_red *r)
 {
     const struct cli_option options[] = {
-        {"startwidth", CLI_INT, &r->startwidth, "BINS", "First block (default 6).", 2, 50},
-        {"endwidth", CLI_INT, &r->endwidth, "BINS", "Longest block (default 100).", 50, 500},
-        {"endfreq", CLI_DOUBLE, &r->endfreq_hz, "HZ",
-         "Where blocks have become the longest (default 6).", 0.1, 10},
+        {"startwidth", CLI_INT, &r->startwidth, "BINS", 2, 50, "First block (default 6)."},
+        {"endwidth", CLI_INT, &r->endwidth, "BINS", 50, 500, "Longest block (default 100)."},
+        {"endfreq", CLI_DOUBLE, &r->endfreq_hz, "HZ", 0.1, 10,
+         "Where blocks have become the longest (default 6)."},
     };
     CLI_ADD(table, options);
 }

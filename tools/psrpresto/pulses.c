@@ -218,21 +218,21 @@ static void plot_events(const struct pulses *p)
 static void add_options(struct cli_table *table, struct pulses *p)
 {
     const struct cli_option options[] = {
-        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"m, maxwidth", CLI_DOUBLE, &p->maxwidth_s, "SEC",
-         "Longest boxcar (default: 30 samples; 300 at most).", 0, 1e6},
-        {"t, threshold", CLI_DOUBLE, &p->threshold, "S/N", "Least S/N (default 5).", 1, 1e6},
-        {"d, detrendlen", CLI_INT, &p->detrend, "N",
-         "Length of baselines in 1000 samples (default 1: chosen by the noise).", 1, 1000},
-        {"g, glob", CLI_TEXT, &p->pattern, "PATTERN", "Files whose names match, too.", 0, 0},
-        {"f, fast", CLI_FLAG, &p->ignored, NULL, "Ignored.", 0, 0},
-        {"b, nobadblocks", CLI_FLAG, &p->ignored, NULL, "Ignored: no block is left out.", 0, 0},
-        {"z, gzip", CLI_FLAG, &p->gzip, NULL, "Not here: gzip compresses the lists.", 0, 0},
-        {"Plot", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"p, noplot", CLI_FLAG, &p->noplot, NULL, "Make no ROOT_singlepulse.ps.", 0, 0},
-        {"x, xwin", CLI_FLAG, &p->noplot, NULL, "Likewise: there are no windows.", 0, 0},
-        {"s, start", CLI_DOUBLE, &p->start_s, "SEC", "From this time (default 0).", 0, 1e9},
-        {"e, end", CLI_DOUBLE, &p->end_s, "SEC", "To this time.", 0, 1e9},
+        {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"m, maxwidth", CLI_DOUBLE, &p->maxwidth_s, "SEC", 0, 1e6,
+         "Longest boxcar (default: 30 samples; 300 at most)."},
+        {"t, threshold", CLI_DOUBLE, &p->threshold, "S/N", 1, 1e6, "Least S/N (default 5)."},
+        {"d, detrendlen", CLI_INT, &p->detrend, "N", 1, 1000,
+         "Length of baselines in 1000 samples (default 1: chosen by the noise)."},
+        {"g, glob", CLI_TEXT, &p->pattern, "PATTERN", 0, 0, "Files whose names match, too."},
+        {"f, fast", CLI_FLAG, &p->ignored, NULL, 0, 0, "Ignored."},
+        {"b, nobadblocks", CLI_FLAG, &p->ignored, NULL, 0, 0, "Ignored: no block is left out."},
+        {"z, gzip", CLI_FLAG, &p->gzip, NULL, 0, 0, "Not here: gzip compresses the lists."},
+        {"Plot", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"p, noplot", CLI_FLAG, &p->noplot, NULL, 0, 0, "Make no ROOT_singlepulse.ps."},
+        {"x, xwin", CLI_FLAG, &p->noplot, NULL, 0, 0, "Likewise: there are no windows."},
+        {"s, start", CLI_DOUBLE, &p->start_s, "SEC", 0, 1e9, "From this time (default 0)."},
+        {"e, end", CLI_DOUBLE, &p->end_s, "SEC", 0, 1e9, "To this time."},
     };
     CLI_ADD(table, options);
 }

@@ -198,20 +198,20 @@ static void parse_index(struct readfile *r)
 static void add_options(struct cli_table *table, struct readfile *r)
 {
     const struct cli_option observations[] = {
-        {"filterbank", CLI_FLAG, &r->filterbank, NULL, "SIGPROC: the header.", 0, 0},
-        {"psrfits", CLI_FLAG, &r->psrfits, NULL, "PSRFITS: the header.", 0, 0},
-        {"Range", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"index", CLI_TEXT, &r->index, "FIRST [END]",
-         "From number FIRST to before END (default 0 -1, all).", 0, 0},
-        {"page", CLI_FLAG, &r->page, NULL, "Wait after 32 numbers.", 0, 0},
-        {"fortran", CLI_FLAG, &r->fortran, NULL, "Skip the length that Fortran writes first.", 0,
-         0},
+        {"filterbank", CLI_FLAG, &r->filterbank, NULL, 0, 0, "SIGPROC: the header."},
+        {"psrfits", CLI_FLAG, &r->psrfits, NULL, 0, 0, "PSRFITS: the header."},
+        {"Range", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"index", CLI_TEXT, &r->index, "FIRST [END]", 0, 0,
+         "From number FIRST to before END (default 0 -1, all)."},
+        {"page", CLI_FLAG, &r->page, NULL, 0, 0, "Wait after 32 numbers."},
+        {"fortran", CLI_FLAG, &r->fortran, NULL, 0, 0,
+         "Skip the length that Fortran writes first."},
     };
     cli_add_heading(table, "Type, where the suffix does not tell");
     for (int i = 0; i < NKIND; i++)
         cli_table_add(table,
-                      &(struct cli_option){kinds[i].option, CLI_FLAG, &r->chosen[i], NULL,
-                                           "Numbers of this type.", 0, 0},
+                      &(struct cli_option){kinds[i].option, CLI_FLAG, &r->chosen[i], NULL, 0, 0,
+                                           "Numbers of this type."},
                       1);
     CLI_ADD(table, observations);
 }

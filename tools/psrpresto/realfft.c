@@ -106,18 +106,18 @@ int presto_realfft(int argc, char **argv)
     struct realfft r = {.red = PRESTO_RED_DEFAULTS};
     struct cli_table table = {.n = 0};
     const struct cli_option options[] = {
-        {"Transform", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"fwd", CLI_FLAG, &r.forward, NULL, "Transform to a spectrum, whatever the suffix.", 0, 0},
-        {"inv", CLI_FLAG, &r.inverse, NULL, "Transform back, whatever the suffix.", 0, 0},
-        {"del", CLI_FLAG, &r.remove_input, NULL, "Remove each input once its output is complete.",
-         0, 0},
-        {"disk", CLI_FLAG, &r.disk, NULL, "Ignored: transforms are made in memory.", 0, 0},
-        {"mem", CLI_FLAG, &r.memory, NULL, "Ignored, likewise.", 0, 0},
-        {"tmpdir", CLI_TEXT, &r.tmpdir, "DIR", "Ignored, likewise.", 0, 0},
-        {"outdir", CLI_TEXT, &r.outdir, "DIR", "Write there, not beside the input.", 0, 0},
-        {"Red noise", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"rednoise", CLI_FLAG, &r.rednoise, NULL,
-         "Write the whitened spectrum, as ROOT_red.fft with its .inf.", 0, 0},
+        {"Transform", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"fwd", CLI_FLAG, &r.forward, NULL, 0, 0, "Transform to a spectrum, whatever the suffix."},
+        {"inv", CLI_FLAG, &r.inverse, NULL, 0, 0, "Transform back, whatever the suffix."},
+        {"del", CLI_FLAG, &r.remove_input, NULL, 0, 0,
+         "Remove each input once its output is complete."},
+        {"disk", CLI_FLAG, &r.disk, NULL, 0, 0, "Ignored: transforms are made in memory."},
+        {"mem", CLI_FLAG, &r.memory, NULL, 0, 0, "Ignored, likewise."},
+        {"tmpdir", CLI_TEXT, &r.tmpdir, "DIR", 0, 0, "Ignored, likewise."},
+        {"outdir", CLI_TEXT, &r.outdir, "DIR", 0, 0, "Write there, not beside the input."},
+        {"Red noise", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"rednoise", CLI_FLAG, &r.rednoise, NULL, 0, 0,
+         "Write the whitened spectrum, as ROOT_red.fft with its .inf."},
     };
     CLI_ADD(&table, options);
     presto_add_red(&table, &r.red);
@@ -183,9 +183,9 @@ int presto_rednoise(int argc, char **argv)
     struct rednoise r = {.red = PRESTO_RED_DEFAULTS};
     struct cli_table table = {.n = 0};
     const struct cli_option options[] = {
-        {"Red noise", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"inplace", CLI_FLAG, &r.inplace, NULL, "Remove the input once ROOT_red.fft is complete.",
-         0, 0},
+        {"Red noise", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"inplace", CLI_FLAG, &r.inplace, NULL, 0, 0,
+         "Remove the input once ROOT_red.fft is complete."},
     };
     CLI_ADD(&table, options);
     presto_add_red(&table, &r.red);

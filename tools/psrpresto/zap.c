@@ -75,9 +75,9 @@ static const struct cli_option constant_row = {
     CLI_FLAG,
     NULL,
     NULL,
-    "Put a constant there, as PRESTO did up to 6.0.1, not noise of the level beside it.",
     0,
-    0};
+    0,
+    "Put a constant there, as PRESTO did up to 6.0.1, not noise of the level beside it."};
 
 static void add_constant(struct cli_table *table, bool *constant)
 {
@@ -91,13 +91,13 @@ int presto_zapbirds(int argc, char **argv)
     struct zapbirds z = {.baryv = 0};
     struct cli_table table = {.n = 0};
     const struct cli_option options[] = {
-        {"Interference", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"zap", CLI_FLAG, &z.zap, NULL, "Zap: change FILE.fft.", 0, 0},
-        {"zapfile", CLI_TEXT, &z.zapfile, "FILE", "Frequencies and widths, Hz.", 0, 0},
-        {"baryv", CLI_DOUBLE, &z.baryv, "V",
-         "Mean velocity of the telescope over c, for a barycentred series (default 0).", -0.1, 0.1},
-        {"in", CLI_TEXT, &z.in, "FILE", "Not here: lines are not chosen by hand.", 0, 0},
-        {"out", CLI_TEXT, &z.out, "FILE", "Likewise.", 0, 0},
+        {"Interference", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"zap", CLI_FLAG, &z.zap, NULL, 0, 0, "Zap: change FILE.fft."},
+        {"zapfile", CLI_TEXT, &z.zapfile, "FILE", 0, 0, "Frequencies and widths, Hz."},
+        {"baryv", CLI_DOUBLE, &z.baryv, "V", -0.1, 0.1,
+         "Mean velocity of the telescope over c, for a barycentred series (default 0)."},
+        {"in", CLI_TEXT, &z.in, "FILE", 0, 0, "Not here: lines are not chosen by hand."},
+        {"out", CLI_TEXT, &z.out, "FILE", 0, 0, "Likewise."},
     };
     CLI_ADD(&table, options);
     add_constant(&table, &z.constant);

@@ -84,34 +84,30 @@ static psr_status report_read_verdicts(struct report *r, psr_err *err)
 static void add_output(struct cli_table *list, struct psrreport_options *o)
 {
     const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &o->output, "FILE",
+        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"o", CLI_TEXT, &o->output, "FILE", 0, 0,
          "Write the page to FILE; - is standard output (default: DIR/report.html; of several "
          "folders "
-         "./report.html).",
-         0, 0},
-        {"csv", CLI_TEXT, &o->csv, "FILE",
+         "./report.html)."},
+        {"csv", CLI_TEXT, &o->csv, "FILE", 0, 0,
          "The folded candidates as CandyJar reads them (default: DIR/candidates.csv); of several "
-         "folders those of all (default: none).",
-         0, 0},
-        {"overview", CLI_FLAG, &o->overview, NULL,
-         "One page with a row for each folder; so it is with several folders.", 0, 0},
-        {"list", CLI_TEXT, &o->list, "FILE",
+         "folders those of all (default: none)."},
+        {"overview", CLI_FLAG, &o->overview, NULL, 0, 0,
+         "One page with a row for each folder; so it is with several folders."},
+        {"list", CLI_TEXT, &o->list, "FILE", 0, 0,
          "Take the folders that this file names, too, one per line (-: standard input); implies "
-         "-overview.",
-         0, 0},
-        {"title", CLI_TEXT, &o->title, "TEXT",
-         "Title of the page (default: the source and the name of the folder).", 0, 0},
-        {"verdicts", CLI_TEXT, &o->verdicts, "FILE",
-         "Show the verdicts that a page of this search has saved as CSV.", 0, 0},
-        {"rows", CLI_INT, &o->rows, "N",
-         "Show the N best candidates (default 1000); the page says how many there are.", 1, 1e6},
-        {"bursts", CLI_INT, &o->bursts, "N", "Show the N best bursts (default 50), likewise.", 0,
-         1e6},
-        {"maxsize", CLI_SIZE, &o->max_bytes, "SIZE",
+         "-overview."},
+        {"title", CLI_TEXT, &o->title, "TEXT", 0, 0,
+         "Title of the page (default: the source and the name of the folder)."},
+        {"verdicts", CLI_TEXT, &o->verdicts, "FILE", 0, 0,
+         "Show the verdicts that a page of this search has saved as CSV."},
+        {"rows", CLI_INT, &o->rows, "N", 1, 1e6,
+         "Show the N best candidates (default 1000); the page says how many there are."},
+        {"bursts", CLI_INT, &o->bursts, "N", 0, 1e6,
+         "Show the N best bursts (default 50), likewise."},
+        {"maxsize", CLI_SIZE, &o->max_bytes, "SIZE", 0, 0,
          "Embed pictures up to this size in all (default 64M), those of the best candidates first; "
-         "for the others the page has links.",
-         0, 0},
+         "for the others the page has links."},
     };
     CLI_ADD(list, options);
 }
@@ -119,15 +115,15 @@ static void add_output(struct cli_table *list, struct psrreport_options *o)
 static void add_candyjar(struct cli_table *list, struct psrreport_options *o)
 {
     const struct cli_option options[] = {
-        {"Columns of candidates.csv", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"pointing_id", CLI_INT, &o->pointing_id, "N", "Number of the pointing (default 0).", 0,
-         INT32_MAX},
-        {"beam_id", CLI_INT, &o->beam_id, "N", "Number of the beam (default 0).", 0, INT32_MAX},
-        {"beam_name", CLI_TEXT, &o->beam_name, "NAME", "Name of the beam (default beam).", 0, 0},
+        {"Columns of candidates.csv", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"pointing_id", CLI_INT, &o->pointing_id, "N", 0, INT32_MAX,
+         "Number of the pointing (default 0)."},
+        {"beam_id", CLI_INT, &o->beam_id, "N", 0, INT32_MAX, "Number of the beam (default 0)."},
+        {"beam_name", CLI_TEXT, &o->beam_name, "NAME", 0, 0, "Name of the beam (default beam)."},
     };
     CLI_ADD(list, options);
     const struct cli_option rest[] = {
-        {"q", CLI_FLAG, &o->quiet, NULL, "No notes, no progress.", 0, 0},
+        {"q", CLI_FLAG, &o->quiet, NULL, 0, 0, "No notes, no progress."},
     };
     CLI_ADD(list, rest);
 }

@@ -20,9 +20,9 @@ enum { NBUDGET = sizeof budgets / sizeof *budgets };
 static void add_input(struct cli_table *list, struct psrsearch_options *o)
 {
     const struct cli_option options[] = {
-        {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &o->dir, "DIR",
-         "Write all files into the folder DIR (default: ROOT_search).", 0, 0},
+        {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"o", CLI_TEXT, &o->dir, "DIR", 0, 0,
+         "Write all files into the folder DIR (default: ROOT_search)."},
     };
     CLI_ADD(list, options);
     cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
@@ -34,22 +34,20 @@ static void add_input(struct cli_table *list, struct psrsearch_options *o)
                                                        .no_offsets = &o->no_offsets,
                                                        .invert = &o->invert});
     const struct cli_option more[] = {
-        {"nobary, topo", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: keep topocentric times.",
-         0, 0},
-        {"position", CLI_TEXT, &o->position, "RA,DEC",
-         "Position of the source, J2000 (default: from the header).", 0, 0},
-        {"site", CLI_TEXT, &o->site, "LON,LAT,H",
-         "Place of the telescope, degrees and metres (default: from the header).", 0, 0},
-        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"clean", CLI_TEXT, &o->clean, "HOW",
-         "auto (default): gpudedisp's own cleaning; mask: gpurfifind's mask; none.", 0, 0},
-        {"weights", CLI_TEXT, &o->weights, "HOW",
-         "Weights of channels in the search: snr, with -clean auto, or none, as gpudedisp's.", 0,
-         0},
-        {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST",
+        {"nobary, topo", CLI_FLAG, &o->nobary, NULL, 0, 0,
+         "Do not barycentre: keep topocentric times."},
+        {"position", CLI_TEXT, &o->position, "RA,DEC", 0, 0,
+         "Position of the source, J2000 (default: from the header)."},
+        {"site", CLI_TEXT, &o->site, "LON,LAT,H", 0, 0,
+         "Place of the telescope, degrees and metres (default: from the header)."},
+        {"Cleaning", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"clean", CLI_TEXT, &o->clean, "HOW", 0, 0,
+         "auto (default): gpudedisp's own cleaning; mask: gpurfifind's mask; none."},
+        {"weights", CLI_TEXT, &o->weights, "HOW", 0, 0,
+         "Weights of channels in the search: snr, with -clean auto, or none, as gpudedisp's."},
+        {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST", 0, 0,
          "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
-         "text.",
-         0, 0},
+         "text."},
     };
     CLI_ADD(list, more);
 }
@@ -57,48 +55,44 @@ static void add_input(struct cli_table *list, struct psrsearch_options *o)
 static void add_search(struct cli_table *list, struct psrsearch_options *o)
 {
     const struct cli_option options[] = {
-        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"budget", CLI_TEXT, &o->budget, "NAME",
+        {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"budget", CLI_TEXT, &o->budget, "NAME", 0, 0,
          "fast: -search matched -zmax 0 -numharm 8 -ncands 10; normal (default): -zmax 50 -numharm "
-         "16 -ncands 50; deep: -zmax 200 -numharm 32 -ncands 100.",
-         0, 0},
-        {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
-        {"hidm", CLI_DOUBLE, &o->hidm, "DM", "Last DM, pc cm^-3 (default 1000).", 0, 1e6},
-        {"res", CLI_DOUBLE, &o->res_ms, "MS",
-         "Acceptable time resolution, ms (default: the best possible).", 0, 1e6},
-        {"cdm", CLI_DOUBLE, &o->cohdm, "DM",
-         "DM at which the channels are coherently dedispersed (default: not).", 0, 1e6},
-        {"plan", CLI_TEXT, &o->plan, "FILE",
-         "Search the DMs of this plan, in ddplan's format, not one of -lodm, -hidm, -res and -cdm.",
-         0, 0},
-        {"search", CLI_TEXT, &o->search, "NAME", "boxes, matched or both.", 0, 0},
-        {"zmax", CLI_INT, &o->zmax, "N", "Largest drift in bins over the observation.", 0, 1200},
-        {"wmax", CLI_INT, &o->wmax, "N",
-         "Also search jerks up to N bins (default: none); 100 takes ten times as long.", 0, 4000},
-        {"numharm", CLI_INT, &o->numharm, "N",
-         "Largest number of harmonics summed: 1, 2, 4, 8, 16 or 32.", 1, 32},
-        {"segments", CLI_FLAG, &o->segments, NULL,
+         "16 -ncands 50; deep: -zmax 200 -numharm 32 -ncands 100."},
+        {"lodm", CLI_DOUBLE, &o->lodm, "DM", 0, 1e6, "First DM, pc cm^-3 (default 0)."},
+        {"hidm", CLI_DOUBLE, &o->hidm, "DM", 0, 1e6, "Last DM, pc cm^-3 (default 1000)."},
+        {"res", CLI_DOUBLE, &o->res_ms, "MS", 0, 1e6,
+         "Acceptable time resolution, ms (default: the best possible)."},
+        {"cdm", CLI_DOUBLE, &o->cohdm, "DM", 0, 1e6,
+         "DM at which the channels are coherently dedispersed (default: not)."},
+        {"plan", CLI_TEXT, &o->plan, "FILE", 0, 0,
+         "Search the DMs of this plan, in ddplan's format, not one of -lodm, -hidm, -res and "
+         "-cdm."},
+        {"search", CLI_TEXT, &o->search, "NAME", 0, 0, "boxes, matched or both."},
+        {"zmax", CLI_INT, &o->zmax, "N", 0, 1200, "Largest drift in bins over the observation."},
+        {"wmax", CLI_INT, &o->wmax, "N", 0, 4000,
+         "Also search jerks up to N bins (default: none); 100 takes ten times as long."},
+        {"numharm", CLI_INT, &o->numharm, "N", 1, 32,
+         "Largest number of harmonics summed: 1, 2, 4, 8, 16 or 32."},
+        {"segments", CLI_FLAG, &o->segments, NULL, 0, 0,
          "Search the halves and quarters of the observation for periodic signals, too; takes three "
          "to "
-         "four times as long. Candidates found there are folded over that part.",
-         0, 0},
-        {"ffa", CLI_TEXT, &o->ffa, "HOW",
+         "four times as long. Candidates found there are folded over that part."},
+        {"ffa", CLI_TEXT, &o->ffa, "HOW", 0, 0,
          "Search for slow pulsars as gpuffa does, too: auto (default: in budgets normal and deep, "
          "of "
          "observations of 120 s or more), none, or that tool's options in one word (\"-pmin "
-         "0.5\").",
-         0, 0},
-        {"sigma", CLI_DOUBLE, &o->sigma, "S",
-         "Sigma threshold of the candidates of one DM (default 2).", 1, 1000},
-        {"flo", CLI_DOUBLE, &o->flo_hz, "HZ",
-         "Lowest frequency, as in gpuaccel-pulscan (default 1 Hz).", 0, 1e9},
-        {"zap", CLI_FLAG, &o->zap, NULL,
+         "0.5\")."},
+        {"sigma", CLI_DOUBLE, &o->sigma, "S", 1, 1000,
+         "Sigma threshold of the candidates of one DM (default 2)."},
+        {"flo", CLI_DOUBLE, &o->flo_hz, "HZ", 0, 1e9,
+         "Lowest frequency, as in gpuaccel-pulscan (default 1 Hz)."},
+        {"zap", CLI_FLAG, &o->zap, NULL, 0, 0,
          "Leave out the frequencies that are lines at DM 0: gpurfifind's list, which also has "
          "those "
-         "of a bright pulsar of low DM.",
-         0, 0},
-        {"zaplist", CLI_TEXT, &o->zaplist, "FILE",
-         "Leave out the frequencies of this list: PRESTO's .zaplist or .birds.", 0, 0},
+         "of a bright pulsar of low DM."},
+        {"zaplist", CLI_TEXT, &o->zaplist, "FILE", 0, 0,
+         "Leave out the frequencies of this list: PRESTO's .zaplist or .birds."},
     };
     CLI_ADD(list, options);
 }
@@ -106,26 +100,22 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
 static void add_bursts_and_candidates(struct cli_table *list, struct psrsearch_options *o)
 {
     const struct cli_option options[] = {
-        {"threshold", CLI_DOUBLE, &o->threshold, "S", "S/N threshold of bursts (default 6).", 1,
-         1e9},
-        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
-         "Widest burst in seconds (default 0.5; of budget fast gpudedisp's, 300 samples).", 0.001,
-         1e6},
-        {"halve", CLI_INT, &o->nhalve, "N",
+        {"threshold", CLI_DOUBLE, &o->threshold, "S", 1, 1e9,
+         "S/N threshold of bursts (default 6)."},
+        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC", 0.001, 1e6,
+         "Widest burst in seconds (default 0.5; of budget fast gpudedisp's, 300 samples)."},
+        {"halve", CLI_INT, &o->nhalve, "N", 1, PSR_PIPELINE_HALVE,
          "Search halves .. 1/2^N of the band for bursts, too, as gpudedisp's -halve (default 0: "
-         "none, in each budget).",
-         1, PSR_PIPELINE_HALVE},
-        {"fine", CLI_INT, &o->nfine, "N",
+         "none, in each budget)."},
+        {"fine", CLI_INT, &o->nfine, "N", 1, PSR_PIPELINE_FINE,
          "Search for bursts also with N times finer samples and DMs than the plan's, where that "
          "sums "
-         "samples, as gpudedisp's -fine (default of the budgets: fast 1, none; normal 4; deep 8).",
-         1, PSR_PIPELINE_FINE},
-        {"Candidates", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE",
-         "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV.",
-         0, 0},
-        {"par", CLI_TEXT, &o->par, "FILE", "Also fold with this ephemeris.", 0, 0},
-        {"ncands", CLI_INT, &o->ncands, "N", "Fold the N best candidates.", 0, 100000},
+         "samples, as gpudedisp's -fine (default of the budgets: fast 1, none; normal 4; deep 8)."},
+        {"Candidates", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE", 0, 0,
+         "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV."},
+        {"par", CLI_TEXT, &o->par, "FILE", 0, 0, "Also fold with this ephemeris."},
+        {"ncands", CLI_INT, &o->ncands, "N", 0, 100000, "Fold the N best candidates."},
     };
     CLI_ADD(list, options);
 }
@@ -133,19 +123,17 @@ static void add_bursts_and_candidates(struct cli_table *list, struct psrsearch_o
 static void add_running(struct cli_table *list, struct psrsearch_options *o)
 {
     const struct cli_option options[] = {
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"device", CLI_TEXT, &o->device, "NAME",
+        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"device", CLI_TEXT, &o->device, "NAME", 0, 0,
          "Device of the search: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "numbers of GPUs that share the trials: 0,1,2,3 or all; folds take the first.",
-         0, 0},
-        {"lists", CLI_TEXT, &o->lists, "NAME",
+         "numbers of GPUs that share the trials: 0,1,2,3 or all; folds take the first."},
+        {"lists", CLI_TEXT, &o->lists, "NAME", 0, 0,
          "one (default): the lists of all DMs in one tar file, ROOT.lists. files: a file for each, "
-         "as PRESTO has them.",
-         0, 0},
-        {"json", CLI_FLAG, &o->json, NULL, "Print the summary, a line of JSON, on standard output.",
-         0, 0},
-        {"n", CLI_FLAG, &o->dry_run, NULL, "Print the commands, for a shell, and do nothing.", 0,
-         0},
+         "as PRESTO has them."},
+        {"json", CLI_FLAG, &o->json, NULL, 0, 0,
+         "Print the summary, a line of JSON, on standard output."},
+        {"n", CLI_FLAG, &o->dry_run, NULL, 0, 0,
+         "Print the commands, for a shell, and do nothing."},
     };
     CLI_ADD(list, options);
     cli_add_limits(list, &o->ncpus, &o->mem_bytes);

@@ -240,18 +240,17 @@ static const char summary[] =
 static void add_options(struct cli_table *list, struct options *o)
 {
     const struct cli_option options[] = {
-        {"Coincidence", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"share", CLI_DOUBLE, &o->share, "F",
-         "Mark what more than this share of the beams see, at least 2 (default 0.5).", 0, 1},
-        {"timetol", CLI_DOUBLE, &o->timetol_s, "SEC",
+        {"Coincidence", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"share", CLI_DOUBLE, &o->share, "F", 0, 1,
+         "Mark what more than this share of the beams see, at least 2 (default 0.5)."},
+        {"timetol", CLI_DOUBLE, &o->timetol_s, "SEC", 0, 1e6,
          "Rows are one pulse if they are at most so far apart, from the first to the last sample "
-         "of each (default 0).",
-         0, 1e6},
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &o->output, "FILE",
-         "Write the table to FILE; - is standard output (default).", 0, 0},
-        {"update", CLI_FLAG, &o->update, NULL,
-         "Print nothing, but write the marks into the lists, for psrreport.", 0, 0},
+         "of each (default 0)."},
+        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+        {"o", CLI_TEXT, &o->output, "FILE", 0, 0,
+         "Write the table to FILE; - is standard output (default)."},
+        {"update", CLI_FLAG, &o->update, NULL, 0, 0,
+         "Print nothing, but write the marks into the lists, for psrreport."},
     };
     CLI_ADD(list, options);
 }
