@@ -218,6 +218,7 @@ bin_psrreport_CPPFLAGS = $(tools_cppflags)
 bin_psrreport_LDADD = $(tools_ldadd) $(ERFA_LIBS)
 bin_psrreport_LDFLAGS = $(tools_ldflags)
 bin_psrreport_SOURCES = \
+	tools/psrreport/beams.c \
 	tools/psrreport/candidates.c \
 	tools/psrreport/candyjar.c \
 	tools/psrreport/folder.c \

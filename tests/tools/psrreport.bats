@@ -404,6 +404,65 @@ check() {
     [ ! -e three.html ]
 }
 
+# make_beam NAME RA FREQUENCY...: what a search of a beam leaves of these signals, strongest first, and a burst in all but b1.
+make_beam() {
+    mkdir "$1"
+    printf ' %-38s =  %s\n' 'Telescope used' Parkes 'J2000 Right Ascension (hh:mm:ss.ssss)' "$2" \
+        'J2000 Declination     (dd:mm:ss.ssss)' -10:00:00.0000 'Epoch of observation (MJD)' 60000.25 \
+        'Number of bins in the time series' 60000 'Width of each time series bin (sec)' 0.001 'Any breaks in the data? (1 yes, 0 no)' 0 >"$1/x_rfifind.inf"
+    {
+        cat head
+        n=0
+        for hz in "${@:3}"; do
+            printf 'x_ACCEL_0,%d,%s,20,%s,1,30,30,%s,%s,5,0,%s,0,2,5,15,fourier,whole,,%s,,,,,,,,,,,\n' \
+                $((++n)) 50 $((20 - n)) "$(awk -v f="$hz" 'BEGIN { printf "%.9f", 1 / f }')" "$hz" 60 -
+        done
+    } >"$1/x.csv"
+    {
+        printf '# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks\n'
+        [ "$1" = b1 ] || printf '20.00\t4000\t4.000000\t2\t3\t30\t5\t3996\t4004\t-\n'
+        printf '9.00\t%d\t%d.000000\t2\t3\t30\t5\t%d\t%d\t-\n' "${1#b}0000" "${1#b}0" "${1#b}0000" "${1#b}0002"
+    } >"$1/x.cand"
+}
+
+# cell COLUMN FOLDER: the text of the overview's cell.
+cell() {
+    python3 - "$@" <<'END'
+import re, sys
+page = open("all.html").read()
+heads = re.findall(r"<th[^>]*><button[^>]*>(.*?)</button>", page)
+row = re.search(r'<tr data-c="%s">.*?</tr>' % sys.argv[2], page, re.S).group(0)
+print(re.sub("<[^>]*>", "", re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)[heads.index(sys.argv[1])]))
+END
+}
+
+@test "what most beams of a pointing see at once is marked, and comes after the rest" {
+    command -v python3 >/dev/null || skip "there is no python3"
+    make_folder J0000
+    head -n 1 d/obs.csv >head
+    for b in 1 2 3 4 5; do
+        # 50.005 Hz is within the resolution of 1/60 Hz of 50 Hz; b2 and b3 are neighbours with one pulsar.
+        make_beam b$b 05:0$b:00.0 50.00$((b % 2 * 5)) 1$b.3 $([ $b = 2 ] || [ $b = 3 ] && echo 7.77)
+    done
+    psrreport -o all.html b?
+    check all.html
+    for b in 1 2 3 4 5; do
+        [ "$(cell 'Period (s)' b$b)" = "$(awk -v f=1$b.3 'BEGIN { printf "%.9f", 1 / f }' | sed 's/0*$//')" ]
+        [ "$(cell Beams b$b)" = "1 of 5" ]
+        [ "$(cell 'Best burst S/N' b$b)" = 9.00 ]
+    done
+    grep -q '5 candidates and 4 bursts are seen in more than half of the beams of a pointing' all.html
+    # Searches of one direction are one beam, and observations at other times are others.
+    make_beam b9 05:01:00.0 50
+    psrreport -o all.html b1 b9
+    [ "$(cell 'Best sigma' b1)" = 19.0 ]
+    [ "$(cell Beams b1)" = "" ]
+    sed -i 's/60000.25/60000.26/' b9/x_rfifind.inf
+    psrreport -o all.html b1 b2 b9
+    [ "$(cell Beams b2)" = "1 of 2" ]
+    [ "$(cell 'Best sigma' b9)" = 19.0 ]
+}
+
 @test "a second run into the folder takes the place of the first" {
     make_folder J0000
     for _ in 1 2; do
@@ -506,4 +565,12 @@ END
     grep -q '<span id="shown">1 of [0-9]* rows shown, 1 accepted, 1 rejected.</span>' dom
     $go --screenshot="$PWD/shot.png" --window-size=1200,2000 "file://$PWD/d/report.html" 2>log >/dev/null
     [ "$(stat -c %s shot.png)" -gt 20000 ]
+    # All columns of an overview fit 1200 px, with long names and reasons.
+    mkdir p1030_20240101_123456_beam07_search
+    printf 'x: /%0120d: no header\n' 7 >p1030_20240101_123456_beam07_search/x.log
+    psrreport -o all.html d p1030_20240101_123456_beam07_search
+    { grep -v Content-Security-Policy all.html | sed '/<\/body>/,$d'
+      echo '<script>document.body.setAttribute("data-wide", document.documentElement.scrollWidth)</script></body></html>'; } >wide.html
+    $go --window-size=1200,900 --dump-dom "file://$PWD/wide.html" 2>log >dom
+    [ "$(grep -o 'data-wide="[0-9]*' dom | cut -d'"' -f2)" -le 1200 ]
 }

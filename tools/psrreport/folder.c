@@ -194,7 +194,7 @@ int report_problem(struct report *r, const psr_err *why)
 {
     psr_err line = *why;
     psr_make_printable(line.msg);
-    const int code = cli_report(r->tool, &line);
+    const int code = r->silent ? EXIT_SUCCESS : cli_report(r->tool, &line);
     if (psr_names_add(&r->problems, line.msg, &line))
         cli_report(r->tool, &line);
     return code;

@@ -11,9 +11,9 @@
 
 static const struct page_column columns[] = {
     {"Best fold", PAGE_TEXT},  {"Folder", PAGE_TEXT},     {"Source", PAGE_TEXT},
-    {"Start (MJD)", PAGE_UP},  {"Length (s)", PAGE_UP},   {"Steps", PAGE_DOWN},
-    {"Time (s)", PAGE_DOWN},   {"Candidates", PAGE_DOWN}, {"Best sigma", PAGE_DOWN},
-    {"Fold sigma", PAGE_DOWN}, {"Period (s)", PAGE_UP},   {PAGE_DM, PAGE_UP},
+    {"Start (MJD)", PAGE_UP},  {"Length (s)", PAGE_UP},   {"Time (s)", PAGE_DOWN},
+    {"Candidates", PAGE_DOWN}, {"Best sigma", PAGE_DOWN}, {"Fold sigma", PAGE_DOWN},
+    {"Period (s)", PAGE_UP},   {PAGE_DM, PAGE_UP},        {"Beams", PAGE_UP},
     {"Known", PAGE_TEXT},      {"Bursts", PAGE_DOWN},     {"Best burst S/N", PAGE_DOWN},
     {"State", PAGE_TEXT},
 };
@@ -24,7 +24,8 @@ struct overview {
     const struct cli *tool;
     const struct psrreport_options *opt;
     psr_outfile *csv; /* of all candidates that were folded; NULL: not asked for */
-    size_t ngood, nbad;
+    const struct report_beams *beams;
+    size_t ngood, nbad, marked[2];
     int code;
 };
 
@@ -155,12 +156,40 @@ static psr_status check_output(const struct report *r, psr_err *err)
     return st;
 }
 
+/* "3 of 13"; nothing where there are no other beams. */
+static void put_beams(struct html *h, const struct report_cand *best)
+{
+    const bool known = best && best->nbeam > 1;
+    html_raw(h, "<td class=\"n\"");
+    if (known) {
+        html_raw(h, " data-v=\"");
+        html_number(h, "%.6g", (double)best->nseen / (double)best->nbeam);
+        html_raw(h, "\"");
+    }
+    html_raw(h, ">");
+    if (known) {
+        html_count(h, best->nseen);
+        html_raw(h, " of ");
+        html_count(h, best->nbeam);
+    }
+    html_raw(h, "</td>");
+}
+
+/* The brightest one without marks, if there is one. */
+static double best_burst_snr(const struct report *r)
+{
+    size_t i = 0;
+    while (i < r->nburst && psr_sift_marks_count(r->burst[i].marks))
+        i++;
+    return r->nburst ? r->burst[i < r->nburst ? i : 0].snr : NAN;
+}
+
 /* A folder that cannot be read is a row too. */
-static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
+static psr_status put_one(struct overview *o, const char *folder, size_t number, psr_err *err)
 {
     static psr_status (*const parts[])(struct report *, psr_err *) = {
-        report_read_folder, report_read_steps, report_read_candidates,
-        report_read_folds,  report_join_folds, report_read_bursts,
+        report_read_folder, report_read_steps,  report_read_candidates,
+        report_read_folds,  report_read_bursts,
     };
     struct report *r = calloc(1, sizeof *r);
     psr_err why;
@@ -172,6 +201,10 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
     r->folder = folder;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !st; i++)
         st = parts[i](r, &why);
+    if (!st) {
+        report_beams_mark(o->beams, number, r, o->marked);
+        st = report_join_folds(r, &why);
+    }
     if (st && st != PSR_ENOMEM)
         report_refuse(r, &why);
     psr_status over = check_output(r, err);
@@ -193,20 +226,20 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
         html_raw(h, "\">");
         over = put_picture(o, r, err);
         put_folder(h, r);
-        html_cell(h, "%.6f", r->has_inf ? (double)r->inf.epoch.day + r->inf.epoch.frac : NAN);
+        html_cell(h, "%.5f", r->has_inf ? (double)r->inf.epoch.day + r->inf.epoch.frac : NAN);
         html_cell(h, "%.6g", r->has_inf ? r->length_s : NAN);
-        html_cell(h, "%.0f", r->nstep ? (double)r->nstep : NAN);
         html_cell(h, "%.1f", r->nstep ? seconds : NAN);
         html_cell(h, "%.0f", r->list || r->nlist ? (double)r->ncand : NAN);
         html_cell(h, "%.1f", best ? best->value[CAND_SIGMA] : NAN);
         html_cell(h, "%.1f", best && best->fold ? best->fold->best.sigma : NAN);
-        html_cell(h, "%.10g", best ? best->value[CAND_PERIOD_S] : NAN);
+        html_cell(h, "%.8g", best ? best->value[CAND_PERIOD_S] : NAN);
         html_cell(h, "%.2f", best ? best->value[CAND_DM] : NAN);
+        put_beams(h, best);
         html_raw(h, "<td>");
         html_text(h, best ? best->note : "");
         html_raw(h, "</td>");
         html_cell(h, "%.0f", r->burst_file ? (double)r->nburst : NAN);
-        html_cell(h, "%.2f", r->nburst ? r->burst[0].snr : NAN);
+        html_cell(h, "%.2f", best_burst_snr(r));
         put_state(o, r, failure);
     }
     o->code = cli_worse(o->code, r->code);
@@ -219,10 +252,33 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
 
 static psr_status put_rows(struct overview *o, char *const *folder, size_t n, psr_err *err)
 {
-    psr_status st = PSR_OK;
+    struct report_beams *beams;
+    const struct report like = {.tool = o->tool, .opt = o->opt};
+    psr_status st = report_beams_read(&beams, &like, folder, n, err);
+    o->beams = beams;
     for (size_t i = 0; i < n && !st && !run_stop_signal(); i++)
-        st = put_one(o, folder[i], err);
+        st = put_one(o, folder[i], i, err);
+    report_beams_destroy(beams);
     return st;
+}
+
+static void put_totals(struct overview *o)
+{
+    struct html *h = &o->page.html;
+    html_raw(h, "<p>");
+    html_count(h, o->ngood);
+    html_raw(h, " folders are complete, ");
+    html_count(h, o->nbad);
+    html_raw(h, " are not.</p>\n");
+    if (!o->marked[0] && !o->marked[1])
+        return;
+    html_raw(h, "<p>");
+    html_count(h, o->marked[0]);
+    html_raw(h, " candidates and ");
+    html_count(h, o->marked[1]);
+    html_raw(h, " bursts are seen in more than half of the beams of a pointing at the same "
+                "frequency or time; they have the "
+                "mark beams, and come after the others.</p>\n");
 }
 
 psr_status report_overview(const struct cli *tool, const struct psrreport_options *opt,
@@ -241,22 +297,19 @@ psr_status report_overview(const struct cli *tool, const struct psrreport_option
     if (!st) {
         /* Those of -list follow the others. */
         struct html *h = &o.page.html;
-        struct psr_names listed = {0};
-        st = o.opt->list ? psr_names_read(&listed, o.opt->list, err) : PSR_OK;
+        struct psr_names all = {0};
+        for (size_t i = 0; i < n && !st; i++)
+            st = psr_names_add(&all, folder[i], err);
+        if (!st && o.opt->list)
+            st = psr_names_read(&all, o.opt->list, err);
         page_begin(h, o.opt->title ? o.opt->title : "Searches");
         page_filter_folders(h);
         page_table(h, "folders", columns, NCOLUMN);
         if (!st)
-            st = put_rows(&o, folder, n, err);
-        if (!st)
-            st = put_rows(&o, listed.name, listed.n, err);
-        psr_names_clear(&listed);
+            st = put_rows(&o, all.name, all.n, err);
+        psr_names_clear(&all);
         page_table_end(h);
-        html_raw(h, "<p>");
-        html_count(h, o.ngood);
-        html_raw(h, " folders are complete, ");
-        html_count(h, o.nbad);
-        html_raw(h, " are not.</p>\n");
+        put_totals(&o);
         if (o.page.left_out && !opt->quiet)
             fprintf(stderr, "%s: %zu pictures are linked, not embedded (-maxsize)\n", tool->name,
                     o.page.left_out);

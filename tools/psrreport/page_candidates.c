@@ -52,6 +52,7 @@ static const struct word marks[] = {
     {"dm0", "Interference: DM 0 fits what is seen, and no pulse of its width at another DM does."},
     {"narrow", "Interference: its pulse is in an eighth of the band, and the rest is noise."},
     {"turns", "Fewer than 3 turns in the observation, which red noise has, too."},
+    {"beams", "Interference: most beams of the pointing see it, at the same frequency or time."},
     {"edge",
      "Of a burst: beside samples without data, or where the level changes, which may make it."},
     {"dm?", "Counts for nothing: DM 0 fits the signal, and so does its DM."},

@@ -36,8 +36,8 @@ struct report_fold {
     bool told;  /* its period and sigma after trials are those of a .fold.json */
 };
 
-/* accelsift's marks, and that of a fold. */
-enum { REPORT_MARKS = PSR_SIFT_MARKS + sizeof ",narrow", REPORT_FOUND = 24 };
+/* accelsift's marks, that of a fold, and that of an overview. */
+enum { REPORT_MARKS = PSR_SIFT_MARKS + sizeof ",narrow,beams", REPORT_FOUND = 24 };
 
 enum report_number {
     CAND_NUMBER,
@@ -63,6 +63,7 @@ struct report_cand {
     double value[CAND_NVALUE]; /* not a number: unknown */
     size_t rank;               /* in the list, from 1 */
     const char *verdict;       /* static; NULL: open */
+    size_t nseen, nbeam;       /* beams of the pointing that see it, of so many; 0: not known */
     const struct report_fold *fold; /* NULL: not folded */
 };
 
@@ -73,6 +74,7 @@ struct report_event {
 /* A group of events, as gpudedisp -singlepulse lists them. */
 struct report_burst {
     double snr, time_s, dm, width_s, members;
+    double first_s, last_s; /* from the first to the last sample of all members */
     char marks[32];
 };
 
@@ -94,6 +96,7 @@ struct report {
     const char *folder;
     struct psr_names files;    /* names in the folder, sorted */
     int code;                  /* exit code, if there are problems */
+    bool silent;               /* prints no problems */
     struct psr_names problems; /* lines about files that could not be used */
     bool has_inf;
     struct psr_inf inf; /* of the observation */
@@ -248,6 +251,25 @@ PSR_MUST_CHECK psr_status report_write_candyjar(psr_outfile *f, const struct rep
 
 /* Whether a file begins with their names. */
 bool report_is_candyjar(const char *path);
+
+/* --- beams ------------------------------------------------------------------------------------ */
+
+/* What the beams of each pointing see at once: folders whose observations were begun together by one telescope, in
+ * different directions. */
+struct report_beams;
+
+/* Reads candidates and bursts of all folders that are beams.
+ * Given:    like   a report that is empty
+ * Returned: *to   the caller destroys it, also after an error
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_beams_read(struct report_beams **to, const struct report *like,
+                                            char *const *folder, size_t n, psr_err *err);
+void report_beams_destroy(struct report_beams *b);
+
+/* Marks what more than half of the beams see, in the folder of that number, as its files have it.
+ * Returned: marked [2]   so many more candidates and bursts */
+void report_beams_mark(const struct report_beams *b, size_t folder, struct report *r,
+                       size_t marked[2]);
 
 /* Writes one page over folders, a row each.
  * Returned: *code   the exit code, if a file could not be used

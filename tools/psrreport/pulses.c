@@ -152,24 +152,26 @@ psr_status report_read_events(struct report *r, psr_err *err)
 static psr_status take_burst(void *ctx, struct report_line *line, psr_err *err)
 {
     enum { SNR, SAMPLE, TIME, FILTER, TRIAL, DM, MEMBERS, FIRST, LAST, MARKS, N };
-    static const char *const name[N] = {"S/N",      "sample", "time_s", "filter",
-                                        "DM_trial", "DM",     "members"};
+    static const char *const name[MARKS] = {"S/N", "sample",  "time_s", "filter", "DM_trial",
+                                            "DM",  "members", "first",  "last"};
     struct report *r = ctx;
     double v[N] = {0};
     if (*line->word[0] == '#')
         return PSR_OK;
     psr_status st =
         psr_grow(&r->burst, &r->burst_room, r->nburst, sizeof *r->burst, "a report", err);
-    for (size_t k = 0; k <= MEMBERS && !st; k++)
+    for (size_t k = 0; k < MARKS && (k <= MEMBERS || line->n > LAST) && !st; k++)
         st = report_number(line, k, name[k], &v[k], err);
     if (st)
         return st;
+    const double tsamp_s = v[SAMPLE] > 0 ? v[TIME] / v[SAMPLE] : NAN;
     struct report_burst *b = &r->burst[r->nburst++];
     *b = (struct report_burst){.snr = v[SNR],
                                .time_s = v[TIME],
                                .dm = v[DM],
-                               .width_s =
-                                   v[SAMPLE] > 0 ? exp2(v[FILTER]) * v[TIME] / v[SAMPLE] : NAN,
+                               .width_s = exp2(v[FILTER]) * tsamp_s,
+                               .first_s = v[FIRST] * tsamp_s,
+                               .last_s = (fmax(v[LAST], v[FIRST]) + 1) * tsamp_s,
                                .members = v[MEMBERS]};
     snprintf(b->marks, sizeof b->marks, "%s", line->n > MARKS ? line->word[MARKS] : "-");
     return PSR_OK;
