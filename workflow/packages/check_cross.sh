@@ -10,6 +10,7 @@ python=${PYTHON:-python3}
 [ "$(id -u)" = 0 ] || { echo "check_cross.sh: only root can change into another userland" >&2; exit 1; }
 command -v mmdebstrap >/dev/null || { echo "check_cross.sh: there is no mmdebstrap" >&2; exit 1; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/psrkit-cross.XXXXXX")
+mkdir -p "${BASE:-$work}"
 root=${BASE:-$work}/cross
 trap 'umount "$root/proc" 2>/dev/null || :; rm -rf "$work"' EXIT
 
