@@ -12,12 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Threads that decide: a core needs some 5 ms for a window, and to wake many takes longer than they save. */
+enum { RANGES = PSR_AUTO_BLOCKS + 1, DECIDERS = 4 };
+
 /* What automatic cleaning keeps on a device. */
-enum { RANGES = PSR_AUTO_BLOCKS + 1, CELLS = PSR_AUTO_GROUPS * PSR_AUTO_GROUPS };
 
 struct auto_cuda {
     int device;
     cudaStream_t stream;
+    bool is_pinned;          /* the plan's band.sum */
     struct clean_k_window w; /* owns its arrays but d_in and d_out */
     struct clean_k_range *d_range;
     float *d_gain, *d_offset, *d_level;
@@ -60,6 +63,8 @@ static void auto_cuda_destroy(psr_clean_auto *p)
         psr_device_unpin(pinned[k]);
     if (c->stream)
         cudaStreamDestroy(c->stream);
+    if (c->is_pinned)
+        cudaHostUnregister(p->band.sum);
     free(c);
 }
 
@@ -137,6 +142,9 @@ static cudaError_t start(struct auto_cuda *c, const psr_clean_auto *p)
     TRY(cudaStreamCreateWithPriority(&c->stream, cudaStreamNonBlocking, highest));
     TRY(take_channels(c, p->d.nchan, &taken));
     TRY(take_window(c, p->window, p->ngroup, &taken));
+    TRY(cudaHostRegister(p->band.sum, p->window * p->ngroup * sizeof *p->band.sum,
+                         cudaHostRegisterDefault));
+    c->is_pinned = true;
     describe_window(c, p);
     return cudaSuccess;
 }
@@ -153,6 +161,7 @@ static psr_status auto_cuda_create(psr_clean_auto *p, psr_err *err)
     if (!c)
         return psr_fail_nomem(err, "cleaning", sizeof *c);
     c->device = p->d.device;
+    p->nthread = p->nthread < DECIDERS ? p->nthread : DECIDERS;
     cudaError_t e = start(c, p);
     return e ? psr_cuda_fail(c->device, e, "cleaning", err) : PSR_OK;
 }

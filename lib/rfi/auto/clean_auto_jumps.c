@@ -47,6 +47,7 @@ static void sum_cells(psr_clean_auto *p)
     p->jumps.ncell = p->win.n / size;
     p->jumps.cell_sum[0] = 0;
     p->jumps.cell_good[0] = 0;
+#pragma omp parallel for num_threads(p->nthread)
     for (size_t i = 0; i < p->jumps.ncell; i++) {
         int64_t sum = 0, good = 0;
         for (size_t t = i * size; t < (i + 1) * size; t++) {
@@ -55,8 +56,12 @@ static void sum_cells(psr_clean_auto *p)
             sum += counts ? (int64_t)llrint(band_at(p, t) * PSR_AUTO_FIXED_ONE) : 0;
             good += counts;
         }
-        p->jumps.cell_sum[i + 1] = p->jumps.cell_sum[i] + sum;
-        p->jumps.cell_good[i + 1] = p->jumps.cell_good[i] + good;
+        p->jumps.cell_sum[i + 1] = sum;
+        p->jumps.cell_good[i + 1] = good;
+    }
+    for (size_t i = 0; i < p->jumps.ncell; i++) {
+        p->jumps.cell_sum[i + 1] += p->jumps.cell_sum[i];
+        p->jumps.cell_good[i + 1] += p->jumps.cell_good[i];
     }
 }
 

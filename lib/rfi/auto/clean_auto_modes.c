@@ -84,6 +84,23 @@ static double mode_value(const psr_clean_auto *p, size_t k, const double *v, boo
     return *steps ? x.now : usual > least ? x.median : 0;
 }
 
+/* Whether all eigenvalues of a [G][G] are below edge: edge I - a has a Cholesky decomposition then, a tenth of the work
+ * that they are, which most windows are spared. */
+static bool is_noise(const double *a, size_t G, double edge)
+{
+    double low[GROUPS * GROUPS];
+    for (size_t i = 0; i < G; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double left = (i == j ? edge : 0) - a[i * G + j];
+            for (size_t k = 0; k < j; k++)
+                left -= low[i * G + k] * low[j * G + k];
+            if (i == j && !(left > 0))
+                return false;
+            low[i * G + j] = i == j ? sqrt(left) : left / low[j * G + j];
+        }
+    return true;
+}
+
 /* Adds those at width number k that noise and narrower ones do not explain. */
 static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes *m)
 {
@@ -117,6 +134,8 @@ static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes 
                 covariance[g * G + h] +=
                     both * m->v[i][g] * m->v[i][h] - along[g] * m->v[i][h] - m->v[i][g] * along[h];
     }
+    if (is_noise(covariance, G, edge))
+        return;
     psr_eigen_symmetric(covariance, G, value, vector);
     for (size_t i = 0; i < G && value[i] > edge && m->n < G; i++) {
         const double *v = vector + i * G, now = mode_value(p, k, v, &steps);
