@@ -48,7 +48,8 @@ static const struct word explained[] = {
 };
 
 static const struct word marks[] = {
-    {"line", "Interference: at a line of the sums of all channels, and no stronger."},
+    {"line", "Interference: at a line of the sums of all channels, and no stronger; weaker, if the "
+             "DM is open."},
     {"dm0", "Interference: DM 0 fits what is seen, and no pulse of its width at another DM does."},
     {"narrow", "Interference: its pulse is in an eighth of the band, and the rest is noise."},
     {"turns", "Fewer than 3 turns in the observation, which red noise has, too."},

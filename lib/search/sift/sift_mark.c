@@ -97,14 +97,29 @@ static bool is_folded_line(const struct psr_sift *s, const struct psr_sift_entry
     return false;
 }
 
+/* A line stands for interference if it is stronger than the candidate by so many standard deviations: a pulse as long as
+ * its sweep is a line of equal power at DM 0 itself. */
+static const double LINE_SIGMA = 4;
+
+/* The power of a line that speaks against a candidate of this power. */
+static double find_least_power(const struct psr_sift_entry *e, double power)
+{
+    const double square = LINE_SIGMA * LINE_SIGMA;
+    return e->verdict == PSR_SIFT_UNDETERMINED
+               ? power + square / 2 + sqrt(square * (square / 4 + 2 * power))
+               : power;
+}
+
 static bool is_line(const struct psr_sift *s, const struct psr_sift_entry *e)
 {
     const struct psr_sift_list *list = &s->list[e->list];
     if (!s->nline)
         return false;
     const double f_hz = e->f * find_scale(s, list), half_bin_hz = 0.5 / list->tobs_s;
-    return is_at_line(s, f_hz, half_bin_hz, (double)e->first_power, true) ||
-           (is_at_line(s, f_hz * e->best, half_bin_hz, (double)e->best_power, true) &&
+    const double first = find_least_power(e, (double)e->first_power),
+                 best = find_least_power(e, (double)e->best_power);
+    return is_at_line(s, f_hz, half_bin_hz, first, true) ||
+           (is_at_line(s, f_hz * e->best, half_bin_hz, best, true) &&
             !is_off_lines(s, e, f_hz, half_bin_hz)) ||
            is_folded_line(s, e, f_hz, half_bin_hz);
 }

@@ -139,7 +139,7 @@ static void test_lines(void)
 {
     struct psr_sift_desc d;
     const double second[] = {20, 50, 10, 10, 10, 10, 10, 10};
-    struct psr_bird line[] = {{9, 0.01, false, 0}, {1, 0.04, false, 51}, {4, 0, false, 0}};
+    struct psr_bird line[] = {{9, 0.01, false, 0}, {1, 0.04, false, 100}, {4, 0, false, 0}};
     const struct psr_zaplist lines = {line, 3};
     psr_sift_defaults(&d);
     ok(mark(&d, 100, false, strong) == 0, "no lines, no marks");
@@ -148,8 +148,9 @@ static void test_lines(void)
        "within the width of a line");
     ok(mark(&d, 400.4, false, strong) == PSR_SIFT_LINE && mark(&d, 400.6, false, strong) == 0,
        "within half a bin of a narrow one");
-    line[1].power = 49;
-    ok(mark(&d, 100, false, strong) == 0, "stronger than the line");
+    line[1].power = 97;
+    ok(mark(&d, 100, false, strong) == 0,
+       "what a pulse that is as long as its sweep leaves at DM 0 is a line of its power");
     line[1].power = 0;
     ok(mark(&d, 100, false, strong) == PSR_SIFT_LINE, "a line of unknown power");
     ok(mark(&d, 50, false, second) == PSR_SIFT_LINE && mark(&d, 50, false, strong) == 0 &&
@@ -205,6 +206,18 @@ static void test_rank(void)
            result.cand[1].marks == PSR_SIFT_DM0 && result.cand[1].sigma > result.cand[0].sigma,
        "33 ms, as strong at DM 0, which no pulse is: behind a weaker one");
     psr_sift_destroy(s);
+    struct psr_bird line = {30, 0.01, false, 51};
+    const struct psr_zaplist lines = {&line, 1};
+    d.lines = &lines;
+    s = sift_shares(flat, 3000, &d, &result);
+    ok(result.ncand == 2 && result.cand[1].marks == (PSR_SIFT_DM0 | PSR_SIFT_LINE),
+       "at a line that is no weaker");
+    psr_sift_destroy(s);
+    line.power = 49;
+    s = sift_shares(flat, 3000, &d, &result);
+    ok(result.ncand == 2 && result.cand[1].marks == PSR_SIFT_DM0, "stronger than the line");
+    psr_sift_destroy(s);
+    d.lines = NULL;
     d.catalogue = &catalogue;
     s = sift_shares(flat, 3000, &d, &result);
     ok(result.ncand == 2 && result.cand[0].known == &pulsar && result.cand[0].marks == PSR_SIFT_DM0,
