@@ -8,6 +8,7 @@
 #include <math.h>
 #include <psrkit/experimental/sift.h>
 #include <psrkit/series.h>
+#include <psrkit/signif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,36 @@ static void measure_dm(const struct cube *c, double *number)
     if (c->fold->candidate && psr_series_find_dm(c->fold->candidate, &searched) >= 0 &&
         searched > 0)
         number[PSR_CAND_BETA] = fabs(dm - searched) / searched;
+}
+
+/* --- one pulse ---------------------------------------------------------------------------------- */
+
+/* Widths of boxcars, in turns, each so many times the one before; places of each. */
+static const double WIDEST_BOX = 0.5, NARROWEST_BOX = 1.0 / 64, BOX_STEP = 0.8;
+enum { BOX_PLACES = 256 };
+
+/* The largest S/N of the profile in a boxcar, whose harmonics have the coefficients sin(pi k d) / (pi k). */
+static double find_pulse_snr(const struct cube *c)
+{
+    double most = 0, var = 0;
+    for (size_t j = 0; j < c->h.nsub; j++)
+        var += c->h.var[j];
+    for (double width = WIDEST_BOX; width > NARROWEST_BOX; width *= BOX_STEP) {
+        double box[PSR_FOLD_HARMONICS], norm = 0;
+        for (size_t k = 0; k < c->h.most; k++) {
+            box[k] = sin(M_PI * (double)(k + 1) * width) / (double)(k + 1);
+            norm += box[k] * box[k];
+        }
+        for (int at = 0; at < BOX_PLACES; at++) {
+            const double complex step = cexp(2 * M_PI * I * at / BOX_PLACES);
+            double complex turn = 1;
+            double sum = 0;
+            for (size_t k = 0; k < c->h.most; k++)
+                sum += box[k] * creal(c->sum.h[k] * (turn *= step));
+            most = fmax(most, sum / sqrt(norm * var / 2));
+        }
+    }
+    return most;
 }
 
 /* --- band and time ------------------------------------------------------------------------------ */
@@ -245,6 +276,7 @@ psr_status psr_cand_measure(struct psr_cand_score *score, const struct psr_pfd *
     if (!st) {
         measure_dm(&c, score->number);
         score->number[PSR_CAND_ACCEL_OK] = is_physical(&c);
+        score->number[PSR_CAND_PULSE_SNR] = find_pulse_snr(&c);
         st = measure_shares(&c, score->number, err);
     }
     if (!st) {
@@ -289,36 +321,65 @@ static void multiply_odds(struct psr_cand_score *score, double by)
 /* Below this sigma a fold does not reject DM 0 either. */
 static const double REJECT_SIGMA = 4;
 
-/* Of an open DM, S/N at DM 0, how far the fold moved it and its error are those of any pulse as long as its sweep.  What
- * speaks for a pulsar is by how much it rejects DM 0, and that the DMs that fit are many: interference is at DM 0. */
-static void score_open_dm(const struct psr_sift_cand *cand)
+/* Of an open DM, how far the fold moved it is that of any pulse as long as its sweep, and so are S/N at DM 0 and its error if
+ * the fold does not reject DM 0.  What then speaks for a pulsar is by how much it does, and that the DMs that fit are many:
+ * interference is at DM 0.
+ * Returned: by what the odds are multiplied */
+static double forget_open_dm(const struct psr_sift_cand *cand, double number[PSR_CAND_NNUMBER])
 {
     const struct psr_cand_weight *w = &psr_cand_weights[PSR_CAND_DM0_SIGMA];
-    struct psr_cand_score *score = cand->score;
-    double number[PSR_CAND_NNUMBER];
-    memcpy(number, score->number, sizeof number);
     number[PSR_CAND_BETA] = NAN;
-    score->probability = psr_cand_probability(number);
     if (number[PSR_CAND_DM0_SIGMA] >= REJECT_SIGMA)
-        return;
+        return 1;
     number[PSR_CAND_ALPHA] = number[PSR_CAND_GAMMA] = NAN;
     number[PSR_CAND_DM0_SIGMA] = fmax(number[PSR_CAND_DM0_SIGMA], w->least) + w->centre;
+    return cand->dm_share;
+}
+
+/* The best of all sums of powers that were searched is bright in noise, too, and so is its fold, by chance phases: where noise
+ * has one as strong, the S/N that speaks is that of one pulse.  In sigma after all trials, above which noise has none. */
+static const double NOISE_SIGMA = 3;
+
+/* A profile of noise has less of its S/N in one boxcar. */
+static const double NOISE_SHARE = 0.65;
+
+/* Share that chance has in the S/N of a candidate. */
+static double find_chance_share(const struct psr_sift_cand *cand)
+{
+    const double sigma = psr_gauss_sigma(psr_logp_from_sf(log(cand->chance)));
+    return cand->chance > 0 ? fmin(fmax(1 - sigma / NOISE_SIGMA, 0), 1) : 0;
+}
+
+static void add_reason(struct psr_cand_score *score, const char *words)
+{
+    const size_t n = strlen(score->reasons);
+    if (!strstr(score->reasons, words))
+        snprintf(score->reasons + n, sizeof score->reasons - n, "%s%s", n ? "; " : "", words);
+}
+
+static void score_search(const struct psr_sift_cand *cand)
+{
+    struct psr_cand_score *score = cand->score;
+    const double by_chance = find_chance_share(cand);
+    const bool open = cand->marks & PSR_SIFT_DM_UNKNOWN;
+    double number[PSR_CAND_NNUMBER];
+    if (!open && !(by_chance > 0))
+        return;
+    memcpy(number, score->number, sizeof number);
+    const double odds = open ? forget_open_dm(cand, number) : 1;
+    const double pulse = number[PSR_CAND_PULSE_SNR];
+    if (by_chance > 0 && pulse < number[PSR_CAND_SNR]) {
+        number[PSR_CAND_SNR] += by_chance * (pulse - number[PSR_CAND_SNR]);
+        if (pulse < NOISE_SHARE * score->number[PSR_CAND_SNR])
+            add_reason(score, "no stronger than noise in all trials, and no single pulse");
+    }
     score->probability = psr_cand_probability(number);
-    multiply_odds(score, cand->dm_share);
+    multiply_odds(score, odds);
 }
 
 /* Pulsars' folds stay within 0.1 bins of the search.  Red noise drifts, and beside a bright signal the fold finds that: of
  * folds that moved by more than this, one in 30 is the pulsar's that was searched for. */
 static const double MOVED_BINS = 0.3, MOVED_ODDS = 0.03;
-
-static void score_moved(struct psr_cand_score *score)
-{
-    static const char words[] = "the fold moved the period";
-    const size_t n = strlen(score->reasons);
-    multiply_odds(score, MOVED_ODDS);
-    if (!strstr(score->reasons, words))
-        snprintf(score->reasons + n, sizeof score->reasons - n, "%s%s", n ? "; " : "", words);
-}
 
 static void add_what_sift_knows(const struct psr_sift_cand *cand)
 {
@@ -326,10 +387,11 @@ static void add_what_sift_knows(const struct psr_sift_cand *cand)
     if (s->ranked || isnan(s->probability))
         return;
     s->ranked = true;
-    if (cand->marks & PSR_SIFT_DM_UNKNOWN)
-        score_open_dm(cand);
-    if (s->moved_bins > MOVED_BINS)
-        score_moved(s);
+    score_search(cand);
+    if (s->moved_bins > MOVED_BINS) {
+        multiply_odds(s, MOVED_ODDS);
+        add_reason(s, "the fold moved the period");
+    }
 }
 
 /* What folds to less than this share of its harmonic's probability is its fundamental by chance. */

@@ -16,4 +16,5 @@ const struct psr_cand_weight psr_cand_weights[PSR_CAND_NNUMBER] = {
     [PSR_CAND_SNR] = {6, 9, 7.477, 1.396, 5.353},
     [PSR_CAND_DM0_SIGMA] = {-3, 9, 2.939, 4.072, 1.786},
     [PSR_CAND_BANDS_RATIO] = {0.5, 0.8, 0.7703, 0.06899, 2.355},
+    [PSR_CAND_PULSE_SNR] = {6, 9, 7.5, 1.4, 0}, /* speaks where S/N does not: psr_cand_rank */
 };

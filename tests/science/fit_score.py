@@ -124,6 +124,7 @@ def fit(path, empty):
     print('const double psr_cand_offset = %.3f;\n' % w[0])
     for k, name in enumerate(NUMBERS):
         print('    [PSR_CAND_%s] = {%g, %g, %.4g, %.4g, %.3f},' % (name.upper(), *LIMITS[name], centre[k], scale[k], w[k + 1]))
+    print('    [PSR_CAND_PULSE_SNR] = {6, 9, 7.5, 1.4, 0}, /* speaks where S/N does not: psr_cand_rank */')
     p = 1 / (1 + np.exp(-a @ w))
     line = np.quantile(p[~odd & (kind == 0)], .99)
     print('#define PSR_CAND_LINE %.3f' % line)

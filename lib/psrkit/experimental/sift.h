@@ -208,6 +208,7 @@ struct psr_sift_cand {
         [2]; /* number, of how many: the part of the observation where it is best; 1, 1: the whole */
     double
         dm_share; /* of the DMs searched: those between hits that fit it as well as dm; 1 with presto */
+    double chance; /* probability that noise has one as strong at any DM searched; 0: not known */
 };
 
 /* Owned by the psr_sift, and valid until the next call with it. */
@@ -281,7 +282,8 @@ typedef struct psr_sift psr_sift;
  *
  * What is left is marked if it looks like interference.  The power of a line, where the list of lines
  * has it, is compared with that of the candidate's harmonic: dispersed pulses are stronger at their DM
- * than at 0, so that a bright pulsar whose lines are in the list is not marked.
+ * than at 0, so that a bright pulsar whose lines are in the list is not marked, and with an open DM a line must be stronger
+ * than the candidate by 4 standard deviations.
  *
  * With presto, as sifting.py: there are no lines; duplicates are found from the lowest r up, in bins of
  * whatever length; hits count, not DMs; the tolerance of harmonics is q r_err over the best candidate's T;
@@ -367,6 +369,7 @@ enum psr_cand_number {
     PSR_CAND_SNR,       /* root of Z^2 - 2 n of the n harmonics of the profile */
     PSR_CAND_DM0_SIGMA, /* root of the Z^2 that DM 0 has less, negative where it has more */
     PSR_CAND_BANDS_RATIO, /* share_bands over what a pulse of this S/N in all sub-bands has: Phi(S/N / sqrt(n) - 1) */
+    PSR_CAND_PULSE_SNR, /* S/N of the best boxcar in the profile */
     PSR_CAND_NNUMBER,
 };
 
@@ -396,7 +399,8 @@ PSR_MUST_CHECK psr_status psr_cand_measure(struct psr_cand_score *score, const s
  * which keep their order, fundamentals before their harmonics.  Where the DM of the search is open
  * (PSR_SIFT_DM_UNKNOWN), beta leaves the probability of the score; and where the fold does not reject DM 0 by 4 sigma either,
  * so do alpha and gamma, dm0_sigma counts from 0, and the odds are multiplied by dm_share: interference is at DM 0, a pulsar
- * at any DM.  A fold that moved the frequency by more than 0.3 bins is that of another signal, or of none: the odds are
+ * at any DM.  Of candidates that noise explains, by chance, S/N is the smaller of that and the best boxcar's, in part from 3
+ * sigma down.  A fold that moved the frequency by more than 0.3 bins is that of another signal, or of none: the odds are
  * multiplied by 0.03.  A score that is ranked already keeps its probability.
  * Given:  cand [n]   a copy of the result's
  * Status: PSR_ENOMEM */

@@ -4,6 +4,7 @@
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"
 #include <math.h>
+#include <psrkit/signif.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +184,15 @@ static psr_status do_steps(psr_sift *s, psr_err *err)
 
 /* --- the result ------------------------------------------------------------------------------- */
 
+/* Probability that noise has one as strong at any DM that was searched: DMs between hits are one. */
+static double find_chance(const struct psr_sift_entry *e)
+{
+    if (isnan(e->list_sigma) || !(e->dm_share > 0))
+        return 0;
+    const struct psr_logp p = psr_gauss_logp(e->list_sigma);
+    return exp(psr_logp_trials(p, fmax(1, 1 / e->dm_share), PSR_TRIALS_SIDAK).ln_sf);
+}
+
 static struct psr_sift_cand describe(const psr_sift *s, const struct psr_sift_entry *e)
 {
     const struct psr_sift_list *list = &s->list[e->list];
@@ -206,6 +216,7 @@ static struct psr_sift_cand describe(const psr_sift *s, const struct psr_sift_en
         .ratio = {e->ratio[0], e->ratio[1]},
         .dm0_chi2 = e->dm0_chi2,
         .dm_share = s->d.presto ? 1 : e->dm_share,
+        .chance = s->d.presto ? 0 : find_chance(e),
         .found = e->folded ? PSR_SIFT_BY_FFA : PSR_SIFT_BY_FOURIER,
         .segment = {list->segment.number, list->segment.of},
     };

@@ -201,6 +201,7 @@ struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct
 {
     struct psr_sift_entry e = {
         .number = row->number,
+        .list_sigma = row->fold_snr > 0 ? NAN : row->sigma,
         .coherent = row->coherent,
         .r = row->r,
         .z = row->z,

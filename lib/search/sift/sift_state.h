@@ -50,6 +50,7 @@ struct psr_sift_entry {
     size_t list;
     int64_t number;
     double sigma, snr, power, coherent, r, z, f;
+    double list_sigma; /* after the trials of its list; not a number: not known */
     int nharm;
     float r_error;     /* of r, bins: what noise does to its lines */
     uint32_t on_lines; /* bit q: only the harmonics that are multiples of q have power */

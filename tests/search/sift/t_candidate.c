@@ -158,6 +158,54 @@ static void test_impossible(uint64_t *random)
     psr_pfd_clear(&fold);
 }
 
+/* As large an S/N as a pulse has, in harmonics whose phases make no pulse, as the strongest of many sums in noise has it. */
+static void make_noise(struct psr_pfd *fold, uint64_t *random, double snr)
+{
+    enum { NHARM = 12 };
+    const struct pulse none = {0, 40, 0.02, NSUB, NPART};
+    make_fold(fold, random, &none, 40);
+    for (int k = 0; k < NPART * NSUB; k++)
+        for (int b = 0; b < NBIN; b++) {
+            const double x = (double)b / NBIN - turns_late(k % NSUB, 40);
+            for (int h = 0; h < NHARM; h++)
+                fold->profile[k * NBIN + b] += snr / sqrt(NPART * NSUB * NBIN * NHARM / 2.0) *
+                                               cos(2 * M_PI * (h + 1) * x + M_PI * h * h / NHARM);
+        }
+}
+
+static double rank_one(struct psr_cand_score score, double chance)
+{
+    struct psr_sift_cand cand = {.number = 1, .score = &score, .chance = chance};
+    return psr_cand_rank(&cand, 1, &err) == PSR_OK ? score.probability : NAN;
+}
+
+static void test_chance(uint64_t *random)
+{
+    const struct pulse faint = {14, 40, 0.02, NSUB, NPART};
+    struct psr_pfd fold;
+    struct psr_cand_score noise, pulse;
+    make_noise(&fold, random, 30);
+    ok(psr_cand_measure(&noise, &fold, &err) == PSR_OK, "harmonics without a pulse");
+    psr_pfd_clear(&fold);
+    make_fold(&fold, random, &faint, 40);
+    ok(psr_cand_measure(&pulse, &fold, &err) == PSR_OK, "a faint pulse");
+    psr_pfd_clear(&fold);
+    const double share[] = {noise.number[PSR_CAND_PULSE_SNR] / noise.number[PSR_CAND_SNR],
+                            pulse.number[PSR_CAND_PULSE_SNR] / pulse.number[PSR_CAND_SNR]};
+    ok(share[0] < 0.65 && share[1] > 0.8 && share[1] < 1.25,
+       "one boxcar has %.2f of the S/N %.1f of noise, %.2f of the %.1f of a pulse", share[0],
+       noise.number[PSR_CAND_SNR], share[1], pulse.number[PSR_CAND_SNR]);
+    noise.number[PSR_CAND_SNR] = 9;
+    noise.number[PSR_CAND_PULSE_SNR] = 5;
+    noise.probability = psr_cand_probability(noise.number);
+    ok(rank_one(noise, 0) == noise.probability && rank_one(noise, 1e-4) == noise.probability,
+       "what is known of the search leaves what noise does not explain: %.3f", noise.probability);
+    ok(rank_one(noise, 0.5) < 0.5 * noise.probability && rank_one(noise, 0.5) < PSR_CAND_LINE,
+       "noise that the search finds in every second observation: %.3f", rank_one(noise, 0.5));
+    ok(rank_one(pulse, 0.5) > 0.9 * pulse.probability, "a pulse as faint: %.3f of %.3f",
+       rank_one(pulse, 0.5), pulse.probability);
+}
+
 static void test_probability(void)
 {
     double number[PSR_CAND_NNUMBER];
@@ -247,6 +295,7 @@ int main(void)
     uint64_t random = tap_seed();
     test_numbers(&random);
     test_impossible(&random);
+    test_chance(&random);
     test_probability();
     test_rank();
     return done_testing();

@@ -186,11 +186,33 @@ static psr_sift *sift_shares(const double share[3], double r, const struct psr_s
         for (int k = 0; k < 8; k++)
             power[k] = strong[k] * share[i];
         add_row(&m[i], r, 0, 8, power);
+        m[i].row[0].sigma = 3;
         if (i)
             add_row(&m[i], 733, 0, 3, weak);
         add_row(&m[i], 5000, 0, 1, faint);
     }
     return sift(m, NULL, 3, d, result);
+}
+
+/* Of sigma 3 after the trials of its list; DMs 0, 20 and 40 are one or three trials. */
+static void test_chance(void)
+{
+    const double flat[3] = {0.97, 1, 0.98}, steep[3] = {0.6, 1, 0.6}, once = 1.3499e-3;
+    struct psr_sift_desc d;
+    struct psr_sift_result result;
+    psr_sift_defaults(&d);
+    psr_sift *s = sift_shares(flat, 30, &d, &result);
+    ok(fabs(result.cand[0].chance / once - 1) < 1e-3, "all DMs fit: %g", result.cand[0].chance);
+    psr_sift_destroy(s);
+    s = sift_shares(steep, 3000, &d, &result);
+    ok(fabs(result.cand[0].chance / (3 * once) - 1) < 3e-3, "one of three: %g",
+       result.cand[0].chance);
+    psr_sift_destroy(s);
+    d.presto = true;
+    s = sift_shares(steep, 3000, &d, &result);
+    ok(result.ncand && memcmp(&result.cand[0].chance, &(double){0}, sizeof(double)) == 0,
+       "sifting.py does not know");
+    psr_sift_destroy(s);
 }
 
 static void test_rank(void)
@@ -599,6 +621,7 @@ int main(void)
     test_birds();
     test_lines();
     test_folded_lines();
+    test_chance();
     test_rank();
     test_explained();
     test_families();
