@@ -50,8 +50,9 @@ static const struct word explained[] = {
 };
 
 static const struct word marks[] = {
-    {"line", "Interference: at a line of the sums of all channels, and no stronger; weaker, if the "
-             "DM is open."},
+    {"line",
+     "Interference: at a line of the sums of all channels, and no stronger; weaker, unless marked "
+     "dm0."},
     {"dm0", "Interference: DM 0 fits what is seen, and no pulse of its width at another DM does."},
     {"narrow", "Interference: its pulse is in an eighth of the band, and the rest is noise."},
     {"turns", "Fewer than 3 turns in the observation, which red noise has, too."},

@@ -282,8 +282,8 @@ typedef struct psr_sift psr_sift;
  *
  * What is left is marked if it looks like interference.  The power of a line, where the list of lines
  * has it, is compared with that of the candidate's harmonic: dispersed pulses are stronger at their DM
- * than at 0, so that a bright pulsar whose lines are in the list is not marked, and with an open DM a line must be stronger
- * than the candidate by 4 standard deviations.
+ * than at 0, so that a bright pulsar whose lines are in the list is not marked; of what is not undispersed a line must be
+ * stronger than the harmonic by 4 standard deviations.
  *
  * With presto, as sifting.py: there are no lines; duplicates are found from the lowest r up, in bins of
  * whatever length; hits count, not DMs; the tolerance of harmonics is q r_err over the best candidate's T;

@@ -97,17 +97,17 @@ static bool is_folded_line(const struct psr_sift *s, const struct psr_sift_entry
     return false;
 }
 
-/* A line stands for interference if it is stronger than the candidate by so many standard deviations: a pulse as long as
- * its sweep is a line of equal power at DM 0 itself. */
+/* A line stands for interference if it is stronger than the candidate by so many standard deviations: a pulse that is not much
+ * shorter than its sweep is a line of almost its power at DM 0 itself. */
 static const double LINE_SIGMA = 4;
 
 /* The power of a line that speaks against a candidate of this power. */
 static double find_least_power(const struct psr_sift_entry *e, double power)
 {
     const double square = LINE_SIGMA * LINE_SIGMA;
-    return e->verdict == PSR_SIFT_UNDETERMINED
-               ? power + square / 2 + sqrt(square * (square / 4 + 2 * power))
-               : power;
+    return e->verdict == PSR_SIFT_UNDISPERSED
+               ? power
+               : power + square / 2 + sqrt(square * (square / 4 + 2 * power));
 }
 
 static bool is_line(const struct psr_sift *s, const struct psr_sift_entry *e)

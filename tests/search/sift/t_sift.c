@@ -239,6 +239,17 @@ static void test_rank(void)
     s = sift_shares(flat, 3000, &d, &result);
     ok(result.ncand == 2 && result.cand[1].marks == PSR_SIFT_DM0, "stronger than the line");
     psr_sift_destroy(s);
+    const double wide[3] = {0.86, 1, 0.86};
+    line = (struct psr_bird){0.3, 0.01, false, 51};
+    s = sift_shares(wide, 30, &d, &result);
+    ok(result.cand[0].nharm == 8 && !result.cand[0].marks && result.cand[0].dm0_chi2 > 40,
+       "a pulse as long as half its sweep is almost as strong a line at DM 0");
+    psr_sift_destroy(s);
+    line.power = 100;
+    s = sift_shares(wide, 30, &d, &result);
+    ok(result.cand[1].nharm == 8 && result.cand[1].marks == PSR_SIFT_LINE,
+       "what is stronger there is another's");
+    psr_sift_destroy(s);
     d.lines = NULL;
     d.catalogue = &catalogue;
     s = sift_shares(flat, 3000, &d, &result);
