@@ -300,6 +300,8 @@ float psr_quantile_select(const float *x, size_t n, size_t k)
 
 /* --- the median of a few ---------------------------------------------------------------------- */
 
+enum { RANKED = 16 };
+
 static void swap(float *a, float *b)
 {
     float was = *a;
@@ -329,8 +331,28 @@ static void place_rank(float *x, ptrdiff_t n, ptrdiff_t k)
     }
 }
 
+/* Of n from 8 to RANKED: each number's rank is counted, as branches on random numbers cost more than all comparisons. */
+static double median_by_ranks(const float *x, size_t n)
+{
+    const int below = (int)(n - 1) / 2, above = (int)n / 2;
+    float y[RANKED], low = 0, high = 0;
+    int rank[RANKED] = {0};
+    for (size_t i = 0; i < RANKED; i++)
+        y[i] = i < n ? x[i] : INFINITY;
+    for (int j = 0; j < RANKED; j++)
+        for (int i = 0; i < RANKED; i++)
+            rank[i] += (y[j] < y[i]) | ((y[j] == y[i]) & (j < i));
+    for (int i = 0; i < RANKED; i++) {
+        low = rank[i] == below ? y[i] : low;
+        high = rank[i] == above ? y[i] : high;
+    }
+    return ((double)low + (double)high) / 2;
+}
+
 double psr_quantile_median(float *x, size_t n)
 {
+    if (n >= RANKED / 2 && n <= RANKED)
+        return median_by_ranks(x, n);
     place_rank(x, (ptrdiff_t)n, (ptrdiff_t)(n / 2));
     if (n % 2)
         return (double)x[n / 2];

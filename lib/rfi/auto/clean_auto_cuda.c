@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads that decide: a core needs some 5 ms for a window, and to wake many takes longer than they save. */
-enum { RANGES = PSR_AUTO_BLOCKS + 1, DECIDERS = 4 };
+enum { RANGES = PSR_AUTO_BLOCKS + 1 };
+
+/* Channels of a thread that decides: it needs some 2 ms for them, and where all cores are busy to wake others takes
+ * longer. */
+enum { CHANNELS_OF_THREAD = 2048 };
 
 /* What automatic cleaning keeps on a device. */
 
@@ -161,7 +164,8 @@ static psr_status auto_cuda_create(psr_clean_auto *p, psr_err *err)
     if (!c)
         return psr_fail_nomem(err, "cleaning", sizeof *c);
     c->device = p->d.device;
-    p->nthread = p->nthread < DECIDERS ? p->nthread : DECIDERS;
+    const int enough = 1 + (int)(p->d.nchan / CHANNELS_OF_THREAD);
+    p->nthread = p->nthread < enough ? p->nthread : enough;
     cudaError_t e = start(c, p);
     return e ? psr_cuda_fail(c->device, e, "cleaning", err) : PSR_OK;
 }

@@ -19,17 +19,39 @@ static size_t cell_size(const psr_clean_auto *p)
 
 /* --- the band --------------------------------------------------------------------------------- */
 
+/* The sub-bands of a block that count: all bits set; and a sigma of their sum, 0: there are none. */
+struct counted {
+    int32_t bits[PSR_AUTO_GROUPS];
+    double noise;
+};
+
+static struct counted find_counted(const psr_clean_auto *p, const struct psr_auto_block *b)
+{
+    struct counted is = {.noise = 0};
+    size_t n = 0;
+    for (size_t g = 0; g < p->ngroup && b->ncount; g++) {
+        is.bits[g] = b->count[g] ? -1 : 0;
+        n += b->count[g];
+    }
+    is.noise = PSR_AUTO_SIGMA * sqrt((double)n);
+    return is;
+}
+
+/* In sigmas.  Sums of 2^20 channels of 8 bits fit into 32. */
+static double sum_counted(const psr_clean_auto *p, const struct counted *is, size_t t)
+{
+    const int32_t *row = p->band.sum + t * p->ngroup;
+    int32_t sum = 0;
+    for (size_t g = 0; g < p->ngroup; g++)
+        sum += row[g] & is->bits[g];
+    return is->noise > 0 ? (double)sum / is->noise : 0;
+}
+
 /* Spectrum t of the whole band, in sigmas. */
 static double band_at(const psr_clean_auto *p, size_t t)
 {
-    const struct psr_auto_block *b = &p->win.block[t / p->usual];
-    int64_t sum = 0;
-    size_t n = 0;
-    for (size_t g = 0; g < p->ngroup && b->ncount; g++) {
-        sum += b->count[g] ? p->band.sum[t * p->ngroup + g] : 0;
-        n += b->count[g];
-    }
-    return n ? (double)sum / (PSR_AUTO_SIGMA * sqrt((double)n)) : 0;
+    const struct counted is = find_counted(p, &p->win.block[t / p->usual]);
+    return sum_counted(p, &is, t);
 }
 
 static double sum_band(const psr_clean_auto *p, size_t from)
@@ -47,21 +69,16 @@ static void sum_cells(psr_clean_auto *p)
     p->jumps.ncell = p->win.n / size;
     p->jumps.cell_sum[0] = 0;
     p->jumps.cell_good[0] = 0;
-#pragma omp parallel for num_threads(p->nthread)
     for (size_t i = 0; i < p->jumps.ncell; i++) {
+        const struct counted is = find_counted(p, &p->win.block[i * size / p->usual]);
         int64_t sum = 0, good = 0;
         for (size_t t = i * size; t < (i + 1) * size; t++) {
-            const bool counts =
-                !p->band.spark[t] && !p->band.burst[t] && p->win.block[t / p->usual].ncount;
-            sum += counts ? (int64_t)llrint(band_at(p, t) * PSR_AUTO_FIXED_ONE) : 0;
+            const bool counts = !p->band.spark[t] && !p->band.burst[t] && is.noise > 0;
+            sum += counts ? (int64_t)llrint(sum_counted(p, &is, t) * PSR_AUTO_FIXED_ONE) : 0;
             good += counts;
         }
-        p->jumps.cell_sum[i + 1] = sum;
-        p->jumps.cell_good[i + 1] = good;
-    }
-    for (size_t i = 0; i < p->jumps.ncell; i++) {
-        p->jumps.cell_sum[i + 1] += p->jumps.cell_sum[i];
-        p->jumps.cell_good[i + 1] += p->jumps.cell_good[i];
+        p->jumps.cell_sum[i + 1] = p->jumps.cell_sum[i] + sum;
+        p->jumps.cell_good[i + 1] = p->jumps.cell_good[i] + good;
     }
 }
 

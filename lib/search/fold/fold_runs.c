@@ -82,56 +82,61 @@ static long double fraction_of(long double turns)
 
 /* --- one block -------------------------------------------------------------------------------- */
 
-/* The run at hand. */
-struct open_run {
-    size_t begin, bin;
+/* The run at hand, and where runs go: copies of what a block begins with, which stay in registers. */
+struct writer {
+    struct psr_fold_spread spread;
+    struct psr_fold_run *run; /* [n], with room for those of the sample at hand */
+    size_t n, begin, bin;
     bool is_open;
 };
 
-static psr_status end_run(struct psr_fold_runs *r, struct open_run *open, size_t end,
-                          double fraction, bool completes, psr_err *err)
+static inline void end_run(struct writer *w, size_t end, double fraction, bool completes)
 {
-    psr_status st = psr_grow(&r->run, &r->room, r->n, sizeof *r->run, "the runs of a fold", err);
-    if (!st)
-        r->run[r->n++] = (struct psr_fold_run){.begin = (uint32_t)open->begin,
-                                               .end = (uint32_t)end,
-                                               .bin = (uint32_t)open->bin,
-                                               .completes_turn = completes,
-                                               .fraction = fraction};
-    open->begin = end;
-    return st;
+    w->run[w->n++] = (struct psr_fold_run){.begin = (uint32_t)w->begin,
+                                           .end = (uint32_t)end,
+                                           .bin = (uint32_t)w->bin,
+                                           .completes_turn = completes,
+                                           .fraction = fraction};
+    w->begin = end;
 }
 
-/* Sample t from phase low on; *whole if it is in one bin and completes no turn. */
-static psr_status take_sample(struct psr_fold_runs *r, struct open_run *open, size_t t, double low,
-                              double width, bool *whole, psr_err *err)
+/* Sample t from phase low on. */
+static inline void take_sample(struct writer *w, size_t t, double low, double width)
 {
     struct psr_fold_weight weight;
-    psr_status st = PSR_OK;
     double before = 0;
-    size_t nweight = 0;
-    *whole = true;
-    if (open->is_open && t - open->begin >= PSR_FOLD_RUN_MAX / 2)
-        st = end_run(r, open, t, 0, false, err);
-    psr_fold_spread_begin(&r->spread, low, width);
-    while (!st && psr_fold_spread_next(&r->spread, &weight)) {
-        if (open->is_open && weight.bin != open->bin)
-            st = end_run(r, open, t, before, false, err);
-        if (!open->is_open)
-            open->begin = t;
-        open->is_open = true;
-        open->bin = weight.bin;
+    bool has_extent = false;
+    if (w->is_open && t - w->begin >= PSR_FOLD_RUN_MAX / 2)
+        end_run(w, t, 0, false);
+    psr_fold_spread_begin(&w->spread, low, width);
+    while (psr_fold_spread_next(&w->spread, &weight)) {
+        if (w->is_open && weight.bin != w->bin)
+            end_run(w, t, before, false);
+        if (!w->is_open)
+            w->begin = t;
+        w->is_open = true;
+        w->bin = weight.bin;
         before += weight.value;
-        nweight++;
-        if (!st && weight.completes_rotation)
-            st = end_run(r, open, t, before, true, err);
-        *whole &= !weight.completes_rotation;
+        has_extent = true;
+        if (weight.completes_rotation)
+            end_run(w, t, before, true);
     }
-    *whole &= nweight == 1;
-    if (!st && !nweight && open->is_open) { /* it has no extent */
-        st = end_run(r, open, t, 0, false, err);
-        open->is_open = false;
+    if (!has_extent && w->is_open) {
+        end_run(w, t, 0, false);
+        w->is_open = false;
     }
+}
+
+/* Makes room for the runs of a sample: at most two for each bin that it is in. */
+static inline psr_status make_room(struct psr_fold_runs *r, struct writer *w, double width,
+                                   psr_err *err)
+{
+    enum { BESIDE = 12 };
+    const double most = 2 * fmax(width, 0) * (double)r->spread.nbin + BESIDE;
+    psr_status st = PSR_OK;
+    while (!st && (double)w->n + most >= (double)r->room)
+        st = psr_grow(&r->run, &r->room, r->room, sizeof *r->run, "the runs of a fold", err);
+    w->run = r->run;
     return st;
 }
 
@@ -149,12 +154,13 @@ static long double phase_of(struct psr_fold_runs *r, const struct psr_fold_sampl
 }
 
 /* Passes over samples that are wholly in the bin that the next one begins in, but for the last. */
-static void skip_whole(struct psr_fold_runs *r, struct progress *p, size_t bin, double width)
+static inline void skip_whole(struct psr_fold_runs *r, struct writer *w, struct progress *p,
+                              double width)
 {
-    const double nbin = (double)r->spread.nbin, low = (double)p->low;
-    const double room = psr_fold_least(((double)bin + 1) / nbin - low, 1 - r->spread.filled);
+    const double nbin = (double)w->spread.nbin, low = (double)p->low, bin = (double)w->bin;
+    const double room = psr_fold_least((bin + 1) / nbin - low, 1 - w->spread.filled);
     const double most = room / width * (1 - 1e-5) - 1e-3; /* of which the whole ones count */
-    if (!(width > 0) || !(most >= 2) || psr_fold_whole(low * nbin) != (double)bin)
+    if (!(width > 0) || !(most >= 2) || psr_fold_whole(low * nbin) != bin)
         return;
     const double left = psr_fold_least((double)(p->block->n - p->t), PSR_FOLD_RUN_MAX / 2);
     const size_t t = p->t + (size_t)psr_fold_least(most, left);
@@ -162,7 +168,7 @@ static void skip_whole(struct psr_fold_runs *r, struct progress *p, size_t bin, 
     const double step = (double)(phase - p->phase);
     if (!(step > 0) || !(step < room - clear))
         return;
-    r->spread.filled += step;
+    w->spread.filled += step;
     p->low += phase - p->phase;
     p->phase = phase;
     p->t = t;
@@ -173,23 +179,26 @@ psr_status psr_fold_runs_find(struct psr_fold_runs *r, const struct psr_fold_sam
                               psr_err *err)
 {
     psr_status st = PSR_OK;
-    struct open_run open = {.is_open = false};
+    struct writer w = {.spread = r->spread, .run = r->run};
     struct progress p = {.block = block, .phase = phase_of(r, block, 0)};
     p.low = fraction_of(p.phase);
-    r->n = 0;
-    while (p.t < block->n && !st) {
-        bool whole;
+    while (p.t < block->n) {
         const long double next = phase_of(r, block, p.t + 1), width = next - p.phase;
         const long double high = p.low + width;
-        st = take_sample(r, &open, p.t, (double)p.low, (double)width, &whole, err);
+        st = make_room(r, &w, (double)width, err);
+        if (st)
+            break;
+        take_sample(&w, p.t, (double)p.low, (double)width);
         p.low = fraction_of(high);
         p.phase = next;
         p.t++;
-        if (r->steady && open.is_open && p.t < block->n)
-            skip_whole(r, &p, open.bin, (double)width);
+        if (r->steady && w.is_open && p.t < block->n)
+            skip_whole(r, &w, &p, (double)width);
     }
-    if (!st && open.is_open)
-        st = end_run(r, &open, block->n, 0, false, err);
+    if (!st && w.is_open)
+        end_run(&w, block->n, 0, false);
+    r->spread = w.spread;
+    r->n = w.n;
     /* The marks of turns but for the last. */
     bool later = false;
     for (size_t i = r->n; i-- > 0;) {
