@@ -212,7 +212,7 @@ static size_t choose_limit(const struct psr_fourier_desc *d)
     return (size_t)(d->max_batch ? least(most, d->max_batch) : most);
 }
 
-/* A GPU copies and searches a batch by quarters, so 256 MiB fill it; more only takes long to
+/* A GPU copies and searches a batch by pairs, so 256 MiB fill it, and none is left single; more only takes long to
  * page-lock, and leaves less to overlap.  On the CPU one after the other is as fast.  Two batches of
  * long spectra that no plan has room for stay within mem_bytes, or 8 GB. */
 static size_t choose_batch(const struct psr_fourier *f, size_t ninput)
@@ -221,7 +221,7 @@ static size_t choose_batch(const struct psr_fourier *f, size_t ninput)
     const struct psr_fourier_desc *d = &f->d;
     const size_t limit = choose_limit(d);
     const int64_t each = 8 * f->shape.nbin, room = d->mem_bytes ? d->mem_bytes : long_bytes;
-    int64_t fits = most_bytes / each;
+    int64_t fits = most_bytes / each / 2 * 2;
     if (fits < 4)
         fits = 4;
     if (!d->boxes && 2 * fits * each > room)

@@ -62,11 +62,11 @@ static struct psr_searched *take_next(const struct psr_search_lane *l, bool any)
     return g;
 }
 
-/* Series that a lane may have in its next batch. */
+/* Series that a lane may have in its next batch: pairs, as devices search them. */
 static size_t limit_batch(const struct psr_search_lane *l)
 {
     const struct psr_series_search *s = l->of;
-    const size_t share = s->left / (2 * s->nlane);
+    const size_t share = s->left / (2 * s->nlane) / 2 * 2;
     if (s->nlane == 1 || share > l->batch)
         return l->batch;
     const size_t least = l->batch < LEAST_BATCH ? l->batch : LEAST_BATCH;
