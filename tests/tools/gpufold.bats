@@ -635,6 +635,14 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     fakebin -q -nchans 48 -nbits 8 -tsamp 256 -tobs 8 -fch1 1500 -foff 4 -seed 2 -o c48.fil
     gpufold -q -topo -nosearch -f 100 c48.fil
     [ "$(od -An -td4 -j12 -N4 c48_100.00Hz_Cand.pfd | tr -d ' ')" -eq 24 ]
+    # and where these would be too few to show a DM, the next number that divides
+    fakebin -q -nchans 61 -nbits 8 -tsamp 256 -tobs 8 -fch1 1500 -foff 4 -seed 2 -period 0 -add "pulsar period=0.1 dm=90 width=0.004 snr=30" -o c61.fil
+    gpufold -q -topo -noplot -json -nosearch -dm 90 -p 0.1 c61.fil >c61.json
+    [ "$(od -An -td4 -j12 -N4 c61_100.00ms_Cand.pfd | tr -d ' ')" -eq 61 ]
+    grep -q '"alpha": 0\.' c61.json
+    fakebin -q -nchans 74 -nbits 8 -tsamp 256 -tobs 8 -fch1 1500 -foff 4 -seed 2 -o c74.fil
+    gpufold -q -topo -nosearch -f 100 c74.fil
+    [ "$(od -An -td4 -j12 -N4 c74_100.00Hz_Cand.pfd | tr -d ' ')" -eq 37 ]
     gpufold -q -topo -nosearch -p 0.1 -start 0.5 -end 1 g8.fil
     [ -f g8_0.50-1.00_100.00ms_Cand.pfd ]
 }

@@ -83,7 +83,8 @@ static void add_fold(struct cli_table *list, struct gpufold_options *o)
         {"n", CLI_INT, &o->nbin, "N", 1, 1 << 20,
          "Bins of a profile (default: samples per turn, at most 64)."},
         {"nsub", CLI_INT, &o->run.nsub, "N", 1, 1 << 20,
-         "Sub-bands; must divide the channels (default: prepfold's choice, 20 to 128)."},
+         "Sub-bands; must divide the channels (default: prepfold's choice, 20 to 128, or what "
+         "divides)."},
         {"npart", CLI_INT, &o->run.npart, "N", 1, PSR_PFD_NPART_MAX,
          "Parts of the observation (default 64)."},
         {"topo, nobary", CLI_FLAG, &o->run.topo, NULL, 0, 0,

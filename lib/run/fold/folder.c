@@ -56,7 +56,11 @@ static psr_status check_desc(const struct psr_folder_desc *d, psr_err *err)
     return PSR_OK;
 }
 
-/* prepfold's choice of sub-bands; where it has none, the largest divisor that it might have. */
+/* Fewer sub-bands do not show how a signal is dispersed; more than so many times the usual take too much memory. */
+enum { FEWEST_NSUB = 8, MOST_TIMES = 8 };
+
+/* prepfold's choice of sub-bands; where it has none, the largest divisor that it might have, or, where that is too small,
+ * the next larger one. */
 static size_t choose_nsub(size_t nchan)
 {
     static const size_t few[] = {32, 30, 25, 20}, many[] = {128, 100};
@@ -69,10 +73,13 @@ static size_t choose_nsub(size_t nchan)
     for (size_t i = 0; i < 2 && nchan > 1024; i++)
         if (nchan % many[i] == 0)
             return many[i];
-    size_t nsub = nchan <= 256 ? few[0] : many[0];
+    const size_t most = nchan <= 256 ? few[0] : many[0];
+    size_t nsub = most, more = most;
     while (nchan % nsub)
         nsub--;
-    return nsub;
+    while (more < nchan && nchan % more)
+        more++;
+    return nsub < FEWEST_NSUB && nchan > most && more <= MOST_TIMES * most ? more : nsub;
 }
 
 /* A .pfd holds the lowest channel and a spacing, and no gaps. */
