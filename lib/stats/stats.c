@@ -300,7 +300,7 @@ float psr_quantile_select(const float *x, size_t n, size_t k)
 
 /* --- the median of a few ---------------------------------------------------------------------- */
 
-enum { RANKED = 16 };
+enum { RANKED = 16, COUNTED = 1024 };
 
 static void swap(float *a, float *b)
 {
@@ -349,10 +349,43 @@ static double median_by_ranks(const float *x, size_t n)
     return ((double)low + (double)high) / 2;
 }
 
+PSR_CLONES
+static bool are_finite(const float *x, size_t n)
+{
+    int32_t bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad |= !(fabsf(x[i]) <= FLT_MAX);
+    return !bad;
+}
+
+/* What follows x, number n / 2 - 1 of n in order. */
+PSR_CLONES
+static float find_next(const float *v, size_t n, float x)
+{
+    float next = INFINITY;
+    int32_t not_above = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float above = v[i] > x ? v[i] : INFINITY;
+        not_above += v[i] <= x;
+        next = above < next ? above : next;
+    }
+    return (size_t)not_above > n / 2 ? x : next;
+}
+
+/* Of many finite floats, by counting instead of branches. */
+static double median_by_counts(const float *x, size_t n)
+{
+    const float low = psr_quantile_select(x, n, (n - 1) / 2);
+    const float high = n % 2 ? low : find_next(x, n, low);
+    return ((double)low + (double)high) / 2;
+}
+
 double psr_quantile_median(float *x, size_t n)
 {
     if (n >= RANKED / 2 && n <= RANKED)
         return median_by_ranks(x, n);
+    if (n >= COUNTED && n <= INT32_MAX && are_finite(x, n))
+        return median_by_counts(x, n);
     place_rank(x, (ptrdiff_t)n, (ptrdiff_t)(n / 2));
     if (n % 2)
         return (double)x[n / 2];

@@ -85,9 +85,11 @@ static long double fraction_of(long double turns)
 /* The run at hand, and where runs go: copies of what a block begins with, which stay in registers. */
 struct writer {
     struct psr_fold_spread spread;
-    struct psr_fold_run *run; /* [n], with room for those of the sample at hand */
+    struct psr_fold_run *run; /* [n] */
     size_t n, begin, bin;
     bool is_open;
+    size_t most;  /* runs of a sample of so many turns */
+    double turns; /* at least those of the sample at hand */
 };
 
 static inline void end_run(struct writer *w, size_t end, double fraction, bool completes)
@@ -128,13 +130,15 @@ static inline void take_sample(struct writer *w, size_t t, double low, double wi
 }
 
 /* Makes room for the runs of a sample: at most two for each bin that it is in. */
-static inline psr_status make_room(struct psr_fold_runs *r, struct writer *w, double width,
-                                   psr_err *err)
+static psr_status make_room(struct psr_fold_runs *r, struct writer *w, double width, psr_err *err)
 {
     enum { BESIDE = 12 };
-    const double most = 2 * fmax(width, 0) * (double)r->spread.nbin + BESIDE;
     psr_status st = PSR_OK;
-    while (!st && (double)w->n + most >= (double)r->room)
+    if (!(width <= w->turns)) {
+        w->turns = fmax(1.01 * width, 0);
+        w->most = (size_t)(2 * w->turns * (double)r->spread.nbin) + BESIDE;
+    }
+    while (!st && w->n + w->most > r->room)
         st = psr_grow(&r->run, &r->room, r->room, sizeof *r->run, "the runs of a fold", err);
     w->run = r->run;
     return st;
@@ -179,13 +183,14 @@ psr_status psr_fold_runs_find(struct psr_fold_runs *r, const struct psr_fold_sam
                               psr_err *err)
 {
     psr_status st = PSR_OK;
-    struct writer w = {.spread = r->spread, .run = r->run};
+    struct writer w = {.spread = r->spread, .run = r->run, .turns = -INFINITY};
     struct progress p = {.block = block, .phase = phase_of(r, block, 0)};
     p.low = fraction_of(p.phase);
     while (p.t < block->n) {
         const long double next = phase_of(r, block, p.t + 1), width = next - p.phase;
         const long double high = p.low + width;
-        st = make_room(r, &w, (double)width, err);
+        if (!((double)width <= w.turns) || w.n + w.most > r->room)
+            st = make_room(r, &w, (double)width, err);
         if (st)
             break;
         take_sample(&w, p.t, (double)p.low, (double)width);
