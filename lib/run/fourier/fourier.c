@@ -212,16 +212,18 @@ static size_t choose_limit(const struct psr_fourier_desc *d)
     return (size_t)(d->max_batch ? least(most, d->max_batch) : most);
 }
 
-/* A GPU copies and searches a batch by pairs, so 256 MiB fill it, and none is left single; more only takes long to
- * page-lock, and leaves less to overlap.  On the CPU one after the other is as fast.  Two batches of
- * long spectra that no plan has room for stay within mem_bytes, or 8 GB. */
+/* A GPU copies and searches a batch by pairs, of which none is left single.  256 MiB fill it: more takes long to page-lock,
+ * twice as much pays where there are many batches.  On the CPU one after the other is as fast.  Two batches of long
+ * spectra that no plan has room for stay within mem_bytes, or 8 GB. */
 static size_t choose_batch(const struct psr_fourier *f, size_t ninput)
 {
-    static const int64_t most_bytes = INT64_C(1) << 28, long_bytes = INT64_C(8000000000);
+    enum { MANY = 64 };
+    static const int64_t fill_bytes = INT64_C(1) << 28, long_bytes = INT64_C(8000000000);
     const struct psr_fourier_desc *d = &f->d;
     const size_t limit = choose_limit(d);
     const int64_t each = 8 * f->shape.nbin, room = d->mem_bytes ? d->mem_bytes : long_bytes;
-    int64_t fits = most_bytes / each / 2 * 2;
+    const int64_t fill = fill_bytes / each / 2 * 2;
+    int64_t fits = (int64_t)ninput > MANY * fill ? 2 * fill : fill;
     if (fits < 4)
         fits = 4;
     if (!d->boxes && 2 * fits * each > room)
