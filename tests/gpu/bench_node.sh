@@ -76,7 +76,7 @@ job() {
 
 # Names, sizes and CRC-32 of what a run left, but for pages and records, which hold times and paths.
 digest() {
-    (cd "$1" && find . -type f ! -name '*.html' ! -name '*.steps.json' ! -name '*.psrsearch.json' ! -name '*.log' |
+    (cd "$1" && find . -type f ! -name '*.html' ! -name '*.steps.jsonl' ! -name '*.psrsearch.json' ! -name '*.log' |
         LC_ALL=C sort | xargs -d '\n' cksum)
 }
 
