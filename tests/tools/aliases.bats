@@ -54,10 +54,24 @@ run_make() {
     grep -q 'Dispersion measure (cm-3 pc)  *=  47$' a.inf
     ./prepdata -q -nobary -o zero "$g8"
     [ -f zero.dat ]
-    refuses 2 'prepdata: -shorts: ' ./prepdata -shorts -o x "$g8"
+    refuses 2 'prepdata: -shorts is not here: ' ./prepdata -shorts -o x "$g8"
     refuses 2 'prepdata: one series is written, at -dm' ./prepdata -lodm 3 -numdms 2 -o x "$g8"
     refuses 2 "gpudedisp: unknown option '-dm'" gpudedisp -dm 47 -o x "$g8"
     refuses 2 'dmprec: 0 is below 2' gpudedisp -dmprec 0 -numdms 1 -o x "$g8"
+    ./prepdata -help | grep -q '^  prepdata -dm '
+}
+
+@test "what another program of the name has, and there is not, is a line that says what does it" {
+    cd "$BATS_TEST_TMPDIR"
+    refuses 2 'gpufold: -psr is not here: .*-par FILE' gpufold -psr B0329+54 "$g8"
+    refuses 2 'gpufold: -events is not here: .*prepfold' gpufold -events -p 1 "$g8"
+    refuses 2 'zapbirds: -in is not here: .*zaplist' psrpresto zapbirds -in a -out b x.fft
+    refuses 2 'zapbirds: -zap is missing: .*zaplist' psrpresto zapbirds x.fft
+    refuses 2 'single_pulse_search.py: -z is not here: gzip' psrpresto single_pulse_search.py -z x.dat
+    cp "$golden/acc3_z200h8_ACCEL_200" x_ACCEL_200
+    cp "$golden/acc3.inf" x.inf
+    refuses 3 'x_ACCEL_200: candidate 1: .*no frequency; the list of numbers is that in .cand' \
+        gpufold -accelcand 1 -accelfile x_ACCEL_200 "$g8"
 }
 
 @test "single_pulse_search.py finds what gpudedisp finds, and plots lists" {

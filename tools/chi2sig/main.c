@@ -189,9 +189,13 @@ int main(int argc, char **argv)
     add_trials(&table, &o);
     add_output(&table, &o);
     struct cli tool = {
-        "chi2sig", "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]",
-        summary,   table.option,
-        table.n,   examples};
+        .name = "chi2sig",
+        .operands = "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]",
+        .summary = summary,
+        .examples = examples,
+        .options = table.option,
+        .noptions = table.n,
+    };
     int noperand = cli_parse(&tool, argc, argv);
     check_options(&tool, &o);
     struct chi2sig_job job = make_job(&tool, &o);

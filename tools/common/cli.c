@@ -303,6 +303,9 @@ static int take_option(const struct cli *tool, int argc, char **argv, int i)
     if (!o) {
         const char *given = argv[i];
         size_t n = 0;
+        for (const struct cli_elsewhere *e = tool->elsewhere; e && e->names; e++)
+            if (is_named(e->names, word, strcspn(word, "=")))
+                cli_usage_error(tool, "%s is not here: %s", given, e->instead);
         /* The name of the option that is nearest to a word without dashes that names none, [*n] letters in
          * the table; NULL: none is near. */
         const size_t length = strcspn(word, "=");

@@ -83,6 +83,12 @@ void cli_add_clean(struct cli_table *table, const char **how, const char *help);
 
 void cli_add_clipping(struct cli_table *table, double *sigma, bool *noclip, bool *zerodm);
 
+/* Options that another program has and the tool has not. */
+struct cli_elsewhere {
+    const char *names;   /* as those of an option, "a, b" */
+    const char *instead; /* what does it, in a message */
+};
+
 struct cli {
     const char *name;
     const char *operands; /* for the usage line: "[OPTION]... FILE..." */
@@ -90,6 +96,7 @@ struct cli {
     const struct cli_option *options;
     size_t noptions;
     const char *examples; /* command lines, one a line, for --help and the manual; NULL: none */
+    const struct cli_elsewhere *elsewhere; /* up to one without names; NULL: none */
 };
 
 /* Parses argv, and deals with --help, -h and --version, which exit 0.  A mistake exits 2 with a

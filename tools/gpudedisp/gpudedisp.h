@@ -38,7 +38,7 @@ struct gpudedisp_options {
     const char *plot;
     bool beams; /* each input is a beam */
     bool quiet, verbose;
-    bool prepdata, shorts; /* run under that name; its -shorts */
+    bool prepdata; /* run under that name */
 };
 
 /* Fills *table with options that set fields of *o. */

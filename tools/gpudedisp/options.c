@@ -343,20 +343,25 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
 /* One trial, at -dm, whose files are ROOT.dat and ROOT.inf. */
 static void add_prepdata(struct cli_table *table, struct gpudedisp_options *o, struct cli *tool)
 {
+    static const struct cli_elsewhere elsewhere[] = {
+        {"shorts", "samples are written as floats, which all of PRESTO reads"}, {NULL, NULL}};
     const struct cli_option options[] = {
         {"dm", CLI_DOUBLE, &o->run.lodm, "DM", 0, 1e6, "DM, pc cm^-3 (default 0)."},
-        {"shorts", CLI_FLAG, &o->shorts, NULL, 0, 0, "Not here: samples are floats."},
     };
     cli_add_heading(table, "prepdata");
     CLI_ADD(table, options);
     tool->name = "prepdata";
+    tool->summary = "Dedisperse telescope data (SIGPROC filterbank, PSRFITS, DADA, sub-band files) "
+                    "exactly at one DM.";
+    tool->examples = "prepdata -dm 62 -mask obs_rfifind.mask -o obs_DM62.00 obs.fil\n"
+                     "prepdata -nobary -dm 0 -o obs_topo_DM0.00 obs.fil\n"
+                     "prepdata -dm 62 -downsamp 4 -clean auto -o obs_DM62.00 obs.fits\n";
+    tool->elsewhere = elsewhere;
     tool->noptions = table->n;
 }
 
 static void fill_prepdata(struct gpudedisp_options *o, const struct cli *tool)
 {
-    if (o->shorts)
-        cli_usage_error(tool, "-shorts: samples are written as floats, which all of PRESTO reads");
     if (o->run.ndm || o->run.dms || o->run.plan || o->sub)
         cli_usage_error(tool, "one series is written, at -dm: prepsubband or gpudedisp write more");
     o->run.ndm = 1;

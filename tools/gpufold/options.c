@@ -225,6 +225,23 @@ static void check_candidate(const struct gpufold_options *o, const struct cli *t
         cli_usage_error(tool, "-pd, -pdd, -fd and -fdd belong to -p or -f");
 }
 
+/* Of prepfold. */
+static const struct cli_elsewhere elsewhere[] = {
+    {"psr", "there is no catalogue of pulsars, -par FILE has an ephemeris"},
+    {"timing, polycos, barypolycos, absphase",
+     "-par FILE folds with an ephemeris, and needs no polycos"},
+    {"wdot", "-par FILE with OMDOT has orbits whose periastron moves"},
+    {"rzwfile, rzwcand", "-accelfile and -accelcand take what accelsearch finds"},
+    {"events, days, mjds, double, offset", "lists of photons are folded by PRESTO's prepfold"},
+    {"scaleparts, allgrey, fixchi, justprofs", "PRESTO's show_pfd draws the .pfd so"},
+    {"normalize, runavg",
+     "-clean auto, -mask and -zerodm take away what the band or all channels have in common"},
+    {"samples", "each sample is spread over the bins that it covers"},
+    {"wapp, window, numwapps", "data of the WAPP are not read"},
+    {"debug", "-json tells what a fold found"},
+    {NULL, NULL},
+};
+
 int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table = {.n = 0};
@@ -241,6 +258,7 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
                    "PSRFITS, sub-bands, .dat, .tim), search around each, into PRESTO's .pfd.",
         .options = table.option,
         .noptions = table.n,
+        .elsewhere = elsewhere,
     };
     const bool is_prepfold =
         cli_is_run_as(argv[0], "prepfold") || cli_is_run_as(argv[0], "prepfold_multi");

@@ -164,7 +164,8 @@ static void print_angle(const char *label, const char *sign, double units)
            n / 600000 % 60, n / 10000 % 60, n % 10000);
 }
 
-static void print_band(const struct psr_obs *o)
+/* PRESTO takes a filterbank for the first of one beam where it names none. */
+static void print_band(const struct psr_obs *o, bool fits)
 {
     const struct psr_obs_band b = psr_obs_band(o);
     const double beam =
@@ -180,8 +181,9 @@ static void print_band(const struct psr_obs *o)
     if (o->chan_dm > 0)
         print_number("DM used for chan dedisp", o->chan_dm);
     print_number("Total Bandwidth (MHz)", b.spacing_mhz * (double)o->nchan);
-    if (o->nbeam > 0)
-        printf("%27s = %d of %d\n", "Beam", o->ibeam, o->nbeam);
+    if (!fits || o->nbeam > 0)
+        printf("%27s = %d of %d\n", "Beam", fits || o->ibeam > 0 ? o->ibeam : 1,
+               fits ? o->nbeam : 1);
     printf("%27s = %.3f\n", "Beam FWHM (deg)", beam / 3600);
 }
 
@@ -215,11 +217,17 @@ static long long find_header_end(const char *path)
     return at ? at - text + (long long)strlen(word) : 0;
 }
 
+/* Seconds have six digits, zeros at their end left out, as in PRESTO. */
 static const char *date_of(const struct psr_mjd *t, char *text, size_t room)
 {
-    const time_t s = (t->day - UNIX_MJD) * (time_t)PSR_DAY_S + (time_t)floor(t->frac * PSR_DAY_S);
+    const double day_s = t->frac * PSR_DAY_S, minute_s = floor(day_s / 60) * 60;
+    const time_t s = (t->day - UNIX_MJD) * (time_t)PSR_DAY_S + (time_t)minute_s;
     struct tm tm;
-    return gmtime_r(&s, &tm) && strftime(text, room, "%Y-%m-%dT%H:%M:%S", &tm) ? text : "";
+    const size_t n = gmtime_r(&s, &tm) ? strftime(text, room, "%Y-%m-%dT%H:%M:", &tm) : 0;
+    if (!n)
+        return "";
+    snprintf(text + n, room - n, "%s%.6g", day_s - minute_s < 10 ? "0" : "", day_s - minute_s);
+    return text;
 }
 
 psr_status presto_print_header(const struct cli *tool, const char *path, bool fits, psr_err *err)
@@ -242,7 +250,8 @@ psr_status presto_print_header(const struct cli *tool, const char *path, bool fi
     print_text("Telescope", o->telescope);
     print_text("Observer", o->observer);
     print_text("Source Name", o->source);
-    print_text("Backend", o->instrument);
+    if (fits || !strcmp(o->instrument, "Unknown")) /* which is all that PRESTO tells of SIGPROC's */
+        print_text("Backend", o->instrument);
     print_text("Project ID", o->project_id);
     print_text("Obs Date String", o->has_date ? o->date : date_of(&o->tstart, mjd, sizeof mjd));
     snprintf(mjd, sizeof mjd, "%.14f", o->tstart.frac);
@@ -252,15 +261,20 @@ psr_status presto_print_header(const struct cli *tool, const char *path, bool fi
     print_number("RA J2000 (deg)", o->ra_deg);
     print_angle("Dec J2000", "", o->dec_deg);
     print_number("Dec J2000 (deg)", o->dec_deg);
+    if (!fits)
+        print_text("Tracking?", "True");
     printf("%27s = %-.7g\n", "Azimuth (deg)", o->az_deg);
     printf("%27s = %-.7g\n", "Zenith Ang (deg)", o->za_deg);
     const int npol = atoi(o->poln);
     const bool summed = !strstr(o->poln, "not");
     printf("%27s = %d%s\n", "Number of polns", npol > 1 ? npol : 1, summed ? " (summed)" : "");
-    print_band(o);
+    print_band(o, fits);
     print_samples(o, nbit, summed || npol < 1 ? 1 : npol);
-    if (!fits)
+    if (!fits) {
+        print_number("zero offset", 0);
+        print_text("Invert the band?", "False");
         print_count("bytes in file header", find_header_end(path));
+    }
     printf("\n");
     psr_source_close(source);
     return PSR_OK;

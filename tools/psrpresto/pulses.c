@@ -16,7 +16,7 @@ enum { WIDTH = 30, CHUNK = 1000, LINE_MAX_BYTES = 256 };
 
 struct pulses {
     struct cli tool;
-    bool noplot, ignored, gzip;
+    bool noplot, ignored;
     double maxwidth_s, threshold, start_s, end_s;
     int64_t detrend;
     const char *pattern;
@@ -227,7 +227,6 @@ static void add_options(struct cli_table *table, struct pulses *p)
         {"g, glob", CLI_TEXT, &p->pattern, "PATTERN", 0, 0, "Files whose names match, too."},
         {"f, fast", CLI_FLAG, &p->ignored, NULL, 0, 0, "Ignored."},
         {"b, nobadblocks", CLI_FLAG, &p->ignored, NULL, 0, 0, "Ignored: no block is left out."},
-        {"z, gzip", CLI_FLAG, &p->gzip, NULL, 0, 0, "Not here: gzip compresses the lists."},
         {"Plot", CLI_HEADING, NULL, NULL, 0, 0, NULL},
         {"p, noplot", CLI_FLAG, &p->noplot, NULL, 0, 0, "Make no ROOT_singlepulse.ps."},
         {"x, xwin", CLI_FLAG, &p->noplot, NULL, 0, 0, "Likewise: there are no windows."},
@@ -239,6 +238,8 @@ static void add_options(struct cli_table *table, struct pulses *p)
 
 int presto_singlepulse(int argc, char **argv)
 {
+    static const struct cli_elsewhere elsewhere[] = {{"z, gzip", "gzip compresses the lists"},
+                                                     {NULL, NULL}};
     struct pulses p = {.threshold = 5, .detrend = 1};
     struct cli_table table = {.n = 0};
     glob_t found = {.gl_pathc = 0};
@@ -248,14 +249,15 @@ int presto_singlepulse(int argc, char **argv)
         .operands = "[OPTION]... FILE.dat...|FILE.singlepulse...",
         .summary = "Search series for single pulses with boxcars: FILE.singlepulse. Plot them, or "
                    "those of lists.",
-        .examples = "single_pulse_search.py obs_DM*.dat\n",
+        .examples = "single_pulse_search.py obs_DM*.dat\n"
+                    "single_pulse_search.py -p -m 0.01 -t 6 obs_DM12.00.dat\n"
+                    "single_pulse_search.py -s 10 -e 20 obs_DM*.singlepulse\n",
+        .elsewhere = elsewhere,
         .options = table.option,
         .noptions = table.n,
     };
     int n = cli_parse(&p.tool, argc, argv);
     char **operand = argv + 1;
-    if (p.gzip)
-        cli_usage_error(&p.tool, "-z: gzip compresses the lists");
     if (p.pattern && n == 0 && glob(p.pattern, 0, NULL, &found) == 0) {
         n = (int)found.gl_pathc;
         operand = found.gl_pathv;

@@ -5,6 +5,7 @@
 
 #include "base/tool.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,8 @@ static psr_status readfile_part(void *ctx, const char *path, psr_err *err)
     const struct kind *k = find_kind(r, path);
     const bool fil = ends_in(path, ".fil") || ends_in(path, ".fb"),
                fits = ends_in(path, ".fits") || ends_in(path, ".sf");
+    /* head ends it as it ends cat. */
+    signal(SIGPIPE, SIG_DFL);
     if (k) {
         FILE *f = fopen(path, "rbe");
         if (!f)
@@ -218,6 +221,12 @@ static void add_options(struct cli_table *table, struct readfile *r)
 
 int presto_readfile(int argc, char **argv)
 {
+    static const struct cli_elsewhere elsewhere[] = {
+        {"rzwcand, rzw, bincand, bin, nph",
+         "candidates stand as text in the file without .cand, and in the table of accelsift"},
+        {"position, pos", "PRESTO's readfile prints what its own programs write"},
+        {"pkmb, bcpm, wapp, spigot", "PRESTO's readfile reads headers of these recorders"},
+        {NULL, NULL}};
     struct readfile r = {.index = "0 -1", .end = -1};
     struct cli_table table = {.n = 0};
     add_options(&table, &r);
@@ -226,7 +235,10 @@ int presto_readfile(int argc, char **argv)
         .operands = "[OPTION]... FILE",
         .summary = "Print the numbers of a .dat, .fft, .sdat or other binary file, or the header "
                    "of a filterbank or PSRFITS file.",
-        .examples = "readfile obs.fil\nreadfile -index 0 10 obs_DM12.00.dat\n",
+        .examples = "readfile obs.fil\n"
+                    "readfile -index 0 10 obs_DM12.00.dat\n"
+                    "readfile -page obs_DM12.00.fft\n",
+        .elsewhere = elsewhere,
         .options = table.option,
         .noptions = table.n,
     };

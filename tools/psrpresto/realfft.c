@@ -125,7 +125,9 @@ int presto_realfft(int argc, char **argv)
         .name = "realfft",
         .operands = "[OPTION]... FILE...",
         .summary = "Transform series (.dat) to spectra (.fft), and spectra back.",
-        .examples = "realfft obs_DM12.00.dat\nrealfft -inv obs_DM12.00_red.fft\n",
+        .examples = "realfft obs_DM*.dat\n"
+                    "realfft -rednoise obs_DM12.00.dat\n"
+                    "realfft -inv obs_DM12.00_red.fft\n",
         .options = table.option,
         .noptions = table.n,
     };
@@ -194,7 +196,9 @@ int presto_rednoise(int argc, char **argv)
         .operands = "[OPTION]... FILE.fft",
         .summary = "Divide a spectrum by the root of its local mean power: ROOT_red.fft, with its "
                    ".inf.",
-        .examples = "rednoise obs_DM12.00.fft\n",
+        .examples = "rednoise obs_DM12.00.fft\n"
+                    "rednoise obs_DM*.fft\n"
+                    "rednoise -startwidth 8 -endwidth 200 obs_DM12.00.fft\n",
         .options = table.option,
         .noptions = table.n,
     };

@@ -11,7 +11,7 @@
 struct zapbirds {
     struct cli tool;
     bool zap, constant, finds_velocity;
-    const char *zapfile, *in, *out;
+    const char *zapfile;
     double baryv;
     struct psr_zaplist list;
 };
@@ -86,8 +86,12 @@ static void add_constant(struct cli_table *table, bool *constant)
     cli_table_add(table, &row, 1);
 }
 
+static const char by_hand[] = "lines are not chosen by hand in a plot: gpurfifind finds them "
+                              "itself, in its .zaplist and .birds";
+
 int presto_zapbirds(int argc, char **argv)
 {
+    static const struct cli_elsewhere elsewhere[] = {{"in, out", by_hand}, {NULL, NULL}};
     struct zapbirds z = {.baryv = 0};
     struct cli_table table = {.n = 0};
     const struct cli_option options[] = {
@@ -96,8 +100,6 @@ int presto_zapbirds(int argc, char **argv)
         {"zapfile", CLI_TEXT, &z.zapfile, "FILE", 0, 0, "Frequencies and widths, Hz."},
         {"baryv", CLI_DOUBLE, &z.baryv, "V", -0.1, 0.1,
          "Mean velocity of the telescope over c, for a barycentred series (default 0)."},
-        {"in", CLI_TEXT, &z.in, "FILE", 0, 0, "Not here: lines are not chosen by hand."},
-        {"out", CLI_TEXT, &z.out, "FILE", 0, 0, "Likewise."},
     };
     CLI_ADD(&table, options);
     add_constant(&table, &z.constant);
@@ -105,15 +107,16 @@ int presto_zapbirds(int argc, char **argv)
         .name = "zapbirds",
         .operands = "-zap -zapfile FILE [OPTION]... FILE.fft...",
         .summary = "Replace known interference in spectra.",
-        .examples = "zapbirds -zap -zapfile obs.zaplist obs_DM12.00.fft\n",
+        .examples = "zapbirds -zap -zapfile obs.zaplist obs_DM12.00.fft\n"
+                    "zapbirds -zap -zapfile obs.zaplist -baryv -5.7e-05 obs_DM*.fft\n"
+                    "zapbirds -zap -zapfile obs.zaplist -constamp obs_DM12.00.fft\n",
+        .elsewhere = elsewhere,
         .options = table.option,
         .noptions = table.n,
     };
     const int n = cli_parse(&z.tool, argc, argv);
     if (!z.zap)
-        cli_usage_error(&z.tool,
-                        "without -zap lines are chosen by hand in a plot: gpurfifind finds "
-                        "them itself, in its .zaplist");
+        cli_usage_error(&z.tool, "-zap is missing: %s", by_hand);
     if (!z.zapfile)
         cli_usage_error(&z.tool, "-zap needs -zapfile");
     return presto_run(&(struct presto_job){&z.tool, zapbirds_part, &z, zapbirds_files}, n,
@@ -131,7 +134,9 @@ int presto_simple_zapbirds(int argc, char **argv)
         .operands = "[OPTION]... FILE.birds FILE.fft...",
         .summary = "Replace known interference in spectra, by the velocity of the telescope that "
                    "each .inf gives.",
-        .examples = "simple_zapbirds.py obs.birds obs_DM*.fft\n",
+        .examples = "simple_zapbirds.py obs.birds obs_DM*.fft\n"
+                    "simple_zapbirds.py obs_rfifind.birds obs_DM12.00.fft\n"
+                    "simple_zapbirds.py -constamp obs.birds obs_DM12.00.fft\n",
         .options = table.option,
         .noptions = table.n,
     };
@@ -199,7 +204,10 @@ int presto_makezaplist(int argc, char **argv)
         .name = "makezaplist.py",
         .operands = "FILE.birds",
         .summary = "Write FILE.zaplist: each harmonic of FILE.birds on a line, by frequency.",
-        .examples = "makezaplist.py obs.birds\n",
+        .examples =
+            "makezaplist.py obs.birds\n"
+            "makezaplist.py obs_rfifind.birds\n"
+            "makezaplist.py beam1.birds && zapbirds -zap -zapfile beam1.zaplist beam1.fft\n",
         .options = table.option,
         .noptions = table.n,
     };

@@ -313,8 +313,12 @@ int main(int argc, char **argv)
     psr_err err;
     psr_status st = PSR_OK;
     add_options(&table, &o);
-    struct cli tool = {"spcoincidence", "[OPTION]... LIST LIST...", summary, table.option, table.n,
-                       examples};
+    struct cli tool = {.name = "spcoincidence",
+                       .operands = "[OPTION]... LIST LIST...",
+                       .summary = summary,
+                       .examples = examples,
+                       .options = table.option,
+                       .noptions = table.n};
     const int n = cli_parse(&tool, argc, argv);
     if (n < 2)
         cli_usage_error(&tool, "%d lists: there must be one of each beam, at least 2", n);

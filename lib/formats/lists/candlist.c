@@ -230,9 +230,10 @@ psr_status psr_candlist_accel_get(const struct psr_candlist_accel *a, int64_t nu
         return psr_fail(err, PSR_EINVAL, "%s: has no candidate %lld", a->path, (long long)number);
     psr_accel_unpack(&record, bytes);
     if (!psr_candlist_set_bins(cand, record.r, record.z, record.w, a->length_s))
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: candidate %lld: r = %g, z = %g, w = %g: no frequency", a->path,
-                        (long long)number, record.r, record.z, record.w);
+        return psr_fail(
+            err, PSR_EFORMAT, "%s: candidate %lld: r = %g, z = %g, w = %g: no frequency%s", a->path,
+            (long long)number, record.r, record.z, record.w,
+            psr_path_ends(a->path, ".cand") ? "" : "; the list of numbers is that in .cand");
     set_range(cand, psr_segment_find(a->path));
     return PSR_OK;
 }
