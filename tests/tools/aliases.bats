@@ -208,6 +208,44 @@ install_completions() {
     zsh -f -n share/zsh/site-functions/_psrkit
 }
 
+# waits_for PATTERN: until the terminal shows it, 20 s at most.
+waits_for() {
+    for _ in $(seq 100); do
+        tmux -S "sock.${shell%% *}" capture-pane -p | grep -qE -- "$1" && return
+        sleep 0.2
+    done
+    tmux -S "sock.${shell%% *}" capture-pane -p
+    tmux -S "sock.${shell%% *}" kill-server
+    return 1
+}
+
+@test "in a terminal, a tab completes an option of a tool and of PRESTO's name" {
+    command -v tmux >/dev/null || skip "there is no tmux"
+    [ -r /usr/share/bash-completion/bash_completion ] || skip "there is no bash-completion"
+    install_completions
+    ln -s "$(command -v gpuaccel-pulscan)" accelsearch
+    begin="PS1='ready> '; XDG_DATA_DIRS=$PWD/share; . /usr/share/bash-completion/bash_completion; complete -p cd"
+    for shell in "bash --norc" "zsh -f" fish; do
+        command -v "${shell%% *}" >/dev/null || continue
+        case $shell in
+        zsh*) begin="PS1='ready> '; fpath=($PWD/share/zsh/site-functions \$fpath); autoload -Uz compinit; compinit -u -D" ;;
+        fish) begin="function fish_prompt; echo 'ready> '; end" ;;
+        esac
+        tmux -S "sock.${shell%% *}" -f /dev/null new-session -d -x 200 -y 20 "env HOME=$PWD XDG_DATA_DIRS=$PWD/share TERM=screen PATH='$PATH' $shell" 3>&-
+        tmux -S "sock.${shell%% *}" send-keys -l "$begin"
+        tmux -S "sock.${shell%% *}" send-keys Enter
+        waits_for '^ready>'
+        for typed in "gpudedisp -singlep:ulse" "accelsearch -zm:ax" "realfft -outd:ir"; do
+            tmux -S "sock.${shell%% *}" send-keys C-l
+            tmux -S "sock.${shell%% *}" send-keys -l "${typed%:*}"
+            tmux -S "sock.${shell%% *}" send-keys Tab
+            waits_for "^(ready> )?${typed%:*}${typed#*:}"
+            tmux -S "sock.${shell%% *}" send-keys C-u
+        done
+        tmux -S "sock.${shell%% *}" kill-server
+    done
+}
+
 @test "uninstall removes what was installed" {
     install_completions
     env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$builddir" DESTDIR="$PWD" datadir=/share uninstall-hook
