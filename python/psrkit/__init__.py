@@ -8,9 +8,9 @@ from ._dedispersion import Plan, dedisperse, delay_s, plan
 from ._ffa import ffa
 from ._files import write_filterbank
 from ._folding import Fold, fold, read_pfd
-from ._interference import Interference, Mask, clean, find_interference, read_mask
-from ._library import (DeviceError, Error, FileError, FormatError, InvalidError, NoMemoryError, StoppedError, UnsupportedError,
-                       library_path, library_version)
+from ._interference import Cleaned, Interference, Mask, clean, find_interference, make_mask, read_mask
+from ._library import (DeviceError, Error, FileError, FormatError, InvalidError, NoMemoryError, StoppedError, UnknownNameError,
+                       UnsupportedError, library_path, library_version)
 from ._lists import (Report, read_accel, read_csv, read_inf, read_jsonl, read_pulses, read_report, read_series, write_inf, write_pulses,
                      write_series)
 from ._observation import Observation, from_array, open

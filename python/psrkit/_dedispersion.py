@@ -40,7 +40,8 @@ class Plan:
     lines : Table
         lodm, hidm, dmstep (pc cm^-3), ndm, downsamp, bw_ms (smearing from half a step) and more; a row a line.
     dms : array
-        All trial DMs, pc cm^-3.
+        All trial DMs, pc cm^-3: those of each line, from its lodm to a step below its hidm, where the next begins.  So the last
+        is up to a step below dm_max, as ddplan's is: ask for a step more where dm_max is to be one of them.
     """
 
     def __init__(self, c, desc):
@@ -88,7 +89,7 @@ def plan(obs=None, dm_max=1000.0, dm_min=0.0, *, fctr_mhz=None, bw_mhz=None, nch
     obs : Observation, optional
         Has the band; or give the next four.
     dm_max, dm_min : float
-        Range of DMs, pc cm^-3.
+        Range of DMs, pc cm^-3, which the lines cover; the last trial is up to a step below dm_max.
     fctr_mhz, bw_mhz, nchan, tsamp_s
         Centre and width of the band, MHz; channels; sampling time, s.
     resolution_ms : float
@@ -251,6 +252,12 @@ def dedisperse(x, dms, fch1_mhz=None, foff_mhz=None, tsamp_s=None, *, freq_mhz=N
     array [dm, time] of float32
         All rows as long as the shortest trial: samples less the largest delay.
 
+    Raises
+    ------
+    InvalidError
+        For DMs and arrays out of their range; of dms, if the sweep of the largest is as long as the data, of which nothing
+        would be left.
+
     Notes
     -----
     The global interpreter lock is released.  Barsdell et al. 2012; tree: Taylor 1974, Zackay & Ofek 2017.
@@ -278,6 +285,10 @@ def dedisperse(x, dms, fch1_mhz=None, foff_mhz=None, tsamp_s=None, *, freq_mhz=N
     nsamp = len(x) if is_array else x.nsamp
     dedisperser = Dedisperser(nbit, kind, band, float(tsamp_s), dms, nsamp=nsamp, **options)
     try:
+        if nsamp > 0 and dedisperser.maxshift and not dedisperser.length(nsamp):
+            one = _constants.DMCONST_PRESTO if dmconst is None else dmconst
+            most = nsamp * tsamp_s / (delay_s(1, band.min(), one) - delay_s(1, band.max(), one))
+            fail("dms", dms.max(), "below %.6g: its sweep is as long as the %d samples" % (most, nsamp))
         step = dedisperser.step
         if not is_array:
             blocks = x._packed_blocks(step)

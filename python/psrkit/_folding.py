@@ -3,17 +3,21 @@ import tempfile
 
 import numpy as np
 
+from . import _constants
 from ._arrays import address
 from ._declarations import ffi
 from ._files import as_paths, mask_path, output
-from ._library import InvalidError, Strings, Watch, check, fail, lib, make_error, new_error, path_bytes
+from ._library import InvalidError, Strings, Watch, check, check_names, fail, lib, make_error, new_error, path_bytes
 from ._observation import as_observation
 from ._table import Table
 
 TEXTS = ("input", "candidate", "telescope", "plot_device")
 STATS = ("numdata", "data_avg", "data_var", "numprof", "prof_avg", "prof_var", "redchi")
+SIGNIFICANT_POWER = 2.7  # of a harmonic, in units of noise, as prepfold has it
 EPOCHS = {"start": lib.PSR_FOLD_AT_START, "beginning": lib.PSR_FOLD_AT_BEGINNING, "middle": lib.PSR_FOLD_AT_MIDDLE,
           "epoch": lib.PSR_FOLD_AT_EPOCH}
+CANDIDATE = ("freq_hz", "fd", "fdd", "period_s", "pd", "dm", "name", "phase", "nbin", "epoch_mjd", "at", "orbit")
+ORBIT = ("period_s", "asini_s", "ecc", "omega_deg", "t0_mjd")
 
 
 def array_shapes(c):
@@ -52,13 +56,21 @@ class Fold:
     best_profile : array [bin]
         At the best DM, period and derivative.
     period_s, pd, pdd : float
-        Best period and its derivatives (s, s/s, s/s^2), at the barycentre if the data are barycentred.
-    freq_hz, fd, fdd : float
-        What the data were folded at.
+        Best period and its derivatives (s, s/s, s/s^2) at the first sample, at the barycentre if the data are barycentred.
     dm : float
         Best DM, pc cm^-3.
+    period_err_s, pd_err, pdd_err, dm_err : float
+        Their standard deviations, by the significant harmonics of the best profile together (a .bestprof has their mean, which
+        is larger); the DM's is nan of one sub-band.  They hold for values that were refined: without refine these are trials
+        of a grid, and as far off as its step.
+    freq_hz, fd, fdd : float
+        What the data were folded at.
     redchi, sigma : float
         Reduced chi^2 of the best profile and its significance.
+    tobs_s, sub_mhz : float, array [sub-band]
+        Length of what is folded, s; highest centre of a channel in each sub-band, MHz.
+    nbin, npart, nsub, nchan, tsamp_s, candidate, telescope, input
+        Of the fold and its data; tepoch_mjd and bepoch_mjd are its start at the telescope and the barycentre, 0: not known.
     trial_dm, trial_period_s, trial_pdot : arrays
         Trials of the search around the fold.
     stats : Table [part, sub-band]
@@ -68,14 +80,17 @@ class Fold:
     dm_redchi : array [dm] or None
     """
 
-    def __init__(self, c, view=None):
+    def __init__(self, c, view=None, dm=None):
         self._c, self._keep = copy_pfd(c)
+        if dm is not None and c.ndm:  # of a fold without a search, whose trials may begin at 0 and miss it
+            self._keep["trial_dm"][np.argmin(abs(self._keep["trial_dm"] - dm))] = dm
+            self._c.dm = dm
         self.profile = self._keep["profile"]
         self.stats = Table(self._keep["stats"].view([(name, "f8") for name in STATS])[..., 0])
         for name in ("trial_dm", "trial_period_s", "trial_pdot"):
             setattr(self, name, self._keep.get(name, np.empty(0)))
         for name in ("nsub", "npart", "nbin", "nchan", "tsamp_s", "dm", "lofreq_mhz", "tepoch_mjd", "bepoch_mjd", "start", "end", "voverc"):
-            setattr(self, name, getattr(c, name))
+            setattr(self, name, getattr(self._c, name))
         self.chan_mhz = c.width_mhz
         self.candidate, self.telescope, self.input = (bytes(ffi.string(self._keep[name])).decode(errors="replace")
                                                       for name in ("candidate", "telescope", "input"))
@@ -90,12 +105,39 @@ class Fold:
     def _read_best(self):
         best, err = ffi.new("struct psr_bestprof *"), new_error()
         self.best_profile, self.redchi, self.sigma = None, float("nan"), float("nan")
+        self.period_err_s = self.pd_err = self.pdd_err = self.dm_err = float("nan")
         try:
             if self.period_s > 0 and lib.psr_fold_bestprof(best, self._c, err) == 0:
                 self.best_profile = np.frombuffer(ffi.buffer(best.profile, 8 * best.nbin)).copy()
                 self.redchi, self.sigma = best.redchi, best.sigma
+                self._set_errors(best)
         finally:
             lib.psr_bestprof_clear(best)
+
+    def _set_errors(self, best):
+        """Errors of the best values: prepfold's, by how much better the harmonics together tell than their mean, which these are.
+
+        A drift of the period delays evenly over the observation, with a scatter of length / sqrt(12), a difference in DM in
+        proportion to 1 / frequency^2: so the DM's error follows.  That of a period with a derivative is of the first sample.
+        """
+        values = best.topo if np.isfinite(best.topo[0].value) else best.bary
+        excess = np.sum((self.best_profile - best.prof_avg)**2)
+        if not (np.isfinite(values[0].value) and np.isfinite(best.redchi) and best.redchi > 0 and 0 < excess < np.inf):
+            return
+        correlation = excess / best.prof_std**2 / (best.nbin - 1) / best.redchi  # of bins, by samples that are spread over two
+        power = np.abs(np.fft.rfft(self.best_profile))[1:best.nbin // 2]**2 * correlation / (best.ndata * best.data_std**2)
+        number = np.flatnonzero(power > SIGNIFICANT_POWER)
+        harmonic, power = number + 1, power[number]
+        together = 1.0
+        if len(number):
+            together = np.sum(power**2 * harmonic**2) / np.sum(power**1.5 * harmonic) / np.sum(power * harmonic**2)**0.5
+        period_err_s, self.pd_err, self.pdd_err = (float(together * values[k].error / (1 if k else 1000)) for k in range(3))
+        length_s = best.ndata * best.tsamp_s
+        self.period_err_s = period_err_s if self.pd == 0 else float(np.hypot(period_err_s, self.pd_err * length_s / 2))
+        if self.nsub > 1:
+            mhz = self._keep.get("sub_mhz", self.lofreq_mhz + self.chan_mhz * np.arange(self.nchan))
+            delay_s = np.std(_constants.DMCONST_PRESTO / np.asarray(mhz)**2)
+            self.dm_err = float(period_err_s * length_s / self.period_s / 12**0.5 / delay_s) if delay_s > 0 else float("nan")
 
     def _read_view(self, view):
         """Copies what a picture shows."""
@@ -107,6 +149,11 @@ class Fold:
         self.band_profile = take(view.band, (view.nsub, view.nbin))
         self.dm_redchi = take(view.dm_redchi, (view.ndm,))
         self.plane = take(view.plane, (view.npdot, view.nperiod), np.float32)
+
+    @property
+    def tobs_s(self):
+        """Length of what is folded, s."""
+        return float(self.stats["numdata"][:, 0].sum() * self.tsamp_s)
 
     @property
     def sub_mhz(self):
@@ -123,8 +170,8 @@ class Fold:
             check(lib.psr_pfd_write(f, self._c, err), err)
 
     def __repr__(self):
-        return "<Fold %s: P %.9g s, DM %.6g, sigma %.2f, %d parts, %d sub-bands, %d bins>" % (
-            self.candidate, self.period_s, self.dm, self.sigma, self.npart, self.nsub, self.nbin)
+        return "<Fold %s: P %.9g +- %.2g s, DM %.6g +- %.2g, sigma %.2f, %d parts, %d sub-bands, %d bins>" % (
+            self.candidate, self.period_s, self.period_err_s, self.dm, self.dm_err, self.sigma, self.npart, self.nsub, self.nbin)
 
 
 def read_pfd(path):
@@ -164,24 +211,38 @@ def find_epoch(at):
     return EPOCHS[at]
 
 
-def fill_candidate(c, row, at, number, keep):
+def check_orbit(orbit, whose):
+    if not isinstance(orbit, dict):
+        fail("orbit", repr(orbit), "a dict of " + ", ".join(ORBIT))
+    check_names(orbit, ORBIT, "part of the orbit " + whose)
+
+
+def fill_candidate(c, row, at, number, keep, has_channels):
+    whose = "of candidate %d" % number
+    if isinstance(row, dict) and "sigma" not in row and "snr" not in row:  # rows of lists have further columns
+        check_names(row, CANDIDATE, "value " + whose)
     freq, period = float(get(row, "freq_hz")), float(get(row, "period_s"))
     if not (freq > 0 or period > 0):
-        fail("freq_hz", freq, "above 0, or period_s, of candidate %d" % number)
+        fail("freq_hz", freq, "above 0, or period_s, " + whose)
     if freq > 0 and period > 0 and abs(freq * period - 1) > 1e-6:
-        fail("period_s", period, "1 / freq_hz = %.9g of candidate %d" % (1 / freq, number))
+        fail("period_s", period, "1 / freq_hz = %.9g %s" % (1 / freq, whose))
     fd, fdd, pd = float(get(row, "fd")), float(get(row, "fdd")), float(get(row, "pd"))
     lib.psr_candlist_set_spin(ffi.addressof(c), period, pd, 0.0, freq, fd, fdd)
     c.at, c.epoch_mjd = find_epoch(str(get(row, "at", "start")) if at is None else at), float(get(row, "epoch_mjd"))
-    c.dm, c.phase, c.nbin = float(get(row, "dm")), float(get(row, "phase")), int(get(row, "nbin", 0))
+    dm = get(row, "dm", None)
+    if dm is None and has_channels:
+        fail("dm", None, "given, " + whose)
+    c.dm, c.phase, c.nbin = float(dm or 0), float(get(row, "phase")), int(get(row, "nbin", 0))
     name = str(get(row, "name", "cand_%d" % number)).encode()
     keep.append(ffi.new("char[]", name))
     c.name = keep[-1]
     keep.append(ffi.new("char[]", name + b".pfd.ps/CPS"))
     c.plot_device = keep[-1]
     orbit = get(row, "orbit", None)
-    for part, value in (orbit or {}).items():
-        setattr(c.orbit, part, value)
+    if orbit is not None:
+        check_orbit(orbit, whose)
+        for part, value in orbit.items():
+            setattr(c.orbit, part, value)
 
 
 class Folder:
@@ -195,7 +256,9 @@ class Folder:
         paths, read_options = as_paths(obs, folder)
         names, cands = Strings(paths), ffi.new("struct psr_folder_candidate[]", len(rows) or 1)
         for i, row in enumerate(rows):
-            fill_candidate(cands[i], row, at, i + 1, self.keep)
+            fill_candidate(cands[i], row, at, i + 1, self.keep, obs.nchan > 1)
+        stays = options["nosearch"] and not options["refine"]
+        self.dms = [cands[i].dm if stays else None for i in range(len(rows))]
         desc.path, desc.npath, desc.cand, desc.ncand = names.array, len(paths), cands, len(rows)
         for name, value in list(read_options.items()) + list(options.items()):
             if name == "nthread" and name not in options:
@@ -222,9 +285,7 @@ class Folder:
         return lib.PSR_ESTOPPED if self.watch.stop else lib.PSR_OK
 
     def store(self, i, fold):
-        found = Fold(fold.pfd, fold.view if fold.view != ffi.NULL else None)
-        found.redchi, found.sigma = fold.best.redchi, fold.best.sigma
-        self.folds[i] = found
+        self.folds[i] = Fold(fold.pfd, fold.view if fold.view != ffi.NULL else None, self.dms[i])
 
     def on_refuse(self, ctx, i, why):
         self.refused[i] = make_error(why)
@@ -238,7 +299,7 @@ class Folder:
         return lib.psr_folder_run(self.folder, self.err)
 
 
-def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, npart=64, nsub=0, search=True, refine=False, mask=None,
+def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, npart=64, nsub=0, search=True, refine=None, mask=None,
          clip_sigma=6.0, zerodm=False, clean="none", barycentre=False, backend="auto", nthread=0, mem_bytes=0, progress=None):
     """Folds candidates in one pass over an observation, and searches around each.
 
@@ -247,16 +308,19 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
     x : Observation or array [time, channel]
         An array with fch1_mhz, foff_mhz and tsamp_s.
     candidates : Table or a row of it, or dict, or sequence of these, or pandas.DataFrame
-        With freq_hz (Hz), fd (Hz/s), fdd, or period_s (s), pd (s/s); dm (pc cm^-3, default 0); optional name, phase (turns), nbin,
-        epoch_mjd, at, orbit (dict of period_s, asini_s, ecc, omega_deg, t0_mjd).
+        With freq_hz (Hz), fd (Hz/s), fdd, or period_s (s), pd (s/s); dm (pc cm^-3); optional name, phase (turns), nbin,
+        epoch_mjd, at, orbit (dict of period_s, asini_s (light-seconds), ecc, omega_deg, t0_mjd).  A dict has no other keys, unless
+        it is the row of a list, with a sigma or an S/N; rows and frames may have other columns.
     at : {"start", "beginning", "middle", "epoch"}, optional
         When they have these values; default: what each says itself, as those of search_periods do ("middle"), else the start.
     npart, nsub : int
         Parts in time and sub-bands; nsub 0: chosen.
     search : bool
-        Search period, derivative and DM around each, on a grid; it takes some seconds a candidate.
-    refine : bool
-        Find them to a fraction of a trial.
+        Search period, derivative and DM around each, on a grid; it takes some seconds a candidate.  Without, these are those of
+        the candidate, exactly.
+    refine : bool, optional
+        Find them to a fraction of a trial, and no derivative that is not significant; default: as search.  Without, they are those
+        of the best trial, whose derivative is as noise has it.
     mask : Mask or path, optional
     clip_sigma, zerodm
         As in clean().
@@ -282,7 +346,7 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
     single = is_single(candidates)
     if not single and len(candidates) == 0:
         return []
-    options = dict(npart=npart, nsub=nsub, nosearch=not search, refine=refine, clip_sigma=clip_sigma, noclip=clip_sigma == 0,
+    options = dict(npart=npart, nsub=nsub, nosearch=not search, refine=search if refine is None else refine, clip_sigma=clip_sigma, noclip=clip_sigma == 0,
                    zerodm=zerodm, clean_auto=clean == "auto", topo=not barycentre, device=str(backend), nthread=nthread,
                    mem_bytes=mem_bytes)
     watch = Watch(progress, obs.nsamp)

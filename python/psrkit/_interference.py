@@ -7,14 +7,14 @@ import numpy as np
 
 from ._arrays import address
 from ._declarations import ffi
-from ._files import as_paths, commit, output
+from ._files import as_paths, commit, output, write_bytes
 from ._library import Progress, Strings, Watch, check, fail, lib, new_error, path_bytes
 from ._observation import as_observation
 from ._table import make_table
 
 
 class Mask:
-    """An rfifind mask: which channels are bad in which intervals.
+    """An rfifind mask: which channels are bad in which intervals.  make_mask makes one of an array, read_mask reads one.
 
     Channels are numbered from the lowest frequency, intervals from the start.
 
@@ -92,6 +92,85 @@ def read_mask(path):
         return Mask(c, f.read())
 
 
+def write_mask(path, array, mean, sd, obs, ptsperint):
+    """Writes masked cells [interval, channel], from the lowest channel, and statistics of the cells beside it."""
+    nint, nchan = array.shape
+    zap_chan, zap_int = (np.flatnonzero(array.all(axis=axis)).astype(np.int32) for axis in (0, 1))
+    all_chan = array.all(axis=1).astype(np.uint8)
+    some = array & (all_chan == 0)[:, None]
+    first = np.concatenate([[0], np.cumsum(some.sum(axis=1))]).astype(np.uint64)
+    chan = np.nonzero(some)[1].astype(np.int32)
+    band = lib.psr_obs_band(obs._c)
+    c, err = ffi.new("struct psr_mask *"), new_error()
+    c.mjd, c.dtint_s, c.lofreq_mhz, c.dfreq_mhz = obs.tstart_mjd, ptsperint * obs.tsamp_s, band.lowest_mhz, band.spacing_mhz
+    c.nchan, c.nint, c.ptsperint, c.nzap_chan, c.nzap_int = nchan, nint, ptsperint, len(zap_chan), len(zap_int)
+    kept = dict(zap_chans=zap_chan, zap_ints=zap_int, all_chan=all_chan, first=first, chan=chan, zap_int=all_chan,
+                zap_chan=array.all(axis=0).astype(np.uint8))
+    for name, part in kept.items():
+        setattr(c, name, ffi.cast(ffi.typeof(getattr(c, name)), part.ctypes.data))
+    with output(path) as f:
+        check(lib.psr_mask_write(f, c, err), err)
+    with output(stats_path(path)) as f:
+        write_bytes(f, np.array([nchan, nint, ptsperint, 5, 2], np.int32))  # the Fourier bins of rfifind, of which there are none
+        for part in (np.ones_like(mean), mean, sd):
+            write_bytes(f, np.ascontiguousarray(part, np.float32))
+
+
+def cell_statistics(obs, nint, ptsperint):
+    """Mean and standard deviation of each cell [interval, channel], from the lowest channel."""
+    sums = np.zeros((3, nint, obs.nchan))
+    at = 0
+    for block in obs.blocks(min(ptsperint, obs._block_nsamp())):
+        while len(block):
+            part = block[:ptsperint - at % ptsperint]
+            if at // ptsperint < nint:
+                x = part.astype(np.float64)
+                sums[:, at // ptsperint] += np.full(obs.nchan, len(x)), x.sum(axis=0), (x * x).sum(axis=0)
+            at, block = at + len(part), block[len(part):]
+    n = np.maximum(sums[0], 1)
+    mean = sums[1] / n
+    return from_lowest(obs, mean), from_lowest(obs, np.sqrt(np.maximum(sums[2] / n - mean**2, 0)))
+
+
+def from_lowest(obs, cells):
+    """Cells [.., channel] in the order of the data, from the lowest frequency."""
+    return cells if lib.psr_obs_band(obs._c).rising else cells[..., ::-1]
+
+
+def make_mask(array, obs, *, interval_s=None):
+    """Makes a mask of what is bad.
+
+    Parameters
+    ----------
+    array : array [interval, channel] or [channel] of bool
+        True: masked.  Channels from the lowest frequency, as those of Mask.array: of channels in the order of the data,
+        take ``array[..., np.argsort(obs.freq_mhz)]``.
+    obs : Observation or path
+        Has the band, and the values that replace masked samples: the means of its channels, which takes a pass over it.
+    interval_s : float, optional
+        Length of an interval, s, such as dtint_s of another mask; default: the observation's over the number of intervals.
+
+    Returns
+    -------
+    Mask
+    """
+    obs, array = as_observation(obs), np.atleast_2d(np.asarray(array))
+    if array.dtype != np.bool_ or array.ndim != 2 or not array.shape[0] or array.shape[1] != obs.nchan:
+        fail("array", "of %s and shape %s" % (array.dtype, array.shape), "of bool and shape [interval, channel], of %d channels" % obs.nchan)
+    ptsperint = -(-obs.nsamp // len(array)) if interval_s is None else int(round(interval_s / obs.tsamp_s))
+    if ptsperint < 1:
+        fail("interval_s", interval_s, "a sample or more")
+    mean, sd = cell_statistics(obs, len(array), ptsperint)
+    return new_mask(array, mean, sd, obs, ptsperint)
+
+
+def new_mask(*args):
+    with tempfile.TemporaryDirectory(prefix="psrkit") as folder:
+        path = os.path.join(folder, "x.mask")
+        write_mask(path, *args)
+        return read_mask(path)
+
+
 class Interference:
     """What find_interference found.
 
@@ -101,7 +180,10 @@ class Interference:
     mean, sd, power : arrays [interval, channel] of float32
         Statistics of cells: mean, standard deviation, largest power of the Fourier transform over that of noise.
     flags : array [interval, channel] of uint8
-        Why a cell is bad: bits of enum psr_rfi_flag.
+        Why a cell is bad, bits: 1 data are missing, 4 the channel is masked throughout, 8 the interval is masked whole, 16 periodic
+        (its power), 32 its standard deviation, 64 its mean.  So ``flags & 32 > 0`` are those of unusual scatter.
+    nread, nclipped : int
+        Spectra that were read, and those of them that were clipped.
     birdies : Table
         Periodic interference: freq_hz, sigma, nobs.
     """
@@ -185,8 +267,8 @@ def find_interference(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, interval
     return found
 
 
-def clean(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, mask=None, clip_sigma=6.0, zerodm=False, auto=False, keep=None, nthread=0,
-          progress=None):
+def clean(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, mask=None, clip_sigma=6.0, zerodm=False, auto=False, keep=None, details=False,
+          nthread=0, progress=None):
     """Removes interference from spectra.
 
     Parameters
@@ -204,6 +286,8 @@ def clean(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, mask=None, clip_sigm
         channels and sparks, and subtracts what receivers have in common.
     keep : array [channel] of bool, optional
         False: the channel is not used.
+    details : bool
+        With auto: return also what was removed.
     nthread, progress
         As in search_pulses.
 
@@ -211,6 +295,8 @@ def clean(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, mask=None, clip_sigm
     -------
     array [time, channel]
         float32; with auto uint8.
+    Cleaned
+        With details.
     """
     obs = as_observation(x, fch1_mhz, foff_mhz, tsamp_s)
     if keep is not None:
@@ -227,15 +313,52 @@ def clean(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, mask=None, clip_sigm
     if not auto:
         desc.floats = True
         if mask is not None:
+            mask = getattr(mask, "mask", mask)
             mask = mask if isinstance(mask, Mask) else read_mask(mask)
             desc.mask = mask._c
     elif mask is not None:
         fail("mask", "given", "None with auto")
+    if details and not auto:
+        fail("details", details, "False without auto")
     out = ffi.new("psr_%s **" % kind)
     check(getattr(lib, "psr_%s_create" % kind)(out, desc, err), err, desc)
     plan = ffi.gc(out[0], getattr(lib, "psr_%s_destroy" % kind))
     held = lib.psr_clean_auto_window(plan) if auto else lib.PSR_CLEAN_BLOCK
-    return run_clean(obs, plan, kind, held, np.uint8 if auto else np.float32, Progress(progress, max(obs.nsamp, 0)))
+    x = run_clean(obs, plan, kind, held, np.uint8 if auto else np.float32, Progress(progress, max(obs.nsamp, 0)))
+    return (x, Cleaned(plan, obs)) if details else x
+
+
+class Cleaned:
+    """What clean(auto=True) removed.
+
+    Attributes
+    ----------
+    share : float
+        Of all samples, those that were masked.
+    mask : Mask
+        Channels that were masked in more than half of a window, as intervals; not sparks.
+    nspark, nsamp : int
+        Spectra that were masked in all channels, for sparks, and all spectra.
+    nfiltered, nwindow : int
+        Windows from which noise was subtracted that receivers have in common, and all windows.
+    """
+
+    def __init__(self, plan, obs):
+        report = ffi.new("struct psr_clean_auto_report *")
+        lib.psr_clean_auto_describe_sized(plan, report, ffi.sizeof(report[0]))
+        self.nspark, self.nsamp, self.nfiltered, self.nwindow = report.nspark, report.nsamp, report.nfiltered, report.nwindow
+        masked = np.frombuffer(ffi.buffer(report.masked, 8 * obs.nchan), np.int64)
+        self.share = float(masked.sum() + self.nspark * obs.nchan) / max(1, self.nsamp * obs.nchan)
+        n, shape = self.nwindow * obs.nchan, (self.nwindow, obs.nchan)
+        self.mask = None
+        if n:
+            cells = [np.frombuffer(ffi.buffer(pointer, n * size), kind).reshape(shape) for pointer, size, kind in (
+                (report.mask, 1, np.bool_), (report.level, 4, np.float32), (report.sd, 4, np.float32))]
+            self.mask = new_mask(*(np.ascontiguousarray(from_lowest(obs, part)) for part in cells), obs, report.window)
+
+    def __repr__(self):
+        return "<Cleaned: %.2f %% of the samples masked, %d of %d spectra for sparks, %d of %d windows filtered>" % (
+            100 * self.share, self.nspark, self.nsamp, self.nfiltered, self.nwindow)
 
 
 def run_clean(obs, plan, kind, held, dtype, bar):

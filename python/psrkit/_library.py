@@ -1,4 +1,5 @@
 """Loads libpsrkit.so, turns its errors into exceptions, and runs its long calls so that Ctrl-C ends them."""
+import difflib
 import glob
 import os
 import re
@@ -67,6 +68,10 @@ class InvalidError(Error, ValueError):
     """An argument is out of its range."""
 
 
+class UnknownNameError(InvalidError, TypeError):
+    """A dict, or a call, has a name that means nothing."""
+
+
 class NoMemoryError(Error, MemoryError):
     """Memory ran out, or a limit of memory does not suffice."""
 
@@ -99,6 +104,15 @@ class StoppedError(Error, RuntimeError):
 
 KINDS = {1: InvalidError, 2: NoMemoryError, 3: FileError, 4: FormatError, 5: DeviceError, 6: UnsupportedError, 7: StoppedError}
 
+# Options of programs that messages of the library name, and arguments of the package; others differ by the dash.
+ARGUMENTS = {"p": "period_s", "f": "freq_hz", "mem": "mem_bytes", "if N": "polarisation=N", "state Stokes": "pols='stokes'",
+             "state Coherence": "pols='coherence'", "clean auto": "clean='auto'", "pmin": "pmin_s of ranges", "pmax": "pmax_s of ranges",
+             "bmin": "bmin of ranges", "bmax": "bmax of ranges", "topo": "barycentre=False", "numharm": "harmonics",
+             "maxcands": "max_candidates", "flo": "flo_hz", "fhi": "fhi_hz", "maxwidth": "maxwidth_s", "time": "interval_s"}
+OPTION = re.compile(r"(?<![\w.)\]-])-(if N|state Stokes|state Coherence|clean auto|[a-z]\w*)\b")
+FIELDS = {"numharm": "harmonics", "maxcands": "max_candidates"}  # of descriptions, which the package names otherwise
+
+
 # Words before what is allowed, and before what is not.
 LIMIT = re.compile(r"must be (.*)|is not (.*)|limit (?:of |is )?(.*)|((?:is |are )?(?:above|below|outside) .*)|at (?:least|most) (.*)")
 UNIT = re.compile(r"\((?:[^()\d]|\^-?\d)*\)")
@@ -128,16 +142,23 @@ def to_python(value):
     return None
 
 
+def name_argument(option):
+    """The argument of an option, as a match of OPTION."""
+    return ARGUMENTS.get(option.group(1), option.group(1))
+
+
 def make_error(err, desc=None):
     """The exception of a psr_err; the value of its field is taken from the description that was refused."""
     message, field = ffi.string(err.msg).decode(errors="replace"), ffi.string(err.field).decode(errors="replace")
-    value, limit = read_message(message, field)
+    value, limit = read_message(OPTION.sub(name_argument, message), field)
     if err.code == lib.PSR_EIO and not field:
         field, (value, _, limit) = "path", message.rpartition(": ")
     if desc is not None and field.isidentifier() and hasattr(desc, field):
         exact = to_python(getattr(desc, field))
         value = value if exact is None else exact
-    return KINDS.get(err.code, Error)(message, field, value, limit)
+    if field in FIELDS:
+        message = re.sub(r"\b%s\b" % field, FIELDS[field], message)
+    return KINDS.get(err.code, Error)(OPTION.sub(name_argument, message), FIELDS.get(field, field), value, limit)
 
 
 def check(status, err, desc=None):
@@ -156,6 +177,16 @@ def new_error():
 def fail(field, value, limit, what=None):
     """Raises InvalidError for an argument."""
     raise InvalidError("%s is %s, must be %s" % (what or field, value, limit), field, value, limit)
+
+
+def check_names(given, known, what):
+    """Raises UnknownNameError for the first name of a dict that is not known, and names one that is much like it."""
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, 1)
+            limit = near[0] if near else ", ".join(known)
+            raise UnknownNameError("unknown %s: %s; %s %s%s" % (what, name, "do you mean" if near else "there are", limit, "?" if near else ""),
+                                   str(name), given[name], limit)
 
 
 def path_bytes(path):

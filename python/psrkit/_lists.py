@@ -1,4 +1,5 @@
 """Lists that psrkit and PRESTO write: candidates, pulses, .inf files, results of a search."""
+import contextlib
 import csv
 import glob
 import json
@@ -10,7 +11,7 @@ from ._arrays import address
 from ._declarations import ffi
 from ._files import output, write_bytes
 from ._folding import read_pfd
-from ._library import FormatError, check, fail, lib, new_error, path_bytes
+from ._library import FileError, FormatError, check, check_names, fail, lib, new_error, path_bytes
 from ._periods import UNITS
 from ._pulses import MARKS, PULSE_UNITS
 from ._table import Table, make_table, pad_rows, units_of
@@ -26,6 +27,10 @@ def read_accel(path):
         last), at (when it has these values: the middle); a row a candidate.  ``meta["inf"]`` has the description of the series.
     """
     rows, err = ffi.gc(ffi.new("struct psr_accel_rows *"), lib.psr_accel_rows_clear), new_error()
+    name = os.fspath(path)
+    if name.endswith((".cand", ".inf", ".txtcand")):
+        fail("path", name, "the list ROOT_ACCEL_ZMAX, without an ending" if "_ACCEL_" in name else
+             "a list ROOT_ACCEL_ZMAX; read_pulses reads .cand of pulses, read_inf .inf")
     check(lib.psr_accel_read(rows, path_bytes(path), False, err), err)
     row, tobs = [rows.row[i] for i in range(rows.n)], rows.tobs_s
     r, z, w = (np.array([getattr(item, name) for item in row], np.float64) for name in ("r", "z", "w"))
@@ -73,6 +78,7 @@ def read_inf(path):
 def write_inf(path, inf):
     """Writes an .inf file; inf is a dict as read_inf gives it."""
     c, err = ffi.new("struct psr_inf *"), new_error()
+    check_names(inf, [name for name, _ in ffi.typeof("struct psr_inf").fields] + ["onoff"], "part of an .inf file")
     for name, value in inf.items():
         if name == "onoff":
             if len(value) > lib.PSR_INF_MAX_ONOFF:
@@ -122,7 +128,7 @@ EVENT_COLUMNS = (("dm", "f8"), ("snr", "f8"), ("time_s", "f8"), ("sample", "i8")
 def read_rows(path, columns):
     """Rows of a text table as lists; lines that begin with # are left out, as is a line of names."""
     rows = []
-    with open(path, errors="replace") as f:
+    with open_text(path, errors="replace") as f:
         for number, line in enumerate(f, 1):
             words = line.split("\t") if "\t" in line else line.split()
             words = [word.strip() for word in words]
@@ -180,9 +186,22 @@ def write_pulses(path, pulses, tsamp_s=None):
         check(lib.psr_cluster_write(f, address(dm, "double *"), address(scale, "size_t *"), tsamp_s, clusters, len(pulses), err), err)
 
 
+@contextlib.contextmanager
+def open_text(path, **options):
+    """A file of text; raises errors of the package where it cannot be opened, or is no text."""
+    try:
+        with open(path, encoding="utf-8", **options) as f:
+            yield f
+    except UnicodeDecodeError as error:
+        raise FormatError("%s: byte %d is 0x%02x: not a file of text" % (path, error.start, error.object[error.start]), "byte",
+                          error.object[error.start], "UTF-8") from None
+    except OSError as error:
+        raise FileError("%s: %s" % (path, error.strerror), "path", os.fspath(path), error.strerror) from error
+
+
 def read_jsonl(path):
     """Objects of a file with one JSON object a line."""
-    with open(path) as f:
+    with open_text(path) as f:
         try:
             return [json.loads(line) for line in f if line.strip()]
         except json.JSONDecodeError as error:
@@ -191,8 +210,11 @@ def read_jsonl(path):
 
 def read_csv(path):
     """A list of comma-separated values with a line of names, as a Table; missing numbers are nan."""
-    with open(path, newline="") as f:
-        rows = list(csv.reader(f))
+    with open_text(path, newline="") as f:
+        try:
+            rows = list(csv.reader(f))
+        except csv.Error as error:
+            raise FormatError("%s: %s" % (path, error), "line", None, "comma-separated values") from None
     if not rows:
         raise FormatError("%s: the file is empty" % path, "columns", 0, "a line of names")
     names, rows = [name.lstrip("# ") for name in rows[0]], rows[1:]

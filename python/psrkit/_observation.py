@@ -6,11 +6,15 @@ import numpy as np
 
 from ._arrays import address, as_doubles, as_samples, dtype_of, unpack, SAMPLES
 from ._declarations import ffi
-from ._library import Strings, check, fail, lib, new_error
+from ._library import Strings, check, check_names, fail, lib, new_error
 
 READ_BYTES = 1 << 26  # read at once, so that Ctrl-C does not wait long
 
 POLS = {name: getattr(lib, "PSR_POLS_" + name.upper()) for name in ("unknown", "intensity", "powers", "coherence", "stokes")}
+
+
+HEADER_TEXTS = ("source", "telescope", "instrument", "observer", "project_id")
+HEADER_NUMBERS = ("telescope_id", "machine_id", "ibeam", "nbeam", "refdm", "chan_dm", "barycentric")
 
 
 def text_property(name, doc):
@@ -262,8 +266,8 @@ class ArrayObservation(Observation):
             yield block, len(block)
 
 
-def set_header(c, fch1_mhz, foff_mhz, tsamp_s, tstart_mjd=50000, ra_deg=None, dec_deg=None, **texts):
-    """Fills a psr_obs."""
+def set_header(c, fch1_mhz, foff_mhz, tsamp_s, tstart_mjd=50000, ra_deg=None, dec_deg=None, also=(), **texts):
+    """Fills a psr_obs; also: further arguments of the caller, for hints."""
     c.fch1_mhz, c.foff_mhz, c.tsamp_s = fch1_mhz, foff_mhz, tsamp_s
     day, frac = tstart_mjd if isinstance(tstart_mjd, tuple) else (int(tstart_mjd // 1), tstart_mjd % 1)
     c.tstart.day, c.tstart.frac = day, frac
@@ -271,13 +275,9 @@ def set_header(c, fch1_mhz, foff_mhz, tsamp_s, tstart_mjd=50000, ra_deg=None, de
         fail("ra_deg" if ra_deg is None else "dec_deg", None, "given with the other coordinate")
     if ra_deg is not None:
         c.has_position, c.ra_deg, c.dec_deg = True, ra_deg, dec_deg
+    check_names(texts, HEADER_TEXTS + HEADER_NUMBERS + also, "argument")
     for name, value in texts.items():
-        if name in ("source", "telescope", "instrument", "observer", "project_id"):
-            setattr(c, name, value.encode()[:255])
-        elif name in ("telescope_id", "machine_id", "ibeam", "nbeam", "refdm", "chan_dm", "barycentric"):
-            setattr(c, name, value)
-        else:
-            raise TypeError("unknown part of a header: %s" % name)
+        setattr(c, name, value.encode()[:255] if name in HEADER_TEXTS else value)
 
 
 def open(path, polarisation=None, pols="unknown", invert=False, weights=True, scales=True, offsets=True, nthread=1):

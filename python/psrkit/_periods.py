@@ -19,14 +19,14 @@ def candidate_rows(result, trial, tobs_s):
                ffi.string(c.note).decode(errors="replace"), harm, tobs_s)
 
 
-def make_candidates(rows, dms, meta):
+def make_candidates(rows, dms, harmonics, meta):
     columns = list(zip(*rows)) if rows else [[] for _ in range(14)]
     trial, tobs_s = np.array(columns[0], np.int64), np.array(columns[13], np.float64)
     r, z, w = (np.array(columns[i], np.float64) for i in (5, 7, 9))
     freq = r / tobs_s
     with np.errstate(divide="ignore"):
         period = 1 / freq
-    harmonics = pad_rows(columns[12])
+    harmonics = pad_rows(columns[12], harmonics)  # lists of one kind can be joined
     return make_table(len(rows), (
         ("sigma", "f8", columns[1]), ("freq_hz", "f8", freq), ("period_s", "f8", period), ("fd", "f8", z / tobs_s**2),
         ("fdd", "f8", w / tobs_s**3), ("dm", "f8", dms[trial] if len(rows) else []), ("trial", "i8", trial), ("nharm", "i4", columns[4]),
@@ -168,4 +168,4 @@ def search_periods(series, tsamp_s=None, dms=0.0, *, tobs_s=None, method="boxes"
         return FourierSearch(watch, shape[0], method, options).run(x, names)
 
     rows = watch.run(work) if len(x) else []
-    return make_candidates(rows, dms, {"tobs_s": shape.tobs_s})
+    return make_candidates(rows, dms, harmonics, {"tobs_s": shape.tobs_s})

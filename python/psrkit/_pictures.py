@@ -94,7 +94,7 @@ def plot_waterfall(x, t_s=None, dm=None, *, fch1_mhz=None, foff_mhz=None, tsamp_
 
 
 def plot_fold(fold, figure=None):
-    """Draws a fold: profile, parts over phase, sub-bands over phase, and the search over period and its derivative.
+    """Draws a fold: profile, phase and time, phase and frequency, and the search over period and its derivative.
 
     Parameters
     ----------
@@ -115,9 +115,10 @@ def plot_fold(fold, figure=None):
     axis.step(np.arange(2 * len(profile)) / len(profile), np.tile(profile, 2), where="mid", color="k")
     axis.set_xlabel("phase, turns")
     axis.set_title("%s\nP %.9g s, DM %.4g, sigma %.1f" % (fold.candidate, fold.period_s, fold.dm, fold.sigma), fontsize=10)
-    for axis, image, name in ((axes[1, 0], parts, "part"), (axes[0, 1], bands, "sub-band")):
+    edges = ((0, fold.tobs_s, "time, s"), (fold.lofreq_mhz - fold.chan_mhz / 2, fold.sub_mhz[-1] + fold.chan_mhz / 2, "frequency, MHz"))
+    for axis, image, (begin, end, name) in zip((axes[1, 0], axes[0, 1]), (parts, bands), edges):
         image = image - image.mean(axis=1, keepdims=True)
-        axis.imshow(np.tile(image, 2), aspect="auto", origin="lower", extent=(0, 2, 0, len(image)), interpolation="nearest", cmap="Greys")
+        axis.imshow(np.tile(image, 2), aspect="auto", origin="lower", extent=(0, 2, begin, end), interpolation="nearest", cmap="Greys")
         axis.set_xlabel("phase, turns")
         axis.set_ylabel(name)
     axis = axes[1, 1]

@@ -229,8 +229,12 @@ def search_pulses(x, dms, tsamp_s=None, *, lowest_mhz=None, highest_mhz=None, th
     -------
     Table
         A pulse a row, best first: snr, dm (pc cm^-3), time_s (of the middle of its boxcar, at the highest channel,
-        since the first sample), width_s, sample, width, trial, members, first, last, marks ("dm0" and others that
-        speak for interference, with commas between).  ``meta["events"]`` has all detections.
+        since the first sample), width_s, sample, width (both in samples), trial (of dms), members (detections), first and last
+        (samples that they cover), marks (with commas between).  ``meta["events"]`` has all detections.
+
+        Marks that speak for interference: "dm0", the S/N at DM 0 and at its own is that of a pulse without dispersion; "edge",
+        beside samples without data, or where much of the band begins or ends to be masked; "narrow", in an eighth of the band
+        only.  Others: "dm?", both a dispersed and an undispersed pulse fit; "clip", it is so bright that it was clipped.
     """
     defaults = ffi.new("struct psr_sink_pulses_desc *")
     lib.psr_sink_pulses_set_defaults(defaults, ffi.sizeof(defaults[0]))

@@ -111,3 +111,21 @@ def test_errors():
 @pytest.mark.skipif(not os.environ.get("PSRKIT_PREFIX"), reason="needs an installed library")
 def test_the_library_is_the_installed_one():
     assert psrkit.library_path.startswith(os.environ["PSRKIT_PREFIX"])
+
+
+def test_a_sweep_longer_than_the_data_is_refused(rng):
+    x = rng.integers(0, 255, (2000, 16), dtype=np.uint8)
+    with pytest.raises(psrkit.InvalidError) as caught:
+        psrkit.dedisperse(x, [0, 10, 5000.0], foff_mhz=-4, **BAND)
+    error = caught.value
+    most = float(error.limit.split()[1].rstrip(":"))
+    assert (error.field, error.value) == ("dms", 5000) and 10 < most < 5000
+    assert psrkit.dedisperse(x, [0, 0.99 * most], foff_mhz=-4, **BAND).shape[1] > 0
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.dedisperse(x, [0, 1.01 * most], foff_mhz=-4, **BAND)
+
+
+def test_a_plan_says_where_it_ends():
+    plan = psrkit.plan(dm_max=300, fctr_mhz=1400, bw_mhz=256, nchan=64, tsamp_s=256e-6)
+    assert plan.lines["hidm"][-1] >= 300 > plan.dms[-1] >= 300 - plan.lines["dmstep"][-1]
+    assert "a step below dm_max" in psrkit.plan.__doc__ and "a step below dm_max" in psrkit.Plan.__doc__

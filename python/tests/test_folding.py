@@ -50,7 +50,7 @@ def test_folds_are_those_of_gpufold(pulsar, tmp_path):
     subprocess.run(["gpufold", "-p", "0.1", "-dm", "30", "-topo", "-npart", "16", "-nsub", "16", "-o", "x", "x.fil"], check=True,
                    capture_output=True, cwd=tmp_path)
     want = psrkit.read_pfd(next(tmp_path.glob("*.pfd")))
-    got = psrkit.fold(psrkit.open(tmp_path / "x.fil"), [dict(period_s=0.1, dm=30)], npart=16, nsub=16)[0]
+    got = psrkit.fold(psrkit.open(tmp_path / "x.fil"), [dict(period_s=0.1, dm=30)], npart=16, nsub=16, refine=False)[0]
     np.testing.assert_array_equal(got.profile, want.profile)
     assert (got.period_s, got.pd, got.dm) == (want.period_s, want.pd, want.dm)
     np.testing.assert_array_equal(got.trial_period_s, want.trial_period_s)
@@ -64,22 +64,22 @@ def test_candidates_of_a_search(pulsar):
 
 
 def test_errors(pulsar, tmp_path):
-    for row, field in ((dict(dm=3), "freq_hz"), (dict(period_s=1e-5), None)):
+    for row, field in ((dict(dm=3), "freq_hz"), (dict(period_s=1e-5, dm=3), None)):
         with pytest.raises(psrkit.InvalidError) as caught:
             psrkit.fold(pulsar, row)
         assert field is None or caught.value.field == field
         assert "candidate 1" in str(caught.value)
     with pytest.raises(psrkit.InvalidError):
-        psrkit.fold(pulsar, dict(period_s=0.1), at="noon")
+        psrkit.fold(pulsar, dict(period_s=0.1, dm=3), at="noon")
     with pytest.raises(psrkit.InvalidError) as caught:
-        psrkit.fold(pulsar, dict(period_s=0.1), npart=-3)
+        psrkit.fold(pulsar, dict(period_s=0.1, dm=3), npart=-3)
     assert (caught.value.field, caught.value.value) == ("npart", -3)
 
     def stop(done, total):
         raise KeyError("enough")
 
     with pytest.raises(KeyError):
-        psrkit.fold(pulsar, dict(period_s=0.1), progress=stop)
+        psrkit.fold(pulsar, dict(period_s=0.1, dm=3), progress=stop)
     bad = tmp_path / "bad.pfd"
     bad.write_bytes(b"nothing" * 100)
     with pytest.raises(psrkit.Error):
@@ -106,3 +106,61 @@ def test_no_candidates_and_two_periods(pulsar):
     assert psrkit.fold(pulsar, []) == []
     with pytest.raises(psrkit.InvalidError, match="period_s"):
         psrkit.fold(pulsar, dict(period_s=0.1, freq_hz=11.0, dm=30))
+
+
+def test_a_fold_without_a_search_has_the_values_that_were_asked_for(pulsar):
+    for dm in (0.0, 0.77, 30.123):
+        found = psrkit.fold(pulsar, dict(period_s=0.1, dm=dm), npart=8, nsub=8, search=False)
+        assert (found.period_s, found.pd, found.dm) == (0.1, 0, dm) and dm in found.trial_dm
+    found = psrkit.fold(pulsar, dict(period_s=0.1, pd=1e-7, dm=30.1), npart=8, nsub=8, search=False)
+    assert abs(found.pd - 1e-7) < 1e-15 and found.dm == 30.1
+
+
+def test_a_constant_period_has_no_derivative(pulsar):
+    for period_s in (0.1, 0.10001, 0.09998):
+        found = psrkit.fold(pulsar, dict(period_s=period_s, dm=30), npart=16, nsub=16)
+        assert found.pd == 0 and found.pdd == 0 and abs(found.period_s - 0.1) < 4 * found.period_err_s
+
+
+def test_errors_are_how_far_values_are_off():
+    """Of six folds, each of another noise: with a constant period, and with one that changes."""
+    for pdot in (0.0, 2e-6):
+        off = []
+        for seed in range(6):
+            obs = psrkit.fake(psrkit.pulsar(0.0512, 40, snr=40, pdot=pdot), nchan=32, nsamp=32768, foff_mhz=-8, tsamp_s=512e-6, seed=seed)
+            found = psrkit.fold(obs, dict(period_s=0.0512, pd=pdot, dm=41), npart=16, nsub=16)
+            off.append(((found.period_s - 0.0512) / found.period_err_s, (found.pd - pdot) / found.pd_err, (found.dm - 40) / found.dm_err))
+        scatter = np.sqrt(np.mean(np.square(off), axis=0))
+        print(pdot, scatter)
+        assert (scatter < 2.2).all() and (scatter[[0, 2]] > 0.25).all() and (scatter[1] == 0 if pdot == 0 else scatter[1] > 0.25)
+    assert "+-" in repr(found)
+    one = psrkit.fold(obs, dict(period_s=0.0512, dm=41), npart=16, nsub=1)
+    assert np.isnan(one.dm_err) and one.period_err_s > 0
+
+
+def test_names_that_a_candidate_does_not_have(pulsar):
+    for row, name in ((dict(period_s=0.1, DM=30), "DM"), (dict(period=0.1, dm=30), "period"), (dict(period_s=0.1, dm=30, pdot=1), "pdot"),
+                      (dict(period_s=0.1, dm=3, orbit=dict(omega_rad=1)), "omega_rad")):
+        with pytest.raises(psrkit.InvalidError) as caught:
+            psrkit.fold(pulsar, row)
+        assert caught.value.field == name and caught.value.value is not None and "candidate 1" in str(caught.value)
+    with pytest.raises(psrkit.InvalidError) as caught:
+        psrkit.fold(pulsar, [dict(period_s=0.1, dm=30), dict(period_s=0.1)])
+    assert caught.value.field == "dm" and "candidate 2" in str(caught.value)
+
+
+def test_errors_name_arguments_not_options(pulsar):
+    with pytest.raises(psrkit.InvalidError) as caught:
+        psrkit.fold(pulsar, dict(period_s=100.0, dm=30))
+    assert "period_s is in seconds, freq_hz in Hz" in str(caught.value) and "-p" not in str(caught.value)
+    with pytest.raises(psrkit.InvalidError, match="nsub 7"):
+        psrkit.fold(pulsar, dict(period_s=0.1, dm=30), nsub=7)
+
+
+def test_an_orbit_is_the_same_where_it_is_made_and_folded():
+    orbit = dict(period_s=900.0, asini_s=0.3, ecc=0.2, omega_deg=40.0, t0_mjd=60000 - 0.002)
+    obs = psrkit.fake(psrkit.pulsar(0.05, 20, snr=60, orbit=orbit), nchan=8, nsamp=65536, tsamp_s=1e-3, foff_mhz=-4, seed=9)
+    with_orbit = psrkit.fold(obs, dict(period_s=0.05, dm=20, orbit=orbit), search=False, npart=16, nsub=4)
+    without = psrkit.fold(obs, dict(period_s=0.05, dm=20), search=False, npart=16, nsub=4)
+    print(with_orbit, without)
+    assert with_orbit.sigma > 40 and without.sigma < with_orbit.sigma / 2

@@ -50,7 +50,9 @@ def test_nan_and_empty():
     got = psrkit.dedisperse(x, [0.0], **BAND)
     assert np.isnan(got[0]).sum() == 1
     assert psrkit.dedisperse(np.zeros((0, 8), np.uint8), [0.0], **BAND).shape == (1, 0)
-    assert psrkit.dedisperse(np.zeros((5, 8), np.uint8), [1000.0], **BAND).shape == (1, 0)
+    with pytest.raises(psrkit.InvalidError, match="5 samples") as caught:
+        psrkit.dedisperse(np.zeros((5, 8), np.uint8), [0.0, 1000.0], **BAND)
+    assert (caught.value.field, caught.value.value) == ("dms", 1000)
     for bad in (np.zeros((10, 0), np.uint8), np.zeros((0, 0))):
         with pytest.raises(psrkit.InvalidError):
             psrkit.dedisperse(bad, [0.0], **BAND)

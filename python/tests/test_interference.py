@@ -85,3 +85,53 @@ def test_synthetic_data(tmp_path):
         psrkit.rfi("gossip")
     with pytest.raises(psrkit.InvalidError):
         psrkit.fake(gain=[1.0])
+
+
+def test_a_mask_of_an_array(tone, tmp_path):
+    found = psrkit.find_interference(tone, interval_s=1.0).mask
+    made = psrkit.make_mask(found.array, tone, interval_s=found.dtint_s)
+    np.testing.assert_array_equal(made.array, found.array)
+    assert (made.ptsperint, made.lofreq_mhz, made.dfreq_mhz) == (found.ptsperint, found.lofreq_mhz, found.dfreq_mhz)
+    assert np.abs(made.padding - found.padding).max() < 0.3
+    channels = np.zeros(64, bool)
+    channels[[3, 40]] = True  # in the order of the data
+    made = psrkit.make_mask(channels[np.argsort(tone.freq_mhz)], tone)
+    x = psrkit.clean(tone, mask=made, clip_sigma=0)
+    np.testing.assert_array_equal((x != tone.data).any(axis=0), channels)
+    made.write(tmp_path / "x.mask")
+    np.testing.assert_array_equal(psrkit.read_mask(tmp_path / "x.mask").array, made.array)
+    psrkit.search_pulses(tone, [0.0, 10.0], mask=made)
+    for bad in (channels[:5], channels.astype(int), channels[None, None]):
+        with pytest.raises(psrkit.InvalidError) as caught:
+            psrkit.make_mask(bad, tone)
+        assert caught.value.field == "array"
+
+
+def test_automatic_cleaning_says_what_it_took(tone):
+    x, took = psrkit.clean(tone, auto=True, details=True)
+    np.testing.assert_array_equal(x, psrkit.clean(tone, auto=True))
+    bad = 63 - int(tone.freq_mhz[0] - 1480)
+    assert took.mask.array[:, bad].any() and 0 < took.share < 0.1 and took.nsamp == len(x) and "masked" in repr(took)
+    assert abs(took.share - took.mask.fraction - took.nspark / took.nsamp) < 0.02
+    with pytest.raises(psrkit.InvalidError):
+        psrkit.clean(tone, details=True)
+
+
+def test_help_says_what_words_mean():
+    for name in ("freq_mhz", "rotation_s", "rolloff", "share", "wander_hz", "frame_s"):
+        assert name in psrkit.rfi.__doc__
+    assert "64 its mean" in psrkit.Interference.__doc__
+    assert all('"%s"' % mark in psrkit.search_pulses.__doc__ for mark in psrkit._pulses.MARKS)
+
+
+def test_one_signal_whole_numbers_and_near_names():
+    one = psrkit.fake(psrkit.burst(0.5, 20, snr=20), psrkit.rfi("spark", 1, rate_hz=2, width_s=1e-3), nchan=16.0, nsamp=8192.0, foff_mhz=-8)
+    assert one.data.shape == (8192, 16) and len(one.truth) == 1
+    same = psrkit.fake([dict(t_s=0.5, dm=20, snr=20)], [psrkit.rfi("spark", 1, rate_hz=2, width_s=1e-3)], nchan=16, nsamp=8192, foff_mhz=-8)
+    np.testing.assert_array_equal(same.data, one.data)
+    for call, word in ((lambda: psrkit.fake(nchans=16), "nchan"), (lambda: psrkit.fake(nsamp=20.5), "whole"), (lambda: psrkit.fake(nsamp="a"), "whole"),
+                       (lambda: psrkit.fake([3]), "pulsar"), (lambda: psrkit.fake(dict(t_s=1, dm=3, sn=4)), "sn"),
+                       (lambda: psrkit.fake(dict(period_s=1)), "dm"), (lambda: psrkit.fake(dict(psrkit.burst(1, 2), sn=4)), "sn"),
+                       (lambda: psrkit.fake((), dict(level=3)), "rfi"), (lambda: psrkit.rfi("tone"), "level")):
+        with pytest.raises((psrkit.InvalidError, TypeError), match=word):
+            call()

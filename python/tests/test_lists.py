@@ -87,3 +87,75 @@ def test_a_search_by_psrsearch(tmp_path):
 def test_a_folder_without_a_search(tmp_path):
     with pytest.raises(psrkit.FormatError, match="no results of a search"):
         psrkit.read_report(tmp_path)
+
+
+def test_a_list_shows_its_columns_and_units():
+    table = psrkit.fake([psrkit.burst(1, 50, snr=10), psrkit.pulsar(0.1, 10, snr=10)], nsamp=16384, nchan=16, foff_mhz=-10).truth
+    shown = str(table).splitlines()
+    assert shown[0].split()[:3] == ["dm", "t_s", "width_s"] and "pc cm-3" in shown[1] and shown[2].split()[0] == "50"
+    assert all(name in repr(table) for name in table.dtype.names) and max(map(len, shown)) <= 120
+    many = np.concatenate([table] * 50)
+    assert len(str(many).splitlines()) < 80 and " .." in str(many)
+    assert "dm" in repr(table[:0]) and str(table[0])
+
+
+def test_lists_keep_units():
+    table = psrkit.fake([psrkit.burst(1, 50, snr=10), psrkit.pulsar(0.1, 10, snr=10)], nsamp=16384, nchan=16, foff_mhz=-10).truth
+    for some in (table[1:], table[[1, 0]], table[table["dm"] > 20], table[["dm", "t_s"]], np.sort(table, order="dm"), table.copy(),
+                 np.concatenate([table, table]), np.concatenate((table[:1], table)), np.unique(table), np.append(table, table),
+                 np.hstack([table, table]), np.flip(table), np.delete(table, 0)):
+        assert isinstance(some, psrkit.Table) and some.units["dm"] == "pc cm-3", type(some)
+        assert some.dtype.names[0] == "dm"
+
+
+
+def test_lists_of_one_kind_can_be_joined():
+    noise = np.random.default_rng(3).normal(size=(2, 1 << 14)).astype(np.float32)
+    noise[1] += 0.3 * np.sin(np.arange(1 << 14) * 0.2)
+    one, two = (psrkit.search_periods(x, 1e-3, method="matched", zmax=0, harmonics=8) for x in noise)
+    both = np.concatenate([one, two])
+    assert len(both) == len(one) + len(two) and both.units["freq_hz"] == "Hz" and both.meta["tobs_s"] == one.meta["tobs_s"]
+
+
+def test_files_of_another_kind(tmp_path):
+    binary = tmp_path / "x.csv"
+    binary.write_bytes(bytes(range(256)) * 10)
+    for read in (psrkit.read_csv, psrkit.read_jsonl):
+        with pytest.raises(psrkit.FormatError, match="not a file of text"):
+            read(binary)
+        with pytest.raises(psrkit.FileError):
+            read(tmp_path / "none.csv")
+        with pytest.raises(psrkit.FileError):
+            read(tmp_path)
+    for name, hint in (("x_ACCEL_200.cand", "without an ending"), ("x.cand", "read_pulses")):
+        (tmp_path / name).write_text("1\t2\n")
+        with pytest.raises(psrkit.InvalidError, match=hint):
+            psrkit.read_accel(tmp_path / name)
+    with pytest.raises(psrkit.FileError):
+        psrkit.read_pulses(tmp_path / "none.cand")
+    with pytest.raises(psrkit.InvalidError, match="tbin_s"):
+        psrkit.write_inf(tmp_path / "x.inf", dict(tsamp_s=1e-3))
+
+
+@pytest.mark.skipif(not shutil.which("psrsearch"), reason="needs psrsearch")
+def test_run_takes_the_words_of_the_package(tmp_path):
+    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=32, nsamp=32768, foff_mhz=-8, seed=8)
+    assert "dm_max" in psrkit.run.__doc__ and "harmonics" in psrkit.run.__doc__
+    for options, field in ((dict(dm_max=-4), "dm_max"), (dict(harmonics=5), "harmonics"), (dict(dm_mx=3), "dm_mx"), (dict(nfold=-1), "nfold")):
+        with pytest.raises(psrkit.Error) as caught:
+            psrkit.run(obs, tmp_path / "other", **options)
+        assert caught.value.field == field and caught.value.value == options[field] and field in str(caught.value)
+        assert "-hidm" not in str(caught.value)
+    with pytest.raises(psrkit.InvalidError, match="given once"):
+        psrkit.run(obs, dm_max=10, hidm=10)
+    found = psrkit.run(obs, tmp_path / "search", dm_max=60, budget="fast", nfold=1, method="boxes", nthread=1, barycentre=False)
+    command = " ".join(next(step for step in found.steps if step["step"] == "search")["command"])
+    assert "-search boxes" in command and len(found.fold_paths) == 1 and found.candidates["dm"].max() < 61
+
+
+@pytest.mark.skipif(not shutil.which("psrsearch"), reason="needs psrsearch")
+def test_run_reads_as_the_observation_was_opened(tmp_path):
+    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=32, nsamp=32768, foff_mhz=-8, seed=8)
+    psrkit.write_filterbank(tmp_path / "x.fil", obs)
+    found = psrkit.run(psrkit.open(tmp_path / "x.fil", invert=True), tmp_path / "search", dm_max=60, budget="fast", nfold=1)
+    assert "-invert" in next(step for step in found.steps if step["step"] == "search")["command"]

@@ -65,7 +65,7 @@ def test_fast_folding_finds_a_slow_pulsar():
 
 def test_errors():
     for args, options, field in (((np.zeros(100), None), {}, "tsamp_s"), ((np.zeros(100), 0.0), {}, "tsamp_s"),
-                                 ((np.zeros(4096), TSAMP), {"harmonics": 3, "method": "matched"}, "numharm"), ((np.zeros(4096), TSAMP), {"method": "luck"}, "method"),
+                                 ((np.zeros(4096), TSAMP), {"harmonics": 3, "method": "matched"}, "harmonics"), ((np.zeros(4096), TSAMP), {"method": "luck"}, "method"),
                                  ((np.zeros(1), TSAMP), {}, "series"), ((np.zeros(100), TSAMP, [1, 2]), {}, "dms")):
         with pytest.raises(psrkit.InvalidError) as caught:
             psrkit.search_periods(*args, **options)

@@ -31,3 +31,12 @@ def test_errors():
         psrkit.plot_waterfall(np.zeros((100, 4)), fch1_mhz=1500, foff_mhz=-1, tsamp_s=1e-3)
     with pytest.raises(psrkit.InvalidError):
         psrkit.plot_plane(np.zeros((3, 100)))
+
+
+def test_axes_of_a_fold_have_units():
+    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=64, nsamp=32768, foff_mhz=-4)
+    fold = psrkit.fold(obs, dict(period_s=0.1, dm=30), npart=8, nsub=8)
+    axes = {axis.get_ylabel(): axis for axis in psrkit.plot_fold(fold).axes}
+    time, band = axes["time, s"].get_ylim(), axes["frequency, MHz"].get_ylim()
+    assert time[0] == 0 and abs(time[1] - fold.tobs_s) < 1e-9 and abs(fold.tobs_s - obs.tobs_s) < 1
+    assert band == (obs.lowest_mhz - 2, obs.highest_mhz + 2)
