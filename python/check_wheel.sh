@@ -81,7 +81,7 @@ for suite in ${SUITES:-bullseye bookworm trixie}; do
     cp "$wheel" "$site/packages"
     cp -R "$base"/compilers/build/psrkit/python/{tests,notebooks,pyproject.toml} "$site/"
     mkdir "$site/data"
-    [ -z "${PSRKIT_TEST_DATA:-}" ] || cp "$PSRKIT_TEST_DATA"/{parkes_*.fil,*.inf,*.dat} "$site/data/"
+    [ -z "${PSRKIT_TEST_DATA:-}" ] || cp -R "$PSRKIT_TEST_DATA"/{parkes_*.fil,*.inf,*.dat,*.fft,gbt_lband,presto_folds} "$site/data/"
     timed "pip install, Python $version" inside "python-$suite" sh -ec \
         'python3 -m venv /build/v && cd /build/packages && /build/v/bin/pip install -q --no-index --find-links . *.whl'
     inside "python-$suite" sh -c 'command -v cc' && { echo "FAILED: there is a compiler" >&2; exit 1; }

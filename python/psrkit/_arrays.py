@@ -59,8 +59,15 @@ def as_samples(x):
     return np.require(x, dtype, ("C", "A"))
 
 
+def refuse_spectra(x, field="series"):
+    """Raises for an observation where series are wanted."""
+    if hasattr(x, "_packed_blocks"):
+        fail(field, "an observation", "series, as dedisperse makes them of it")
+
+
 def as_series(x, field="series"):
     """x [trial, time] of float32 whose rows have no gaps; one series [time] becomes a row of one."""
+    refuse_spectra(x, field)
     x = np.asarray(from_dlpack(x))
     if x.ndim not in (1, 2):
         fail(field, "an array of %d dimensions" % x.ndim, "an array [time] or [trial, time]")

@@ -8,7 +8,7 @@ from ._arrays import SAMPLES, address, as_doubles, as_samples, struct_dtype, cop
 from ._declarations import ffi
 from ._files import output
 from ._library import Progress, check, fail, lib, new_error
-from ._observation import as_observation, channel_mhz, names_observation
+from ._observation import as_observation, channel_mhz, check_units, names_observation
 from ._table import Table
 
 ALGORITHMS = {"direct": lib.PSR_DEDISP_DIRECT, "tree": lib.PSR_DEDISP_TREE}
@@ -280,6 +280,7 @@ def dedisperse(x, dms, fch1_mhz=None, foff_mhz=None, tsamp_s=None, *, freq_mhz=N
             fail("freq_mhz", "of %d channels" % len(band), "one for each of %d channels" % x.shape[1])
     if tsamp_s is None:
         fail("tsamp_s", None, "given with an array")
+    check_units(band[0] if len(band) else 0.0, 0.0, float(tsamp_s))
     is_array = isinstance(x, np.ndarray)
     nbit, kind = SAMPLES[x.dtype] if is_array else (x.nbit, x._c.kind)
     nsamp = len(x) if is_array else x.nsamp

@@ -78,6 +78,8 @@ class Fold:
     plane : array [p-dot, period] or None
         Reduced chi^2 at the best DM, of a fold made by fold().
     dm_redchi : array [dm] or None
+    time_profile, band_profile : arrays [part, bin] and [sub-band, bin]
+        Profiles at the best values.
     """
 
     def __init__(self, c, view=None, dm=None):
@@ -97,8 +99,9 @@ class Fold:
         best = c.bary if c.bary.p > 0 else c.topo
         self.period_s, self.pd, self.pdd = best.p, best.pd, best.pdd
         self.freq_hz, self.fd, self.fdd = c.fold.f, c.fold.fd, c.fold.fdd
-        self.plane = self.dm_redchi = self.time_profile = self.band_profile = None
+        self.plane = self.dm_redchi = None
         self._read_best()
+        self.time_profile, self.band_profile = self._align()
         if view is not None:
             self._read_view(view)
 
@@ -139,14 +142,30 @@ class Fold:
             delay_s = np.std(_constants.DMCONST_PRESTO / np.asarray(mhz)**2)
             self.dm_err = float(period_err_s * length_s / self.period_s / 12**0.5 / delay_s) if delay_s > 0 else float("nan")
 
+    def _align(self):
+        """Profiles of parts and of sub-bands, rotated by whole bins to the best values as prepfold does."""
+        best, fold = self._c.bary if self._c.fold.flag == 1 else self._c.topo, self._c.fold
+        sub_mhz, doppler = np.asarray(self.sub_mhz), 1 + self.voverc
+        if not (best.p > 0 and fold.f > 0 and sub_mhz.min() * doppler > 0):
+            return self.profile.sum(axis=1), self.profile.sum(axis=0)
+        highest_mhz = sub_mhz[-1] if "sub_mhz" in self._keep else self.lofreq_mhz + (self.nchan - 1) * self.chan_mhz
+        sweep_s = _constants.DMCONST_PRESTO * self.dm * ((sub_mhz * doppler)**-2 - (highest_mhz * doppler)**-2) if self.nsub > 1 else np.zeros(1)
+        folded_pd = -fold.fd / fold.f**2
+        df, dfd = 1 / best.p - fold.f, -best.pd * fold.f**2 - fold.fd
+        dfdd = (2 * folded_pd**2 * fold.f**3 - best.pdd * fold.f**2 - fold.fdd) if best.pdd else 0.0
+        t = (np.arange(self.npart) * (self._c.stats[0].numdata * self.tsamp_s)).astype(np.float32).astype(np.float64)  # as prepfold
+        late = np.floor((df * t + dfd * t**2 / 2 + dfdd * t**3 / 6) * self.nbin + 0.5)
+        shift = np.floor(sweep_s * fold.f * self.nbin + 0.5)[None, :] - late[:, None]
+        bins = (np.arange(self.nbin) + np.mod(shift, self.nbin).astype(np.int64)[:, :, None]) % self.nbin
+        aligned = np.take_along_axis(self.profile, bins, axis=2)
+        return aligned.sum(axis=1), aligned.sum(axis=0)
+
     def _read_view(self, view):
         """Copies what a picture shows."""
         def take(pointer, shape, kind=np.float64):
             n = int(np.prod(shape))
             return np.frombuffer(ffi.buffer(pointer, n * np.dtype(kind).itemsize), kind).reshape(shape).copy() if n else np.empty(shape)
 
-        self.time_profile = take(view.part, (view.npart, view.nbin))
-        self.band_profile = take(view.band, (view.nsub, view.nbin))
         self.dm_redchi = take(view.dm_redchi, (view.ndm,))
         self.plane = take(view.plane, (view.npdot, view.nperiod), np.float32)
 
@@ -221,18 +240,25 @@ def fill_candidate(c, row, at, number, keep, has_channels):
     whose = "of candidate %d" % number
     if isinstance(row, dict) and "sigma" not in row and "snr" not in row:  # rows of lists have further columns
         check_names(row, CANDIDATE, "value " + whose)
-    freq, period = float(get(row, "freq_hz")), float(get(row, "period_s"))
+
+    def value_of(name):
+        value = get(row, name)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            fail(name, repr(value), "a number, " + whose)
+
+    freq, period = value_of("freq_hz"), value_of("period_s")
     if not (freq > 0 or period > 0):
         fail("freq_hz", freq, "above 0, or period_s, " + whose)
     if freq > 0 and period > 0 and abs(freq * period - 1) > 1e-6:
         fail("period_s", period, "1 / freq_hz = %.9g %s" % (1 / freq, whose))
-    fd, fdd, pd = float(get(row, "fd")), float(get(row, "fdd")), float(get(row, "pd"))
+    fd, fdd, pd = value_of("fd"), value_of("fdd"), value_of("pd")
     lib.psr_candlist_set_spin(ffi.addressof(c), period, pd, 0.0, freq, fd, fdd)
-    c.at, c.epoch_mjd = find_epoch(str(get(row, "at", "start")) if at is None else at), float(get(row, "epoch_mjd"))
-    dm = get(row, "dm", None)
-    if dm is None and has_channels:
+    c.at, c.epoch_mjd = find_epoch(str(get(row, "at", "start")) if at is None else at), value_of("epoch_mjd")
+    if get(row, "dm", None) is None and has_channels:
         fail("dm", None, "given, " + whose)
-    c.dm, c.phase, c.nbin = float(dm or 0), float(get(row, "phase")), int(get(row, "nbin", 0))
+    c.dm, c.phase, c.nbin = value_of("dm"), value_of("phase"), int(value_of("nbin"))
     name = str(get(row, "name", "cand_%d" % number)).encode()
     keep.append(ffi.new("char[]", name))
     c.name = keep[-1]
@@ -305,10 +331,10 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
 
     Parameters
     ----------
-    x : Observation or array [time, channel]
-        An array with fch1_mhz, foff_mhz and tsamp_s.
+    x : Observation, array [time, channel] or array [time]
+        An array with fch1_mhz, foff_mhz and tsamp_s; a series with tsamp_s, on whose clock the candidates are.
     candidates : Table or a row of it, or dict, or sequence of these, or pandas.DataFrame
-        With freq_hz (Hz), fd (Hz/s), fdd, or period_s (s), pd (s/s); dm (pc cm^-3); optional name, phase (turns), nbin,
+        With freq_hz (Hz), fd (Hz/s), fdd, or period_s (s), pd (s/s); dm (pc cm^-3), but of a series; optional name, phase (turns), nbin,
         epoch_mjd, at, orbit (dict of period_s, asini_s (light-seconds), ecc, omega_deg, t0_mjd).  A dict has no other keys, unless
         it is the row of a list, with a sigma or an S/N; rows and frames may have other columns.
     at : {"start", "beginning", "middle", "epoch"}, optional
@@ -340,6 +366,8 @@ def fold(x, candidates, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, at=None, 
     InvalidError
         Also for a candidate that cannot be folded.
     """
+    if getattr(x, "ndim", 2) == 1:  # a series, whose frequency does not matter
+        x, fch1_mhz, foff_mhz = x[:, None], 1000.0 if fch1_mhz is None else fch1_mhz, 1.0 if foff_mhz is None else foff_mhz
     obs = as_observation(x, fch1_mhz, foff_mhz, tsamp_s)
     if at is not None:
         find_epoch(at)

@@ -200,6 +200,9 @@ class Interference:
             ("freq_hz", "f8", [b.freq_hz for b in birdies]), ("sigma", "f8", [b.sigma for b in birdies]),
             ("nobs", "i4", [b.nobs for b in birdies])), {"freq_hz": "Hz"})
 
+    def __repr__(self):
+        return "<Interference: %s, %d periodic signals>" % (self.mask, len(self.birdies))
+
 
 def find_interference(x, *, fch1_mhz=None, foff_mhz=None, tsamp_s=None, interval_s=30.0, time_sigma=10.0, freq_sigma=4.0, clip_sigma=6.0,
                       zerodm=False, ignorechan=None, root=None, nthread=0, mem_bytes=0, progress=None):

@@ -110,7 +110,8 @@ ARGUMENTS = {"p": "period_s", "f": "freq_hz", "mem": "mem_bytes", "if N": "polar
              "bmin": "bmin of ranges", "bmax": "bmax of ranges", "topo": "barycentre=False", "numharm": "harmonics",
              "maxcands": "max_candidates", "flo": "flo_hz", "fhi": "fhi_hz", "maxwidth": "maxwidth_s", "time": "interval_s"}
 OPTION = re.compile(r"(?<![\w.)\]-])-(if N|state Stokes|state Coherence|clean auto|[a-z]\w*)\b")
-FIELDS = {"numharm": "harmonics", "maxcands": "max_candidates"}  # of descriptions, which the package names otherwise
+FIELDS = {"numharm": "harmonics", "maxcands": "max_candidates", "if_choice": "polarisation", "hidm": "dm_max", "lodm": "dm_min",
+          "period": "period_s"}  # of descriptions, which the package names otherwise
 
 
 # Words before what is allowed, and before what is not.
@@ -156,6 +157,7 @@ def make_error(err, desc=None):
     if desc is not None and field.isidentifier() and hasattr(desc, field):
         exact = to_python(getattr(desc, field))
         value = value if exact is None else exact
+    message = message.replace("gpuaccel-pulscan searches it, gpufold folds it", "read_series reads a .dat, search_periods searches it, fold folds it")
     if field in FIELDS:
         message = re.sub(r"\b%s\b" % field, FIELDS[field], message)
     return KINDS.get(err.code, Error)(OPTION.sub(name_argument, message), FIELDS.get(field, field), value, limit)

@@ -103,6 +103,8 @@ def read_series(path):
     inf : dict
         As read_inf.
     """
+    if os.fspath(path).endswith((".fft", ".tim", ".inf", ".fil", ".fits")):
+        fail("path", os.fspath(path), "a .dat file; numpy.fromfile(path, numpy.complex64) has a .fft")
     x, n, c, err = ffi.new("float **"), ffi.new("int64_t *"), ffi.new("struct psr_inf *"), new_error()
     check(lib.psr_dat_read(path_bytes(path), x, n, c, err), err)
     try:

@@ -132,6 +132,8 @@ class Observation:
             length = self.nsamp if self.nsamp >= 0 else key.stop
             first, last, _ = slice(key.start, key.stop).indices(length)
             return self._spectra(first, max(last - first, 0))
+        if not hasattr(key, "__index__"):
+            fail("index", repr(key), "a number of a sample, or a slice of samples")
         first = key.__index__()
         if first < -len(self) or (self.nsamp >= 0 and first >= self.nsamp):
             raise IndexError("sample %d of %d" % (first, self.nsamp))
@@ -314,6 +316,18 @@ def open(path, polarisation=None, pols="unknown", invert=False, weights=True, sc
         no_scales=not scales, no_offsets=not offsets, nthread=nthread)
 
 
+MOST_MHZ, MOST_S = 1e6, 1000
+
+
+def check_units(fch1_mhz, foff_mhz, tsamp_s):
+    """Refuses what is in other units: no telescope has such bands, and no spectra are so long."""
+    for name, value in (("fch1_mhz", fch1_mhz), ("foff_mhz", foff_mhz)):
+        if abs(value) > MOST_MHZ:
+            fail(name, value, "in MHz, below %g" % MOST_MHZ)
+    if tsamp_s > MOST_S:
+        fail("tsamp_s", tsamp_s, "in s, below %g" % MOST_S)
+
+
 def from_array(x, fch1_mhz, foff_mhz, tsamp_s, **header):
     """An observation of an array, which is not copied if its rows are contiguous.
 
@@ -333,6 +347,7 @@ def from_array(x, fch1_mhz, foff_mhz, tsamp_s, **header):
     -------
     Observation
     """
+    check_units(fch1_mhz, foff_mhz, tsamp_s)
     return ArrayObservation(x, fch1_mhz=fch1_mhz, foff_mhz=foff_mhz, tsamp_s=tsamp_s, **header)
 
 
@@ -350,4 +365,5 @@ def as_observation(x, fch1_mhz=None, foff_mhz=None, tsamp_s=None):
             fail(name, None, "given with an array")
         if not np.isfinite(as_doubles(value, name)).all():
             fail(name, value, "finite")
+    check_units(fch1_mhz, foff_mhz, tsamp_s)
     return from_array(x, fch1_mhz, foff_mhz, tsamp_s)

@@ -1,7 +1,7 @@
 """Searches of Fourier spectra for pulsars, accelerated or not."""
 import numpy as np
 
-from ._arrays import as_doubles, as_series, from_dlpack
+from ._arrays import as_doubles, as_series, from_dlpack, refuse_spectra
 from ._declarations import ffi
 from ._library import Watch, check, fail, lib, new_error
 from ._table import make_table, pad_rows
@@ -90,6 +90,7 @@ class FourierSearch:
 
 def as_inputs(x):
     """Series [trial, time] or spectra [trial, bin] as rows of floats; and whether they are series."""
+    refuse_spectra(x)
     x = np.asarray(from_dlpack(x))
     if x.dtype.kind != "c":
         x = as_series(x)

@@ -108,8 +108,7 @@ def plot_fold(fold, figure=None):
     """
     figure = figure or get_pyplot().figure(figsize=(SIZE_IN, SIZE_IN), layout="constrained")
     axes = figure.subplots(2, 2)
-    parts = fold.time_profile if fold.time_profile is not None else fold.profile.sum(axis=1)
-    bands = fold.band_profile if fold.band_profile is not None else fold.profile.sum(axis=0)
+    parts, bands = fold.time_profile, fold.band_profile
     profile = fold.best_profile if fold.best_profile is not None else parts.sum(axis=0)
     axis = axes[0, 0]
     axis.step(np.arange(2 * len(profile)) / len(profile), np.tile(profile, 2), where="mid", color="k")

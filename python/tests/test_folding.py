@@ -164,3 +164,32 @@ def test_an_orbit_is_the_same_where_it_is_made_and_folded():
     without = psrkit.fold(obs, dict(period_s=0.05, dm=20), search=False, npart=16, nsub=4)
     print(with_orbit, without)
     assert with_orbit.sigma > 40 and without.sigma < with_orbit.sigma / 2
+
+
+def test_profiles_of_parts_and_bands_are_at_the_best_values(pulsar):
+    for options in ({}, dict(search=False), dict(refine=False)):
+        found = psrkit.fold(pulsar, dict(period_s=0.10001, dm=31, pd=1e-6), npart=16, nsub=16, **options)
+        for profile in (found.time_profile.sum(axis=0), found.band_profile.sum(axis=0)):
+            assert np.abs(profile - found.best_profile).max() < 1e-4 * np.ptp(found.best_profile)
+
+
+def test_folds_of_presto_are_drawn_aligned(data):
+    found = psrkit.read_pfd(data("presto_folds/Ter5_080912_DM242.30_PSR_1748-2446A.pfd"))
+    np.testing.assert_allclose(found.band_profile.sum(axis=0), found.best_profile, rtol=1e-6)
+    peak = np.argmax(found.best_profile)
+    bright = found.band_profile[5:20].argmax(axis=1)
+    assert (np.abs((bright - peak + 32) % 64 - 32) <= 2).all()
+    assert abs(found.period_s - 0.0115630585024741) < 1e-12 and 0 < found.period_err_s < 2.86e-10
+
+
+def test_a_series_is_folded(data):
+    series, inf = psrkit.read_series(data("GBT_J1807-0847.dat"))
+    found = psrkit.fold(series, dict(period_s=0.163711), tsamp_s=inf["tbin_s"])
+    assert abs(found.period_s - 0.163712) < 5e-6 and found.sigma > 100
+    with pytest.raises(psrkit.UnsupportedError, match="read_series"):
+        psrkit.open(data("GBT_J1807-0847.dat"))
+    with pytest.raises(psrkit.InvalidError, match="a .dat file"):
+        psrkit.read_series(data("GBT_J1807-0847.fft"))
+    for row in (dict(period_s="a"), dict(period_s=0.1, pd=[1, 2])):
+        with pytest.raises(psrkit.InvalidError, match="a number"):
+            psrkit.fold(series, row, tsamp_s=inf["tbin_s"])

@@ -159,3 +159,10 @@ def test_run_reads_as_the_observation_was_opened(tmp_path):
     psrkit.write_filterbank(tmp_path / "x.fil", obs)
     found = psrkit.run(psrkit.open(tmp_path / "x.fil", invert=True), tmp_path / "search", dm_max=60, budget="fast", nfold=1)
     assert "-invert" in next(step for step in found.steps if step["step"] == "search")["command"]
+
+
+def test_lists_of_presto(data):
+    found = psrkit.read_accel(data("gbt_lband/Lband_topo_DM0.00_ACCEL_0"))
+    assert len(found) == 4 and found["sigma"][0] > 5 and found.units["freq_hz"] == "Hz"
+    mask = psrkit.read_mask(data("gbt_lband/Lband_rfifind.mask"))
+    assert mask.array.shape == (37, 96) and mask.array[:, 94].all() and abs(mask.fraction - 0.0366) < 1e-4

@@ -84,3 +84,31 @@ def test_errors(tmp_path):
 def test_seconds_outside_are_left_out():
     obs = psrkit.from_array(np.zeros((100, 4), np.uint8), 1500.0, -1.0, 0.1)
     assert [len(obs.seconds(*t)) for t in ((-3, 5), (-3, -1), (5, 50), (20, 30))] == [50, 0, 50, 0]
+
+
+def test_other_units_and_places_are_refused():
+    x = np.zeros((100, 4), np.uint8)
+    for band, field in (((1.5e9, -1e6, 1e-3), "fch1_mhz"), ((1500.0, -1e7, 1e-3), "foff_mhz"), ((1500.0, -1.0, 1266.0), "tsamp_s")):
+        for call in (lambda: psrkit.from_array(x, *band), lambda: psrkit.clean(x, fch1_mhz=band[0], foff_mhz=band[1], tsamp_s=band[2])):
+            with pytest.raises(psrkit.InvalidError, match="must be in"):
+                call()
+    with pytest.raises(psrkit.InvalidError, match="in s"):
+        psrkit.dedisperse(x, [0.0], 1500.0, -1.0, 1266.0)
+    obs = psrkit.from_array(x, **HEADER)
+    for place in (1.5, [1, 2], "a"):
+        with pytest.raises(psrkit.InvalidError) as caught:
+            obs[place]
+        assert caught.value.field == "index"
+
+
+def test_an_observation_in_two_files(data, tmp_path):
+    whole = psrkit.open(data("parkes_8bit_1.fil"))
+    half = whole.nsamp // 2
+    day, frac = whole.tstart
+    for name, first, last in (("a.fil", 0, half), ("b.fil", half, whole.nsamp)):
+        part = psrkit.from_array(whole[first:last], whole.fch1_mhz, whole.foff_mhz, whole.tsamp_s, source=whole.source,
+                                 tstart_mjd=(day, frac + first * whole.tsamp_s / 86400))
+        psrkit.write_filterbank(tmp_path / name, part)
+    again = psrkit.open([tmp_path / "b.fil", tmp_path / "a.fil"])
+    np.testing.assert_array_equal(again[:], whole[:])
+    assert again.source == whole.source and again.tstart == whole.tstart

@@ -75,3 +75,10 @@ def test_errors():
     with pytest.raises(psrkit.InvalidError):
         psrkit.ffa(np.zeros(10), TSAMP)
     assert len(psrkit.search_periods(np.empty((0, 4096)), TSAMP)) == 0
+
+
+def test_an_observation_is_no_series():
+    obs = psrkit.from_array(np.zeros((100, 4), np.uint8), 1500.0, -1.0, TSAMP)
+    for call in (lambda: psrkit.search_periods(obs, TSAMP), lambda: psrkit.ffa(obs, TSAMP)):
+        with pytest.raises(psrkit.InvalidError, match="dedisperse"):
+            call()
