@@ -54,6 +54,9 @@ class Plan:
     def __len__(self):
         return len(self.dms)
 
+    def __reduce__(self):
+        return restore_plan, tuple(bytes(ffi.buffer(c)) for c in (self._c, self._desc))
+
     def smearing(self, dm):
         """Smearing at a DM of the plan.
 
@@ -62,6 +65,8 @@ class Plan:
         dict
             total, optimal, sample, chan, bw and sub, ms.
         """
+        if not self.lines["lodm"][0] <= dm <= self.lines["hidm"][-1]:
+            fail("dm", dm, "%g to %g, of the plan" % (self.lines["lodm"][0], self.lines["hidm"][-1]))
         i = int(np.searchsorted(self.lines["hidm"], dm, side="right"))
         found = lib.psr_ddplan_smearing(self._c, min(i, self._c.nline - 1), dm)
         return {name: getattr(found, name) for name, _ in ffi.typeof(found).fields}
@@ -78,6 +83,13 @@ class Plan:
 
     def __repr__(self):
         return "<Plan: %d DMs in %d lines, %g to %g>" % (len(self), len(self.lines), self.dms[0], self.dms[-1])
+
+
+def restore_plan(plan_bytes, desc_bytes):
+    desc, c = ffi.new("struct psr_ddplan_desc *"), ffi.new("struct psr_ddplan *")
+    ffi.buffer(c)[:], ffi.buffer(desc)[:] = plan_bytes, desc_bytes
+    c.desc = desc
+    return Plan(c, desc)
 
 
 def plan(obs=None, dm_max=1000.0, dm_min=0.0, *, fctr_mhz=None, bw_mhz=None, nchan=None, tsamp_s=None, resolution_ms=0.0,

@@ -182,6 +182,19 @@ class Fold:
         per = self.nchan // max(1, self.nsub)
         return self.lofreq_mhz + (per * (np.arange(self.nsub) + 1) - 1) * self.chan_mhz
 
+    def __getstate__(self):
+        kept = {name: bytes(ffi.buffer(value)) if name in TEXTS else value for name, value in self._keep.items()}
+        return dict(self.__dict__, _c=bytes(ffi.buffer(self._c)), _keep=kept)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._c = ffi.new("struct psr_pfd *")
+        ffi.buffer(self._c)[:] = state["_c"]
+        for name, value in self._keep.items():
+            if name in TEXTS:
+                value = self._keep[name] = ffi.new("char[]", value)
+            setattr(self._c, name, value if name in TEXTS else ffi.cast(ffi.typeof(getattr(self._c, name)), address(value)))
+
     def write(self, path):
         """Writes a .pfd file, which PRESTO reads."""
         with output(path) as f:

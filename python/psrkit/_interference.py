@@ -57,8 +57,24 @@ class Mask:
                 err = new_error()
                 check(lib.psr_outfile_write(f, self._stats, len(self._stats), err), err)
 
+    def __reduce__(self):
+        with tempfile.TemporaryDirectory(prefix="psrkit") as folder:
+            path = os.path.join(folder, "x.mask")
+            self.write(path)
+            with open(path, "rb") as f:
+                return restore_mask, (f.read(), self._stats)
+
     def __repr__(self):
         return "<Mask: %d channels, %d intervals of %.3f s, %.1f %% masked>" % (self.nchan, self.nint, self.dtint_s, 100 * self.fraction)
+
+
+def restore_mask(mask, stats):
+    with tempfile.TemporaryDirectory(prefix="psrkit") as folder:
+        path = os.path.join(folder, "x.mask")
+        for name, content in ((path, mask), (stats_path(path), stats)):
+            with open(name, "wb") as f:
+                f.write(content)
+        return read_mask(path)
 
 
 def stats_path(path):

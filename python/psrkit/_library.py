@@ -185,10 +185,10 @@ def check_names(given, known, what):
     """Raises UnknownNameError for the first name of a dict that is not known, and names one that is much like it."""
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(str(name), known, 1)
+            near = difflib.get_close_matches(str(name).lower(), known, 1)
             limit = near[0] if near else ", ".join(known)
             raise UnknownNameError("unknown %s: %s; %s %s%s" % (what, name, "do you mean" if near else "there are", limit, "?" if near else ""),
-                                   str(name), given[name], limit)
+                                   str(name), given[name] if isinstance(given, dict) else None, limit)
 
 
 def path_bytes(path):

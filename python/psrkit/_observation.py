@@ -188,6 +188,9 @@ class FileObservation(Observation):
         finally:
             lib.psr_source_close(source)
 
+    def __reduce__(self):
+        return functools.partial(FileObservation, **self._options), (self.paths,)
+
     def _title(self):
         return ", ".join(self.paths[:2]) + (", .." if len(self.paths) > 2 else "")
 
@@ -255,6 +258,13 @@ class ArrayObservation(Observation):
         c.nif, c.nsamp, c.nchan = 1, self.data.shape[0], self.data.shape[1]
         c.nbit, c.kind = SAMPLES[self.data.dtype]
         set_header(c, **header)
+
+    def __reduce__(self):
+        header = {name: getattr(self, name) for name in ("fch1_mhz", "foff_mhz", "tsamp_s", "ra_deg", "dec_deg") + HEADER_TEXTS + HEADER_NUMBERS}
+        return functools.partial(type(self), tstart_mjd=self.tstart, **header), (self.data,), dict(self.__dict__, _c=None, data=None)
+
+    def __setstate__(self, state):
+        self.__dict__.update({name: value for name, value in state.items() if value is not None})
 
     def _title(self):
         return "array"

@@ -1,6 +1,7 @@
 """Lists as structured arrays that know their units."""
 import numpy as np
 
+from ._library import check_names
 
 SUFFIXES = (("_ms2", "m s-2"), ("_mhz", "MHz"), ("_hz", "Hz"), ("_s", "s"), ("_deg", "deg"), ("mjd", "d"), ("mjd_inf", "d"), ("mjd_top", "d"))
 
@@ -53,6 +54,8 @@ class Table(np.ndarray):
         self.units, self.meta = getattr(other, "units", {}), getattr(other, "meta", {})
 
     def __getitem__(self, key):
+        if isinstance(key, str) and self.dtype.names is not None:
+            check_names([key], self.dtype.names, "column")
         found = super().__getitem__(key)
         if isinstance(found, Table) and found.dtype.names is None:
             return np.asarray(found)

@@ -1,4 +1,5 @@
 """Lists that are read and written, tables, and results of a search."""
+import copy
 import glob
 import pickle
 import shutil
@@ -166,3 +167,29 @@ def test_lists_of_presto(data):
     assert len(found) == 4 and found["sigma"][0] > 5 and found.units["freq_hz"] == "Hz"
     mask = psrkit.read_mask(data("gbt_lband/Lband_rfifind.mask"))
     assert mask.array.shape == (37, 96) and mask.array[:, 94].all() and abs(mask.fraction - 0.0366) < 1e-4
+
+
+def test_what_calls_give_goes_to_other_processes(data, tmp_path):
+    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=16, nsamp=32768, foff_mhz=-16, source="mine", ra_deg=10, dec_deg=-3)
+    again = pickle.loads(pickle.dumps(obs))
+    np.testing.assert_array_equal(again.data, obs.data)
+    assert (repr(again), again.tstart, again.ra_deg, again.truth.units) == (repr(obs), obs.tstart, 10, obs.truth.units)
+    fold = psrkit.fold(obs, dict(period_s=0.1, dm=30), npart=8, nsub=8)
+    for other in (pickle.loads(pickle.dumps(fold)), copy.deepcopy(fold)):
+        np.testing.assert_array_equal(other.profile, fold.profile)
+        np.testing.assert_array_equal(other.plane, fold.plane)
+        other.write(tmp_path / "again.pfd")
+    fold.write(tmp_path / "x.pfd")
+    assert (tmp_path / "again.pfd").read_bytes() == (tmp_path / "x.pfd").read_bytes()
+    plan = psrkit.plan(obs, dm_max=100)
+    again = pickle.loads(pickle.dumps(plan))
+    np.testing.assert_array_equal(again.dms, plan.dms)
+    assert again.smearing(50) == plan.smearing(50)
+    with pytest.raises(psrkit.InvalidError, match="of the plan"):
+        plan.smearing(5000)
+    mask = psrkit.make_mask(np.arange(16) == 3, obs)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(mask)).array, mask.array)
+    files = psrkit.open(data("parkes_4bit.fil"), invert=True)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(files))[5:9], files[5:9])
+    with pytest.raises(psrkit.InvalidError, match="do you mean dm"):
+        obs.truth["DMs"]
