@@ -13,6 +13,9 @@ from ._observation import as_observation
 from ._table import make_table
 
 
+CELL_VALUES = 1 << 20  # that are looked at at a time, as doubles, so that Ctrl-C does not wait long
+
+
 class Mask:
     """An rfifind mask: which channels are bad in which intervals.  make_mask makes one of an array, read_mask reads one.
 
@@ -136,7 +139,7 @@ def cell_statistics(obs, nint, ptsperint):
     """Mean and standard deviation of each cell [interval, channel], from the lowest channel."""
     sums = np.zeros((3, nint, obs.nchan))
     at = 0
-    for block in obs.blocks(min(ptsperint, obs._block_nsamp())):
+    for block in obs.blocks(max(1, CELL_VALUES // obs.nchan)):
         while len(block):
             part = block[:ptsperint - at % ptsperint]
             if at // ptsperint < nint:

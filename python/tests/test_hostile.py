@@ -237,6 +237,7 @@ calls = {
     "pulses": lambda: psrkit.search_pulses(big, np.arange(0, 2000, 1.0)),
     "periods": lambda: psrkit.search_periods(series, 1e-3, method="matched", zmax=200),
     "fold": lambda: psrkit.fold(big, [dict(period_s=0.01 + 1e-4 * i, dm=30) for i in range(200)]),
+    "mask": lambda: psrkit.make_mask(np.zeros(64, bool), psrkit.from_array(np.zeros((1 << 22, 64), np.uint8), 1500.0, -4.0, 64e-6)),
 }
 sent = []
 def send():
@@ -250,7 +251,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("what", ["dedisperse", "pulses", "periods", "fold"])
+@pytest.mark.parametrize("what", ["dedisperse", "pulses", "periods", "fold", "mask"])
 def test_ctrl_c_ends_a_call(what, tmp_path):
     env = dict(os.environ, TMPDIR=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, what], env=env, capture_output=True, text=True, timeout=120)
