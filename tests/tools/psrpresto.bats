@@ -12,13 +12,11 @@ dat() {
 
 # Whole numbers below 2^24, one a line, as floats.
 od_floats() {
-    awk '{ x = $1; if (x == 0) { print "0 0 0 0"; next }
-        e = 0; while (2 ^ (e + 1) <= x) e++
-        m = (x / 2 ^ e - 1) * 2 ^ 23; b = (e + 127) * 2 ^ 23 + m
-        print b % 256, int(b / 256) % 256, int(b / 65536) % 256, int(b / 16777216) }' |
-        while read -r a b c d; do
-            printf "\\x$(printf %x "$a")\\x$(printf %x "$b")\\x$(printf %x "$c")\\x$(printf %x "$d")"
-        done
+    awk '{ x = $1; e = 0; while (2 ^ (e + 1) <= x) e++
+        b = x ? (x / 2 ^ e - 1) * 2 ^ 23 + (e + 127) * 2 ^ 23 : 0
+        printf "\\%03o\\%03o\\%03o\\%03o", b % 256, int(b / 256) % 256, int(b / 65536) % 256, int(b / 16777216)
+        if (NR % 1000 == 0) print "" } END { print "" }' |
+        while read -r floats; do printf "$floats"; done
 }
 
 setup() { cd "$BATS_TEST_TMPDIR"; }
