@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 /* Spectra are read so many bytes at a time. */
 enum { SLOT_BYTES = 1 << 18, HEADER_BYTES = 1 << 16 };
