@@ -37,16 +37,6 @@ static bool is_locked(const void *memory)
     return known && a.type == cudaMemoryTypeHost;
 }
 
-/* Copies memory that the device cannot fetch itself; one thread is slower than the bus. */
-static void copy_bytes(const struct psr_beam_cuda *c, uint8_t *to, const uint8_t *from, size_t n)
-{
-    const int nthread = c->w->nthread;
-    (void)nthread; /* without OpenMP */
-#pragma omp parallel for num_threads(nthread) if (n > COPY_BYTES)
-    for (size_t i = 0; i < n; i += COPY_BYTES)
-        memcpy(to + i, from + i, n - i < COPY_BYTES ? n - i : COPY_BYTES);
-}
-
 /* The voltages in memory that the device fetches. */
 static cudaError_t stage_voltages(struct psr_beam_cuda *c, const uint8_t **in, size_t bytes)
 {
@@ -58,7 +48,12 @@ static cudaError_t stage_voltages(struct psr_beam_cuda *c, const uint8_t **in, s
         TRY(psr_cuda_take_pinned(&h->h_in, most, &taken));
     }
     TRY(cudaEventSynchronize(h->copied));
-    copy_bytes(c, h->h_in, *in, bytes);
+    /* Copies memory that the device cannot fetch itself; one thread is slower than the bus. */
+    const int nthread = c->w->nthread;
+    (void)nthread; /* without OpenMP */
+#pragma omp parallel for num_threads(nthread) if (bytes > COPY_BYTES)
+    for (size_t i = 0; i < bytes; i += COPY_BYTES)
+        memcpy(h->h_in + i, (*in) + i, bytes - i < COPY_BYTES ? bytes - i : COPY_BYTES);
     *in = h->h_in;
     return cudaSuccess;
 }

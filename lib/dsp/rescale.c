@@ -113,32 +113,28 @@ static void scale_tile(psr_rescale *r, float *rows, const bool *good, size_t n, 
     }
 }
 
-static void scale_part(psr_rescale *r, float *rows, const bool *good, size_t n)
-{
-    const size_t ntile = (r->nvalue + TILE - 1) / TILE;
-    const int nthread = r->nthread;
-    (void)nthread; /* without OpenMP */
-    for (size_t t = 0; t < n; t++)
-        r->ngood += good[t];
-    r->row += (int64_t)n;
-    const bool ends = r->row == r->interval;
-#pragma omp parallel for num_threads(nthread) schedule(static)
-    for (size_t k = 0; k < ntile; k++) {
-        const size_t from = k * TILE, end = from + TILE, stop = end < r->nvalue ? end : r->nvalue;
-        scale_tile(r, rows, good, n, from, stop);
-        if (ends)
-            take_scale(r, from, stop, r->ngood);
-    }
-    if (ends)
-        r->row = r->ngood = 0;
-}
-
 void psr_rescale_apply(psr_rescale *r, float *rows, const bool *good, size_t n)
 {
     while (n > 0) {
         const int64_t left = r->interval - r->row;
         const size_t part = r->interval > 0 && left < (int64_t)n ? (size_t)left : n;
-        scale_part(r, rows, good, part);
+        const size_t ntile = (r->nvalue + TILE - 1) / TILE;
+        const int nthread = r->nthread;
+        (void)nthread; /* without OpenMP */
+        for (size_t t = 0; t < part; t++)
+            r->ngood += good[t];
+        r->row += (int64_t)part;
+        const bool ends = r->row == r->interval;
+#pragma omp parallel for num_threads(nthread) schedule(static)
+        for (size_t k = 0; k < ntile; k++) {
+            const size_t from = k * TILE, end = from + TILE,
+                         stop = end < r->nvalue ? end : r->nvalue;
+            scale_tile(r, rows, good, part, from, stop);
+            if (ends)
+                take_scale(r, from, stop, r->ngood);
+        }
+        if (ends)
+            r->row = r->ngood = 0;
         rows += part * r->nvalue;
         good += part;
         n -= part;

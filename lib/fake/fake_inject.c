@@ -263,16 +263,6 @@ static void add_channel(psr_fake *p, const size_t *active, size_t nactive, size_
     memset(to.x + (to.low - first), 0, (size_t)(to.high - to.low) * sizeof *to.x);
 }
 
-static void add_all(psr_fake *p, const size_t *active, size_t nactive, int64_t first, size_t n,
-                    uint8_t *rows)
-{
-    const size_t nchan = p->frame.obs.nchan;
-#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t tile = 0; tile < nchan; tile += TILE)
-        for (size_t c = tile; c < tile + TILE && c < nchan; c++)
-            add_channel(p, active, nactive, c, first, n, rows);
-}
-
 psr_status psr_fake_inject(psr_fake *p, int nbit, enum psr_kind kind, int64_t first, size_t n,
                            uint8_t *rows, psr_err *err)
 {
@@ -289,8 +279,13 @@ psr_status psr_fake_inject(psr_fake *p, int nbit, enum psr_kind kind, int64_t fi
         measure(p, rows, first, n);
     for (size_t k = 0; k < nactive && !st; k++)
         st = scale(p, active[k], err);
-    if (!st && nactive)
-        add_all(p, active, nactive, first, n, rows);
+    if (!st && nactive) {
+        const size_t nchan = p->frame.obs.nchan;
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
+        for (size_t tile = 0; tile < nchan; tile += TILE)
+            for (size_t c = tile; c < tile + TILE && c < nchan; c++)
+                add_channel(p, active, nactive, c, first, n, rows);
+    }
     free(active);
     return st;
 }

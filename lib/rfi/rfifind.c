@@ -198,26 +198,6 @@ int64_t psr_rfifind_clipped(const psr_rfifind *p)
 
 /* --- one interval ----------------------------------------------------------------------------- */
 
-/* Block by block, as PRESTO reads them; the first one gives the bandpass. */
-static void balance(psr_rfifind *p, const unsigned char *in)
-{
-    const size_t n = (size_t)p->d.ptsperint, nchan = p->d.nchan;
-    for (size_t t = 0; t < n; t++) {
-        float *x = p->balanced + t * nchan;
-        psr_spectrum_widen(&p->in, in + t * p->in.row_bytes, x);
-        if (p->d.reverse) {
-            for (size_t a = 0, b = nchan - 1; a < b; a++, b--) {
-                float was = x[a];
-                x[a] = x[b];
-                x[b] = was;
-            }
-        }
-    }
-    if (!p->zerodm.balanced)
-        psr_zerodm_balance(&p->zerodm, p->padding, p->balanced, p->d.block);
-    psr_zerodm_remove(&p->zerodm, p->balanced, n);
-}
-
 static psr_status grow_more(psr_rfifind *p, size_t room, psr_err *err)
 {
     const size_t bytes = room * p->d.nchan * sizeof *p->stats.cell;
@@ -253,12 +233,6 @@ static psr_status grow_tables(psr_rfifind *p, psr_err *err)
     return st;
 }
 
-/* The place in a table of channel c of what is measured. */
-static size_t place_of(const psr_rfifind *p, size_t c)
-{
-    return p->d.reverse && !p->d.zerodm ? p->d.nchan - 1 - c : c;
-}
-
 static psr_status add_padded(psr_rfifind *p, bool more, psr_err *err)
 {
     const size_t i = p->stats.nint++, at = i * p->d.nchan;
@@ -290,7 +264,8 @@ static psr_status add_measured(psr_rfifind *p, psr_err *err)
     const float interval_s = (float)((double)p->d.ptsperint * p->d.tsamp_s);
     psr_status st = PSR_OK;
     for (size_t k = 0; k < p->d.nchan && !st; k++) {
-        const size_t c = place_of(p, k);
+        /* The place in a table of channel c of what is measured. */
+        const size_t c = p->d.reverse && !p->d.zerodm ? p->d.nchan - 1 - k : k;
         p->stats.power[at + k] = p->row[0][c];
         p->stats.mean[at + k] = p->row[1][c];
         p->stats.sd[at + k] = p->row[2][c];
@@ -308,8 +283,24 @@ static psr_status measure_interval(psr_rfifind *p, const unsigned char *in, psr_
     struct psr_rfi_replaced replaced = {0};
     const struct psr_rfi_row row = {p->row[0], p->row[1], p->row[2], p->hits,
                                     p->d.cells ? p->cell : NULL};
-    if (p->d.zerodm)
-        balance(p, in);
+    if (p->d.zerodm) {
+        /* Block by block, as PRESTO reads them; the first one gives the bandpass. */
+        const size_t n = (size_t)p->d.ptsperint, nchan = p->d.nchan;
+        for (size_t t = 0; t < n; t++) {
+            float *x = p->balanced + t * nchan;
+            psr_spectrum_widen(&p->in, in + t * p->in.row_bytes, x);
+            if (p->d.reverse) {
+                for (size_t a = 0, b = nchan - 1; a < b; a++, b--) {
+                    float was = x[a];
+                    x[a] = x[b];
+                    x[b] = was;
+                }
+            }
+        }
+        if (!p->zerodm.balanced)
+            psr_zerodm_balance(&p->zerodm, p->padding, p->balanced, p->d.block);
+        psr_zerodm_remove(&p->zerodm, p->balanced, n);
+    }
     if (p->d.clip_sigma > 0 && !p->d.zerodm)
         replaced.nbad = psr_rfi_clip_find(p->clip, in, &replaced.level, &replaced.bad);
     p->nclipped += (int64_t)replaced.nbad;

@@ -64,19 +64,6 @@ static psr_status take_fold(struct accelsift_folds *folds, const struct json_val
     return PSR_OK;
 }
 
-static psr_status take_line(struct accelsift_folds *folds, char *text, const char *path,
-                            size_t number, psr_err *err)
-{
-    struct json_value *value = NULL;
-    char what[PSR_TEXT_MAX + 64];
-    snprintf(what, sizeof what, "%.255s: line %zu", path, number);
-    psr_status st = json_parse(&value, text, what, err);
-    if (!st)
-        st = take_fold(folds, value, err);
-    json_clear(value);
-    return st;
-}
-
 /* Reads a file of lines of JSON; one that does not exist has no folds.  The caller clears *folds, also after an
  * error.
  * Status: PSR_EIO, PSR_EFORMAT naming file and line, PSR_ENOMEM */
@@ -93,8 +80,15 @@ static psr_status accelsift_folds_read(struct accelsift_folds *folds, const char
     if (!f)
         return psr_fail_errno(err, "%s", path);
     while (!st && getline(&text, &room, f) > 0)
-        if (number++, strcspn(text, "\r\n"))
-            st = take_line(folds, text, path, number, err);
+        if (number++, strcspn(text, "\r\n")) {
+            struct json_value *value = NULL;
+            char what[PSR_TEXT_MAX + 64];
+            snprintf(what, sizeof what, "%.255s: line %zu", path, number);
+            st = json_parse(&value, text, what, err);
+            if (!st)
+                st = take_fold(folds, value, err);
+            json_clear(value);
+        }
     if (!st && ferror(f))
         st = psr_fail_errno(err, "%s", path);
     fclose(f);
@@ -266,25 +260,6 @@ static psr_status name_lists(struct run *r, char *const *path, int n)
     return st;
 }
 
-static psr_status check_names(struct run *r)
-{
-    struct psr_overwrite_check check = {0};
-    const char *const input[] = {r->opt.list, r->opt.birds, r->opt.lines, r->opt.catalogue,
-                                 r->opt.folds};
-    const struct cli_list *to = &r->opt.outputs;
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < sizeof input / sizeof *input && !st; i++)
-        st = psr_overwrite_check_input(&check, input[i], &r->err);
-    for (size_t i = 0; i < r->lists.n && !st; i++)
-        st = psr_overwrite_check_input(&check, r->lists.name[i], &r->err);
-    for (size_t i = 0; i < to->n && !st; i++)
-        st = psr_overwrite_check_output(&check, to->text[i], NULL, &r->err);
-    if (!st)
-        st = psr_overwrite_check_output(&check, r->opt.rejects, NULL, &r->err);
-    psr_overwrite_check_clear(&check);
-    return st;
-}
-
 static psr_status write_output(struct run *r, psr_output_group *group,
                                const struct psr_sift_result *result, const char *path,
                                enum psr_sift_format format)
@@ -355,22 +330,6 @@ static psr_status sift(struct run *r, psr_sift *s)
     return st;
 }
 
-static psr_status read_tables(struct run *r)
-{
-    struct accelsift_options *o = &r->opt;
-    psr_status st = o->birds ? psr_zaplist_read(&r->birds, o->birds, &r->err) : PSR_OK;
-    if (!st && o->catalogue)
-        st = psr_catalogue_read(&r->catalogue, o->catalogue, &r->err);
-    if (!st && o->lines)
-        st = psr_zaplist_read(&r->lines, o->lines, &r->err);
-    if (!st && o->folds)
-        st = accelsift_folds_read(&r->folds, o->folds, &r->err);
-    o->run.birds = o->birds ? &r->birds : NULL;
-    o->run.lines = o->lines ? &r->lines : NULL;
-    o->run.catalogue = o->catalogue ? &r->catalogue : NULL;
-    return st;
-}
-
 static psr_status run(struct run *r, char *const *path, int n)
 {
     struct psr_sift_desc *d = &r->opt.run;
@@ -382,10 +341,34 @@ static psr_status run(struct run *r, char *const *path, int n)
     psr_status st = name_lists(r, path, n);
     if (!st && !d->presto)
         st = accelsift_drop_repeats(&r->lists, r->opt.quiet ? NULL : &r->tool, &r->err);
-    if (!st)
-        st = check_names(r);
-    if (!st)
-        st = read_tables(r);
+    if (!st) {
+        struct psr_overwrite_check check = {0};
+        const char *const input[] = {r->opt.list, r->opt.birds, r->opt.lines, r->opt.catalogue,
+                                     r->opt.folds};
+        const struct cli_list *to = &r->opt.outputs;
+        for (size_t i = 0; i < sizeof input / sizeof *input && !st; i++)
+            st = psr_overwrite_check_input(&check, input[i], &r->err);
+        for (size_t i = 0; i < r->lists.n && !st; i++)
+            st = psr_overwrite_check_input(&check, r->lists.name[i], &r->err);
+        for (size_t i = 0; i < to->n && !st; i++)
+            st = psr_overwrite_check_output(&check, to->text[i], NULL, &r->err);
+        if (!st)
+            st = psr_overwrite_check_output(&check, r->opt.rejects, NULL, &r->err);
+        psr_overwrite_check_clear(&check);
+    }
+    if (!st) {
+        struct accelsift_options *o = &r->opt;
+        st = o->birds ? psr_zaplist_read(&r->birds, o->birds, &r->err) : PSR_OK;
+        if (!st && o->catalogue)
+            st = psr_catalogue_read(&r->catalogue, o->catalogue, &r->err);
+        if (!st && o->lines)
+            st = psr_zaplist_read(&r->lines, o->lines, &r->err);
+        if (!st && o->folds)
+            st = accelsift_folds_read(&r->folds, o->folds, &r->err);
+        o->run.birds = o->birds ? &r->birds : NULL;
+        o->run.lines = o->lines ? &r->lines : NULL;
+        o->run.catalogue = o->catalogue ? &r->catalogue : NULL;
+    }
     if (!st)
         st = psr_sift_create(&s, d, &r->err);
     if (!st)

@@ -110,21 +110,6 @@ static void read_birds(const struct cli *tool, const char *option, const struct 
     *n = list->n;
 }
 
-static void check_combinations(const struct accelsift_options *o, const struct cli *tool, int n)
-{
-    if (n < 1 && !o->list && !o->pattern)
-        cli_usage_error(tool, "no list given: name ROOT_ACCEL_Z files, -list or -globaccel");
-    if (o->compat && strcmp(o->compat, "presto") != 0)
-        cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
-    if (o->csv && o->json)
-        cli_usage_error(tool, "-csv and -json: one list has one format");
-    if (o->compat && (o->birds || o->catalogue || o->folds))
-        cli_usage_error(tool, "-compat presto: ACCEL_sift.py has no -%s",
-                        o->birds       ? "birds"
-                        : o->catalogue ? "catalogue"
-                                       : "folds");
-}
-
 int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table = {.n = 0};
@@ -147,7 +132,17 @@ int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int a
         .noptions = table.n,
     };
     const int n = cli_parse(tool, argc, argv);
-    check_combinations(o, tool, n);
+    if (n < 1 && !o->list && !o->pattern)
+        cli_usage_error(tool, "no list given: name ROOT_ACCEL_Z files, -list or -globaccel");
+    if (o->compat && strcmp(o->compat, "presto") != 0)
+        cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
+    if (o->csv && o->json)
+        cli_usage_error(tool, "-csv and -json: one list has one format");
+    if (o->compat && (o->birds || o->catalogue || o->folds))
+        cli_usage_error(tool, "-compat presto: ACCEL_sift.py has no -%s",
+                        o->birds       ? "birds"
+                        : o->catalogue ? "catalogue"
+                                       : "folds");
     read_birds(tool, "known_birds_p", &o->known_p, &o->run.bird_p, &o->run.nbird_p);
     read_birds(tool, "known_birds_f", &o->known_f, &o->run.bird_f, &o->run.nbird_f);
     o->run.presto = o->compat != NULL;

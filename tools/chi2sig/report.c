@@ -47,23 +47,6 @@ static void put_bytes(void *ctx, const char *bytes, size_t n)
     out->used += n;
 }
 
-/* Every record but the first follows another; chi2sig_write drops the comma of the first. */
-static void put_json_row(const struct chi2sig_job *job, const double *value,
-                         struct chi2sig_text *out)
-{
-    struct psr_json j = {.put = put_bytes, .ctx = out, .after_value = true};
-    psr_json_new_line(&j, 1);
-    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        char digits[NUMTEXT_MAX];
-        if (job->column[i] && isfinite(value[i]))
-            psr_json_digits(&j, column_name[i], digits, fast_number_put(digits, value[i]));
-        else if (job->column[i])
-            psr_json_double(&j, column_name[i], value[i]);
-    }
-    psr_json_end(&j, PSR_JSON_OBJECT);
-}
-
 static void put_text_row(const struct chi2sig_job *job, const double *value,
                          struct chi2sig_text *out)
 {
@@ -108,9 +91,20 @@ void chi2sig_add_row(const struct chi2sig_job *job, const struct chi2sig_row *ro
     }
     if (!make_room(out))
         return;
-    if (job->format == FORMAT_JSON)
-        put_json_row(job, value, out);
-    else
+    if (job->format == FORMAT_JSON) {
+        /* Every record but the first follows another; chi2sig_write drops the comma of the first. */
+        struct psr_json j = {.put = put_bytes, .ctx = out, .after_value = true};
+        psr_json_new_line(&j, 1);
+        psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+        for (size_t i = 0; i < COLUMN_COUNT; i++) {
+            char digits[NUMTEXT_MAX];
+            if (job->column[i] && isfinite(value[i]))
+                psr_json_digits(&j, column_name[i], digits, fast_number_put(digits, value[i]));
+            else if (job->column[i])
+                psr_json_double(&j, column_name[i], value[i]);
+        }
+        psr_json_end(&j, PSR_JSON_OBJECT);
+    } else
         put_text_row(job, value, out);
 }
 

@@ -92,20 +92,6 @@ bool canvas_can_draw(void)
     return true;
 }
 
-/* Unloading is left out: some of the libraries do not outlive it. */
-static psr_status load_cairo(struct canvas_cairo *c, psr_err *err)
-{
-    void *library = dlopen(PSR_CAIRO_SO, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    bool complete = library != NULL;
-#define TAKE(name) complete = complete && (*(void **)&c->name = dlsym(library, "cairo_" #name));
-    CANVAS_CAIRO_FUNCTIONS(TAKE)
-    if (!complete)
-        psr_fail(err, PSR_EIO, "no picture: it needs cairo: %s", dlerror());
-    if (library)
-        dlclose(library);
-    return complete ? PSR_OK : PSR_EIO;
-}
-
 /* What cairo makes of a file, a piece at a time. */
 static cairo_status_t take_bytes(void *ctx, const unsigned char *bytes, unsigned n)
 {
@@ -156,7 +142,17 @@ static psr_status create(struct canvas **out, enum canvas_format format, double 
     *out = NULL;
     if (!c)
         return psr_fail_nomem(err, "a picture", sizeof *c);
-    psr_status st = load_cairo(&c->cairo, err);
+    /* Unloading is left out: some of the libraries do not outlive it. */
+    void *library = dlopen(PSR_CAIRO_SO, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    bool complete = library != NULL;
+#define TAKE(name)                                                                                 \
+    complete = complete && (*(void **)&c->cairo.name = dlsym(library, "cairo_" #name));
+    CANVAS_CAIRO_FUNCTIONS(TAKE)
+    if (!complete)
+        psr_fail(err, PSR_EIO, "no picture: it needs cairo: %s", dlerror());
+    if (library)
+        dlclose(library);
+    psr_status st = complete ? PSR_OK : PSR_EIO;
     if (st) {
         free(c);
         return st;

@@ -346,18 +346,6 @@ static int take_option(const struct cli *tool, int argc, char **argv, int i)
     return equals ? i : i + 1;
 }
 
-/* Defaults from the environment, which an option overrides. */
-static void take_environment(const struct cli *tool)
-{
-    static const char *const variables[][2] = {{"PSRKIT_DEVICE", "device"}, {"PSRKIT_MEM", "mem"}};
-    for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
-        const char *text = getenv(variables[k][0]);
-        const struct cli_option *o = find_option(tool, variables[k][1]);
-        if (o && text && *text && (o->type == CLI_TEXT || o->type == CLI_SIZE))
-            take_value(tool, o, variables[k][0], text);
-    }
-}
-
 /* "-" is standard input and "-1.5" a number, unless the tool has an option of that name. */
 static bool is_option(const struct cli *tool, const char *word)
 {
@@ -372,7 +360,14 @@ int cli_parse(struct cli *tool, int argc, char **argv)
     int noperands = 0;
     bool options_ended = false;
     run_hold_descriptors();
-    take_environment(tool);
+    /* Defaults from the environment, which an option overrides. */
+    static const char *const variables[][2] = {{"PSRKIT_DEVICE", "device"}, {"PSRKIT_MEM", "mem"}};
+    for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
+        const char *text = getenv(variables[k][0]);
+        const struct cli_option *o = find_option(tool, variables[k][1]);
+        if (o && text && *text && (o->type == CLI_TEXT || o->type == CLI_SIZE))
+            take_value(tool, o, variables[k][0], text);
+    }
     for (int i = 1; i < argc; i++) {
         if (options_ended || !is_option(tool, argv[i]))
             argv[++noperands] = argv[i];

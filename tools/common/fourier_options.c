@@ -83,8 +83,9 @@ static void add_general(struct cli_table *list, struct fourier_options *o)
     CLI_ADD(list, options);
 }
 
-static void add_matched(struct cli_table *list, struct fourier_options *o)
+void fourier_options_add_search(struct cli_table *list, struct fourier_options *o)
 {
+    add_general(list, o);
     const struct cli_option options[] = {
         {"Matched search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
         {"median", CLI_FLAG, &o->median, NULL, 0, 0,
@@ -100,12 +101,6 @@ static void add_matched(struct cli_table *list, struct fourier_options *o)
          "Ignored: it has no effect in accelsearch."},
     };
     CLI_ADD(list, options);
-}
-
-void fourier_options_add_search(struct cli_table *list, struct fourier_options *o)
-{
-    add_general(list, o);
-    add_matched(list, o);
 }
 
 /* --- the options of a Fourier search: what their table cannot express ------------------------- */

@@ -177,8 +177,13 @@ static psr_status take_members(struct parser *p, struct json_value *v)
     return take(p, end) ? PSR_OK : fail(p, "no comma, and no end of an array or object");
 }
 
-static psr_status take_contents(struct parser *p, struct json_value *v)
+static psr_status take_value(struct parser *p, struct json_value **value)
 {
+    *value = calloc(1, sizeof **value);
+    if (!*value)
+        return psr_fail_nomem(p->err, p->what, sizeof **value);
+    (*value)->number = NAN;
+    struct json_value *v = *value;
     if (take(p, '"')) {
         v->type = JSON_STRING;
         return take_string(p, &v->text);
@@ -192,15 +197,6 @@ static psr_status take_contents(struct parser *p, struct json_value *v)
     psr_status st = take_members(p, v);
     p->depth--;
     return st;
-}
-
-static psr_status take_value(struct parser *p, struct json_value **value)
-{
-    *value = calloc(1, sizeof **value);
-    if (!*value)
-        return psr_fail_nomem(p->err, p->what, sizeof **value);
-    (*value)->number = NAN;
-    return take_contents(p, *value);
 }
 
 psr_status json_parse(struct json_value **value, char *text, const char *what, psr_err *err)

@@ -64,13 +64,6 @@ static void note_alarm(int number, siginfo_t *info, void *context)
     errno = before;
 }
 
-/* What begins to wait after the signal is interrupted, too. */
-static void begin_alarms(void)
-{
-    const struct itimerval each = {.it_interval = {0, 100000}, .it_value = {0, 200000}};
-    setitimer(ITIMER_REAL, &each, NULL);
-}
-
 static void note_signal(int number)
 {
     struct timespec t;
@@ -79,7 +72,9 @@ static void note_signal(int number)
     if (!caught_ns) {
         caught_ns = now_ns;
         caught_signal = number;
-        begin_alarms();
+        /* What begins to wait after the signal is interrupted, too. */
+        const struct itimerval each = {.it_interval = {0, 100000}, .it_value = {0, 200000}};
+        setitimer(ITIMER_REAL, &each, NULL);
     } else if (now_ns - caught_ns > same_signal_ns) {
         signal(number, SIG_DFL);
         raise(number);

@@ -89,14 +89,6 @@ static psr_status put_out(const struct cli *tool, const struct ddplan_options *o
     return st;
 }
 
-static psr_status make_plan(const struct cli *tool, const struct ddplan_options *o, int *code,
-                            psr_err *err)
-{
-    struct psr_ddplan plan;
-    psr_status st = psr_ddplan_make(&plan, &o->desc, err);
-    return st ? st : put_out(tool, o, &plan, code, err);
-}
-
 /* Whether a field of a description comes from the header of an observation. */
 static bool is_of_header(const char *field)
 {
@@ -117,8 +109,11 @@ int main(int argc, char **argv)
     psr_status st = ddplan_options_parse(&o, &tool, argc, argv, &err);
     if (st == PSR_OK && o.dm_tol > 0)
         st = ddplan_print_dms(&o, &err);
-    else if (st == PSR_OK)
-        st = make_plan(&tool, &o, &code, &err);
+    else if (st == PSR_OK) {
+        struct psr_ddplan plan;
+        st = psr_ddplan_make(&plan, &o.desc, &err);
+        st = st ? st : put_out(&tool, &o, &plan, &code, &err);
+    }
     free(o.plot);
     free(o.command);
     if (st == PSR_EINVAL && o.files.n && is_of_header(err.field))

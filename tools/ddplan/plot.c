@@ -24,12 +24,6 @@ static const struct curve curves[] = {
 
 enum { WIDTH = 1000, HEIGHT = 650, NPOINT = 200, NCURVE = sizeof curves / sizeof *curves };
 
-/* Sub-bands come last, so that an exact plan just has one curve less. */
-static int count_curves(const struct psr_ddplan *p)
-{
-    return p->desc->nsub ? NCURVE : NCURVE - 1;
-}
-
 /* A range that holds all but the smearing in a channel, which may vanish, with room for labels. */
 static void set_ranges(struct canvas_panel *panel, const struct psr_ddplan *p)
 {
@@ -53,7 +47,8 @@ static void set_ranges(struct canvas_panel *panel, const struct psr_ddplan *p)
 static void draw_curves(struct canvas *c, const struct canvas_panel *panel,
                         const struct psr_ddplan *p)
 {
-    const int n = count_curves(p);
+    /* Sub-bands come last, so that an exact plan just has one curve less. */
+    const int n = p->desc->nsub ? NCURVE : NCURVE - 1;
     for (int k = 0; k < n; k++) {
         const double x = panel->left + k * panel->width / n, y = panel->top + panel->height + 52;
         const struct curve *curve = &curves[k];

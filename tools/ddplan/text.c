@@ -10,29 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints a plan as JSON. */
-
-static void print_desc(struct psr_json *j, const struct psr_ddplan *p)
-{
-    const struct psr_ddplan_desc *d = p->desc;
-    psr_json_new_line(j, 2);
-    psr_json_begin(j, "band", PSR_JSON_OBJECT);
-    psr_json_double(j, "tsamp_s", d->band.tsamp_s);
-    psr_json_double(j, "fctr_mhz", d->band.fctr_mhz);
-    psr_json_double(j, "bw_mhz", d->band.bw_mhz);
-    psr_json_int(j, "nchan", d->band.nchan);
-    psr_json_end(j, PSR_JSON_OBJECT);
-    psr_json_new_line(j, 2);
-    psr_json_double(j, "lodm", d->lodm);
-    psr_json_double(j, "hidm", d->hidm);
-    psr_json_double(j, "cohdm", d->cohdm);
-    psr_json_double(j, "res_ms", d->res_ms);
-    psr_json_new_line(j, 2);
-    psr_json_int(j, "blocklen", d->blocklen);
-    psr_json_int(j, "nsub", d->nsub);
-    psr_json_int(j, "nproc", d->nproc);
-}
-
 static void json_print_line(struct psr_json *j, const struct psr_ddplan_line *l)
 {
     psr_json_new_line(j, 4);
@@ -89,7 +66,24 @@ void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *
     psr_json_string(&j, "command", o->command);
     psr_json_new_line(&j, 2);
     psr_json_string(&j, "version", psr_version());
-    print_desc(&j, p);
+    /* Prints a plan as JSON. */
+    const struct psr_ddplan_desc *d = p->desc;
+    psr_json_new_line(&j, 2);
+    psr_json_begin(&j, "band", PSR_JSON_OBJECT);
+    psr_json_double(&j, "tsamp_s", d->band.tsamp_s);
+    psr_json_double(&j, "fctr_mhz", d->band.fctr_mhz);
+    psr_json_double(&j, "bw_mhz", d->band.bw_mhz);
+    psr_json_int(&j, "nchan", d->band.nchan);
+    psr_json_end(&j, PSR_JSON_OBJECT);
+    psr_json_new_line(&j, 2);
+    psr_json_double(&j, "lodm", d->lodm);
+    psr_json_double(&j, "hidm", d->hidm);
+    psr_json_double(&j, "cohdm", d->cohdm);
+    psr_json_double(&j, "res_ms", d->res_ms);
+    psr_json_new_line(&j, 2);
+    psr_json_int(&j, "blocklen", d->blocklen);
+    psr_json_int(&j, "nsub", d->nsub);
+    psr_json_int(&j, "nproc", d->nproc);
     psr_json_new_line(&j, 2);
     psr_json_double(&j, "min_total_ms", p->min_total_ms);
     psr_json_double(&j, "min_chan_ms", p->min_chan_ms);
@@ -125,23 +119,6 @@ void ddplan_print_observation(const struct ddplan_options *o)
         printf("And assuming channels coherently dedispersed at DM = %g pc/cm^3\n", d->cohdm);
 }
 
-static void print_resolution(const struct psr_ddplan *p)
-{
-    double tsamp_ms = 1000.0 * p->desc->band.tsamp_s;
-    printf("\nMinimum total smearing     : %.3g ms\n", p->min_total_ms);
-    printf("--------------------------------------------\n");
-    printf("Minimum channel smearing   : %.3g ms\n", p->min_chan_ms);
-    printf("Minimum smearing across BW : %.3g ms\n", p->min_bw_ms);
-    printf("Minimum sample time        : %.3g ms\n\n", tsamp_ms);
-    printf("Setting the new 'best' resolution to : %.3g ms\n", p->ok_ms);
-    if (p->coarse != PSR_DDPLAN_FINE)
-        printf("   Note: %s > dt (i.e. data is higher resolution than needed)\n"
-               "         New dt is %lld x %.12g ms = %.12g ms\n",
-               p->coarse == PSR_DDPLAN_BY_RES ? "ok_smearing" : "min_chan_smearing",
-               (long long)p->first_downsamp, tsamp_ms, tsamp_ms * (double)p->first_downsamp);
-    printf("Best guess for optimal initial dDM is %.3f\n", p->first_dmstep);
-}
-
 static void print_line(const struct psr_ddplan_line *l, bool with_calls)
 {
     printf("%9.3f  %9.3f  %6.2f    %4lld  ", l->lodm, l->hidm, l->dmstep, (long long)l->downsamp);
@@ -156,7 +133,19 @@ static void print_line(const struct psr_ddplan_line *l, bool with_calls)
 void ddplan_print_plan(const struct psr_ddplan *p)
 {
     bool with_calls = p->desc->nsub > 0;
-    print_resolution(p);
+    double tsamp_ms = 1000.0 * p->desc->band.tsamp_s;
+    printf("\nMinimum total smearing     : %.3g ms\n", p->min_total_ms);
+    printf("--------------------------------------------\n");
+    printf("Minimum channel smearing   : %.3g ms\n", p->min_chan_ms);
+    printf("Minimum smearing across BW : %.3g ms\n", p->min_bw_ms);
+    printf("Minimum sample time        : %.3g ms\n\n", tsamp_ms);
+    printf("Setting the new 'best' resolution to : %.3g ms\n", p->ok_ms);
+    if (p->coarse != PSR_DDPLAN_FINE)
+        printf("   Note: %s > dt (i.e. data is higher resolution than needed)\n"
+               "         New dt is %lld x %.12g ms = %.12g ms\n",
+               p->coarse == PSR_DDPLAN_BY_RES ? "ok_smearing" : "min_chan_smearing",
+               (long long)p->first_downsamp, tsamp_ms, tsamp_ms * (double)p->first_downsamp);
+    printf("Best guess for optimal initial dDM is %.3f\n", p->first_dmstep);
     if (p->desc->nproc > 1)
         printf("\nAssuming we are using mpiprepsubband with %lld dedispersing CPUs:\n"
                "Each line of the dedispersion plan is one or more distinct runs of\n"

@@ -190,16 +190,6 @@ static psr_status set_observation(struct fakebin_job *j)
     return psr_obs_copy(&j->made, obs, &j->err);
 }
 
-/* A series is synthesised as the one channel that all channels would add up to. */
-static void make_one_channel(struct psr_obs *made)
-{
-    made->fch1_mhz += made->foff_mhz * (double)(made->nchan - 1) / 2;
-    made->nchan = 1;
-    made->nif = 1;
-    made->nbit = 32;
-    made->kind = PSR_FLOAT;
-}
-
 psr_status fakebin_choose_seed(struct fakebin_job *j)
 {
     struct timespec now;
@@ -347,9 +337,14 @@ psr_status fakebin_prepare(struct fakebin_job *j)
     name_source(j);
     if (!o->quiet)
         d.notes = (struct psr_notes){cli_note, &j->tool};
-    if (o->dat)
-        make_one_channel(&j->made);
-    else
+    if (o->dat) {
+        /* A series is synthesised as the one channel that all channels would add up to. */
+        j->made.fch1_mhz += j->made.foff_mhz * (double)(j->made.nchan - 1) / 2;
+        j->made.nchan = 1;
+        j->made.nif = 1;
+        j->made.nbit = 32;
+        j->made.kind = PSR_FLOAT;
+    } else
         d.gain = j->gain;
     d.seed = (uint64_t)j->opt.seed;
     d.rfi = j->rfi;

@@ -237,24 +237,6 @@ static psr_status read_sources(struct fakebin_job *j, struct volt_job *v)
     return st;
 }
 
-static void fill_header(const struct fakebin_options *o, struct volt_job *v)
-{
-    v->header = (struct psr_dada){
-        .nchan = o->nchans,
-        .nant = (int64_t)v->array.ndish,
-        .freq_mhz = o->fch1_mhz + o->foff_mhz * (double)(o->nchans - 1) / 2,
-        .bw_mhz = o->foff_mhz * (double)o->nchans,
-        .tsamp_us = o->tsamp_us,
-        .has_start = true,
-        .start = fakebin_start(o),
-        .phase_sign = -1,
-        .source = "fake",
-        .header_bytes = PSR_DADA_HEADER,
-    };
-    snprintf(v->header.telescope, sizeof v->header.telescope, "%.63s", v->array.telescope);
-    v->nsamp = (int64_t)fmax(1, floor(o->tobs_s / (o->tsamp_us * 1e-6) + 0.5));
-}
-
 static psr_status prepare(struct fakebin_job *j, struct volt_job *v)
 {
     struct psr_fakevolt_desc d = {.size = sizeof d,
@@ -271,7 +253,20 @@ static psr_status prepare(struct fakebin_job *j, struct volt_job *v)
         st = fakebin_choose_seed(j);
     if (st)
         return st;
-    fill_header(&j->opt, v);
+    v->header = (struct psr_dada){
+        .nchan = j->opt.nchans,
+        .nant = (int64_t)v->array.ndish,
+        .freq_mhz = j->opt.fch1_mhz + j->opt.foff_mhz * (double)(j->opt.nchans - 1) / 2,
+        .bw_mhz = j->opt.foff_mhz * (double)j->opt.nchans,
+        .tsamp_us = j->opt.tsamp_us,
+        .has_start = true,
+        .start = fakebin_start(&j->opt),
+        .phase_sign = -1,
+        .source = "fake",
+        .header_bytes = PSR_DADA_HEADER,
+    };
+    snprintf(v->header.telescope, sizeof v->header.telescope, "%.63s", v->array.telescope);
+    v->nsamp = (int64_t)fmax(1, floor(j->opt.tobs_s / (j->opt.tsamp_us * 1e-6) + 0.5));
     d.nsamp = v->nsamp;
     d.seed = (uint64_t)j->opt.seed;
     d.nsource = v->nsource;

@@ -262,13 +262,6 @@ static psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_
     return st;
 }
 
-static psr_status fbedit_add_finish(struct fbedit_add *a, psr_err *err)
-{
-    psr_output_group *group = a->group;
-    a->group = NULL;
-    return group ? psr_output_group_commit(group, err) : PSR_OK;
-}
-
 static psr_status process(struct run *r, psr_edit *p)
 {
     struct psr_edit_report report;
@@ -283,8 +276,11 @@ static psr_status process(struct run *r, psr_edit *p)
         st = fbedit_add_write(&r->add, p, &r->err);
     if (!st)
         st = psr_edit_finish(p, &r->err);
-    if (!st)
-        st = fbedit_add_finish(&r->add, &r->err);
+    if (!st) {
+        psr_output_group *group = r->add.group;
+        r->add.group = NULL;
+        st = group ? psr_output_group_commit(group, &r->err) : PSR_OK;
+    }
     if (!st && !r->opt.quiet)
         fbedit_note_dropped(&r->tool, p);
     if (!st && r->opt.verbose)
@@ -302,12 +298,6 @@ static psr_status edit(struct run *r)
     return st;
 }
 
-static void fbedit_around_end(struct fbedit_around *a)
-{
-    free(a->event);
-    free(a->name);
-}
-
 /* One edit for each event. */
 static psr_status edit_events(struct run *r)
 {
@@ -319,16 +309,9 @@ static psr_status edit_events(struct run *r)
         if (!st)
             st = edit(r);
     }
-    fbedit_around_end(&around);
+    free(around.event);
+    free(around.name);
     return st;
-}
-
-static void fbedit_add_end(struct fbedit_add *a)
-{
-    psr_output_group_abort(a->group);
-    signals_clear(&a->signals);
-    free(a->command);
-    free(a->name);
 }
 
 static psr_status run(struct run *r)
@@ -345,7 +328,10 @@ static psr_status run(struct run *r)
     psr_status st = fbedit_add_begin(&r->add, &r->opt, r->opt.source.notes, &r->err);
     if (!st)
         st = r->opt.around ? edit_events(r) : edit(r);
-    fbedit_add_end(&r->add);
+    psr_output_group_abort(r->add.group);
+    signals_clear(&r->add.signals);
+    free(r->add.command);
+    free(r->add.name);
     return st;
 }
 

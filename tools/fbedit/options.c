@@ -127,19 +127,6 @@ static void add_output(struct cli_table *list, struct psr_edit_desc *d, struct f
     CLI_ADD(list, options);
 }
 
-/* Fills *list with options that set fields of *o and *w. */
-static void fbedit_fill_table(struct cli_table *list, struct fbedit_options *o,
-                              struct fbedit_words *w)
-{
-    add_input(list, &o->source, w);
-    add_ranges(list, o, w);
-    add_signals(list, o);
-    add_cleaning(list, &o->run, w);
-    add_samples(list, &o->run);
-    add_output(list, &o->run, w);
-    cli_add_verbosity(list, &o->quiet, &o->verbose);
-}
-
 /* "A:B", cut at its colon.
  * Returned: false if it has none, or more than fits */
 static bool split_range(const char *text, char first[64], char second[64])
@@ -266,7 +253,14 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
     *o = (struct fbedit_options){.seed = -1, .pad_s = 1};
     psr_edit_defaults(&o->run);
     o->source = (struct psr_source_desc){.size = sizeof o->source, .if_choice = -1};
-    fbedit_fill_table(&table, o, &w);
+    /* Fills *list with options that set fields of *o and *w. */
+    add_input(&table, &o->source, &w);
+    add_ranges(&table, o, &w);
+    add_signals(&table, o);
+    add_cleaning(&table, &o->run, &w);
+    add_samples(&table, &o->run);
+    add_output(&table, &o->run, &w);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "fbedit",
         .operands = "[OPTION]... -o FILE INPUT... | -",

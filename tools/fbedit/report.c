@@ -33,18 +33,6 @@ static void print_values(const struct cli *tool, const struct psr_edit_report *r
     fprintf(stderr, "\n");
 }
 
-static void print_cleaning(const struct cli *tool, const struct psr_edit_desc *d)
-{
-    if (d->zerodm)
-        fprintf(stderr, "%s: zero-DM\n", tool->name);
-    else if (d->clip_sigma > 0)
-        fprintf(stderr, "%s: clipped at %g sigma\n", tool->name, d->clip_sigma);
-    if (d->mask)
-        fprintf(stderr, "%s: masked by %s\n", tool->name, d->mask);
-    if (d->clean_auto)
-        fprintf(stderr, "%s: cleaned automatically\n", tool->name);
-}
-
 void fbedit_print_plan(const struct cli *tool, const struct psr_edit_desc *d, const psr_edit *p)
 {
     struct psr_edit_report r;
@@ -60,7 +48,14 @@ void fbedit_print_plan(const struct cli *tool, const struct psr_edit_desc *d, co
     if (r.nsignal)
         fprintf(stderr, "%s: %zu signals added, seed %llu\n", tool->name, r.nsignal,
                 (unsigned long long)d->seed);
-    print_cleaning(tool, d);
+    if (d->zerodm)
+        fprintf(stderr, "%s: zero-DM\n", tool->name);
+    else if (d->clip_sigma > 0)
+        fprintf(stderr, "%s: clipped at %g sigma\n", tool->name, d->clip_sigma);
+    if (d->mask)
+        fprintf(stderr, "%s: masked by %s\n", tool->name, d->mask);
+    if (d->clean_auto)
+        fprintf(stderr, "%s: cleaned automatically\n", tool->name);
     if (r.nchan != r.in->nchan)
         fprintf(stderr, "%s: channels %zu to %zu\n", tool->name, r.first_chan,
                 r.first_chan + r.nchan - 1);

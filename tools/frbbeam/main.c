@@ -85,14 +85,6 @@ static void print_plan(const struct cli *tool, const psr_beamformer *p)
         r.nthread, (double)r.plan->bytes / 1e6, r.block);
 }
 
-static void start_progress(struct run *r, const psr_beamformer *p)
-{
-    struct psr_beamformer_report report;
-    psr_beamformer_describe(p, &report);
-    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), report.nsamp,
-                       "MB", (double)report.sample_bytes / 1e6);
-}
-
 static void print_account(const struct cli *tool, const psr_beamformer *p)
 {
     struct psr_beamformer_report r;
@@ -125,7 +117,10 @@ static psr_status run(struct run *r)
     if (!st) {
         if (r->opt.verbose)
             print_plan(&r->tool, p);
-        start_progress(r, p);
+        struct psr_beamformer_report report;
+        psr_beamformer_describe(p, &report);
+        run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose),
+                           report.nsamp, "MB", (double)report.sample_bytes / 1e6);
         st = psr_beamformer_run(p, &r->err);
         run_progress_end(&r->progress);
         if (!st)

@@ -191,22 +191,6 @@ static psr_status check_file(struct accel_job *j, char *path)
     return st;
 }
 
-static psr_status add_inputs(struct accel_job *j)
-{
-    psr_status st = psr_overwrite_check_input(&j->names, j->opt.fourier.zaplist, &j->err);
-    if (!st)
-        st = psr_overwrite_check_input(&j->names, j->opt.files, &j->err);
-    for (size_t i = 0; i < j->inputs.n && !st; i++) {
-        char *inf = psr_path_beside(j->inputs.name[i], ".inf");
-        st = inf ? psr_overwrite_check_input(&j->names, j->inputs.name[i], &j->err)
-                 : psr_fail_nomem(&j->err, j->inputs.name[i], (double)strlen(j->inputs.name[i]));
-        if (!st && accel_has_inf(j->inputs.name[i]))
-            st = psr_overwrite_check_input(&j->names, inf, &j->err);
-        free(inf);
-    }
-    return st;
-}
-
 /* Of one input that cannot be searched the others are no worse.  Files that are not there are
  * reported as they are reached. */
 static psr_status choose_files(struct accel_job *j)
@@ -228,7 +212,17 @@ static psr_status choose_files(struct accel_job *j)
 psr_status accel_check_names(struct accel_job *j)
 {
     const struct accel_options *o = &j->opt;
-    psr_status st = add_inputs(j);
+    psr_status st = psr_overwrite_check_input(&j->names, j->opt.fourier.zaplist, &j->err);
+    if (!st)
+        st = psr_overwrite_check_input(&j->names, j->opt.files, &j->err);
+    for (size_t i = 0; i < j->inputs.n && !st; i++) {
+        char *inf = psr_path_beside(j->inputs.name[i], ".inf");
+        st = inf ? psr_overwrite_check_input(&j->names, j->inputs.name[i], &j->err)
+                 : psr_fail_nomem(&j->err, j->inputs.name[i], (double)strlen(j->inputs.name[i]));
+        if (!st && accel_has_inf(j->inputs.name[i]))
+            st = psr_overwrite_check_input(&j->names, inf, &j->err);
+        free(inf);
+    }
     if (!st && accel_has_table(o))
         st = psr_overwrite_check_output(&j->names, o->root ? o->root : "-", NULL, &j->err);
     if (!st)

@@ -194,23 +194,6 @@ static psr_status gpudedisp_live_burst(void *ctx, const struct psr_burst *burst,
     return st ? st : line_output_write(o, line, n, err);
 }
 
-static void report_dumps(const struct cli *tool, const struct psr_dump_counts *c)
-{
-    fprintf(stderr, "%s: spectra around %lld pulses kept in %lld files", tool->name,
-            (long long)(c->npulse), (long long)c->nfile);
-    const struct {
-        int64_t n;
-        const char *why;
-    } lost[] = {{c->nlate, "pulses began before what the ring held"},
-                {c->nbusy, "pulses came while too many files were being written"},
-                {c->nslow, "files were given up: the disk was too slow"},
-                {c->nfailed, "files could not be written"}};
-    for (size_t k = 0; k < sizeof lost / sizeof *lost; k++)
-        if (lost[k].n)
-            fprintf(stderr, "; %lld %s", (long long)lost[k].n, lost[k].why);
-    fprintf(stderr, "\n");
-}
-
 /* On standard error: what was found, how fast it was told, and, with dumps, what became of the spectra around it. */
 static void gpudedisp_live_report(const struct cli *tool, const struct line_output *output,
                                   psr_pipeline *p)
@@ -233,8 +216,21 @@ static void gpudedisp_live_report(const struct cli *tool, const struct line_outp
                 "%s: %lld times events followed each other for so long that they were told in "
                 "parts\n",
                 tool->name, (long long)found->ncut);
-    if (r.dumps)
-        report_dumps(tool, r.dumps);
+    if (r.dumps) {
+        fprintf(stderr, "%s: spectra around %lld pulses kept in %lld files", tool->name,
+                (long long)(r.dumps->npulse), (long long)r.dumps->nfile);
+        const struct {
+            int64_t n;
+            const char *why;
+        } lost[] = {{r.dumps->nlate, "pulses began before what the ring held"},
+                    {r.dumps->nbusy, "pulses came while too many files were being written"},
+                    {r.dumps->nslow, "files were given up: the disk was too slow"},
+                    {r.dumps->nfailed, "files could not be written"}};
+        for (size_t k = 0; k < sizeof lost / sizeof *lost; k++)
+            if (lost[k].n)
+                fprintf(stderr, "; %lld %s", (long long)lost[k].n, lost[k].why);
+        fprintf(stderr, "\n");
+    }
     char name[512];
     if (output->nlost)
         fprintf(stderr, "%s: %s: %lld pulses were told to nobody\n", tool->name,
@@ -257,15 +253,6 @@ struct run {
 static bool has_account(const struct run *r)
 {
     return !r->opt.run.presto && !r->opt.sub;
-}
-
-static void start_progress(struct run *r, psr_pipeline *p)
-{
-    struct psr_pipeline_report report;
-    psr_pipeline_describe(p, &report);
-    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose),
-                       report.obs ? report.obs->nsamp : -1, has_account(r) ? "MB" : "spectra",
-                       has_account(r) ? (double)report.row_bytes / 1e6 : 1);
 }
 
 /* Trials that are left once those have been dropped that are there already. */
@@ -294,7 +281,11 @@ static psr_status process(struct run *r, psr_pipeline *p)
         r->code = cli_report(&r->tool, &why);
     if (tells)
         gpudedisp_print_plan(&r->tool, p);
-    start_progress(r, p);
+    struct psr_pipeline_report report;
+    psr_pipeline_describe(p, &report);
+    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose),
+                       report.obs ? report.obs->nsamp : -1, has_account(r) ? "MB" : "spectra",
+                       has_account(r) ? (double)report.row_bytes / 1e6 : 1);
     st = psr_pipeline_run(p, &r->err);
     if (!st)
         st = psr_pipeline_finish(p, &r->err);

@@ -179,15 +179,6 @@ void gpuffa_release_batch(struct gpuffa_job *j)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static void note_cut(struct gpuffa_job *j, const char *path, const struct psr_ffasearch_info *info)
-{
-    const struct psr_notes notes = {j->opt.quiet ? NULL : cli_note, &j->tool};
-    if (info->cut && !j->cut_told)
-        psr_note(&notes, "%s: periods up to %g s are searched, a quarter of its length", path,
-                 info->range[info->nrange - 1].pmax_s);
-    j->cut_told |= info->cut;
-}
-
 static psr_status plan(struct gpuffa_job *j, const struct gpuffa_file *file)
 {
     const size_t n = j->devices.name.n, each = (j->inputs.n - j->ndone + n - 1) / n;
@@ -201,7 +192,11 @@ static psr_status plan(struct gpuffa_job *j, const struct gpuffa_file *file)
     }
     if (st)
         return st;
-    note_cut(j, file->path, &info);
+    const struct psr_notes notes = {j->opt.quiet ? NULL : cli_note, &j->tool};
+    if (info.cut && !j->cut_told)
+        psr_note(&notes, "%s: periods up to %g s are searched, a quarter of its length", file->path,
+                 info.range[info.nrange - 1].pmax_s);
+    j->cut_told |= info.cut;
     j->max *= n;
     j->file = calloc(j->max, sizeof *j->file);
     j->in = calloc(j->max, sizeof *j->in);

@@ -132,18 +132,6 @@ static psr_status check_output(struct gpuffa_job *j, const char *path)
     return st;
 }
 
-static psr_status check_names(struct gpuffa_job *j)
-{
-    psr_status st = psr_overwrite_check_input(&j->names, j->opt.ffa.zaplist, &j->err);
-    if (!st)
-        st = psr_overwrite_check_input(&j->names, j->opt.files, &j->err);
-    for (size_t i = 0; i < j->inputs.n && !st; i++)
-        st = check_input(j, j->inputs.name[i]);
-    for (size_t i = 0; i < (j->opt.stack ? 1 : j->inputs.n) && !st; i++)
-        st = check_output(j, j->inputs.name[i]);
-    return st;
-}
-
 static psr_status create_searches(struct gpuffa_job *j)
 {
     struct psr_ffasearch_desc d = j->opt.ffa.search;
@@ -167,7 +155,13 @@ static psr_status prepare(struct gpuffa_job *j)
     struct psr_ffasearch_desc *d = &j->opt.ffa.search;
     d->should_stop = run_should_stop;
     d->stack = j->opt.stack;
-    psr_status st = check_names(j);
+    psr_status st = psr_overwrite_check_input(&j->names, j->opt.ffa.zaplist, &j->err);
+    if (!st)
+        st = psr_overwrite_check_input(&j->names, j->opt.files, &j->err);
+    for (size_t i = 0; i < j->inputs.n && !st; i++)
+        st = check_input(j, j->inputs.name[i]);
+    for (size_t i = 0; i < (j->opt.stack ? 1 : j->inputs.n) && !st; i++)
+        st = check_output(j, j->inputs.name[i]);
     if (!st && j->opt.ffa.zaplist) {
         st = psr_zaplist_read(&j->zaplist, j->opt.ffa.zaplist, &j->err);
         d->zaplist = &j->zaplist;
@@ -209,18 +203,6 @@ static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
     return st;
 }
 
-static void release(struct gpuffa_job *j)
-{
-    for (size_t k = 0; j->search && k < j->devices.name.n; k++)
-        psr_ffasearch_destroy(j->search[k]);
-    free(j->search);
-    devices_release(&j->devices);
-    psr_zaplist_clear(&j->zaplist);
-    psr_names_clear(&j->inputs);
-    psr_overwrite_check_clear(&j->names);
-    gpuffa_release_batch(j);
-}
-
 int main(int argc, char **argv)
 {
     struct gpuffa_job job = {.code = EXIT_SUCCESS};
@@ -228,6 +210,13 @@ int main(int argc, char **argv)
     run_catch_signals();
     run_limit_threads(&job.opt.ffa.search.nthread, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = run(&job, argv + 1, n);
-    release(&job);
+    for (size_t k = 0; job.search && k < job.devices.name.n; k++)
+        psr_ffasearch_destroy(job.search[k]);
+    free(job.search);
+    devices_release(&job.devices);
+    psr_zaplist_clear(&job.zaplist);
+    psr_names_clear(&job.inputs);
+    psr_overwrite_check_clear(&job.names);
+    gpuffa_release_batch(&job);
     return cli_end(&job.tool, st, &job.err, job.code);
 }

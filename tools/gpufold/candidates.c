@@ -20,18 +20,6 @@ static struct psr_folder_candidate begin_candidate(const struct gpufold_options 
     return c;
 }
 
-/* prepfold's name, PSR_1937+21. */
-static psr_status add_ephemeris(struct psr_candlist *list, struct gpufold_options *o,
-                                struct psr_folder_candidate *c, psr_err *err)
-{
-    char name[sizeof "PSR_" + PSR_EPHEMERIS_NAME];
-    psr_status st = psr_ephemeris_read(&o->ephemeris, o->parfile, err);
-    o->run.ephemeris = &o->ephemeris;
-    c->dm = o->dm;
-    snprintf(name, sizeof name, "PSR_%s", o->ephemeris.name);
-    return st ? st : psr_candlist_add(list, c, name, false, err);
-}
-
 /* Candidates of one range follow each other, in the order of the list. */
 static psr_status order_by_range(struct psr_candlist *list, psr_err *err)
 {
@@ -65,9 +53,15 @@ psr_status gpufold_list_make(struct psr_candlist *list, struct gpufold_options *
         st = psr_candlist_read_accel(list, o->accelfile, o->accelcand, &desc, err);
     else if (o->candfile)
         st = psr_candlist_read(list, o->candfile, &desc, err);
-    else if (o->parfile)
-        st = add_ephemeris(list, o, &desc.common, err);
-    else {
+    else if (o->parfile) {
+        /* prepfold's name, PSR_1937+21. */
+        char name[sizeof "PSR_" + PSR_EPHEMERIS_NAME];
+        st = psr_ephemeris_read(&o->ephemeris, o->parfile, err);
+        o->run.ephemeris = &o->ephemeris;
+        desc.common.dm = o->dm;
+        snprintf(name, sizeof name, "PSR_%s", o->ephemeris.name);
+        st = st ? st : psr_candlist_add(list, &desc.common, name, false, err);
+    } else {
         psr_candlist_set_spin(&desc.common, o->p, o->pd, o->pdd, o->f, o->fd, o->fdd);
         st = psr_candlist_add(list, &desc.common, NULL, o->p > 0, err);
     }
@@ -142,26 +136,6 @@ static bool is_stopped(void *ctx)
     return s->o->run.should_stop(s->o->run.ctx);
 }
 
-static struct psr_folder_desc describe(struct search *s)
-{
-    struct psr_folder_desc d = s->o->run;
-    d.topo = d.nosearch = d.whole_turns = true;
-    d.presto = d.refine = d.view = false;
-    d.npart = PSR_FOLD_RATIO_PARTS;
-    d.cand = s->cand;
-    d.ncand = s->n;
-    d.take = take_fold;
-    d.then = NULL;
-    d.skip = NULL;
-    d.refuse = ignore;
-    d.progress = NULL;
-    d.clean_root = NULL;
-    d.notes = (struct psr_notes){NULL, NULL};
-    d.should_stop = is_stopped;
-    d.ctx = s;
-    return d;
-}
-
 /* Says where the period is another one. */
 static void note_ratios(const struct search *s)
 {
@@ -189,7 +163,21 @@ psr_status gpufold_find_ratios(const struct gpufold_options *o, struct gpufold_n
         s.cand && s.index ? PSR_OK : psr_fail_nomem(err, "harmonics", 200.0 * (double)n);
     if (!st)
         choose_candidates(&s, n);
-    const struct psr_folder_desc d = describe(&s);
+    struct psr_folder_desc d = s.o->run;
+    d.topo = d.nosearch = d.whole_turns = true;
+    d.presto = d.refine = d.view = false;
+    d.npart = PSR_FOLD_RATIO_PARTS;
+    d.cand = s.cand;
+    d.ncand = s.n;
+    d.take = take_fold;
+    d.then = NULL;
+    d.skip = NULL;
+    d.refuse = ignore;
+    d.progress = NULL;
+    d.clean_root = NULL;
+    d.notes = (struct psr_notes){NULL, NULL};
+    d.should_stop = is_stopped;
+    d.ctx = &s;
     if (!st && s.n)
         st = psr_folder_create(&f, &d, err);
     if (!st && s.n)

@@ -125,17 +125,6 @@ static void report(const struct run *r, const psr_folder *f, double seconds)
             (long long)is.clipped, seconds, is.read_s, is.fold_s, is.result_s);
 }
 
-/* A period in milliseconds where seconds are meant often still fits into the input. */
-static void note_few_turns(const struct run *r, const struct psr_folder_report *is)
-{
-    enum { FEW_TURNS = 5 };
-    const double p_s = r->opt.p > 0 ? r->opt.p : r->opt.f > 0 ? 1 / r->opt.f : 0;
-    const double folded_s = (double)is->nsamp * is->obs->tsamp_s;
-    if (p_s * FEW_TURNS > folded_s)
-        psr_note(&r->opt.run.notes, "the period is %.9g seconds: %.3g turns in %.6g s", p_s,
-                 folded_s / p_s, folded_s);
-}
-
 static psr_status fold(struct run *r)
 {
     psr_folder *f = NULL;
@@ -148,7 +137,13 @@ static psr_status fold(struct run *r)
     if (is.nskipped)
         psr_note(&r->opt.run.notes, "%zu of %zu candidates are complete", is.nskipped,
                  r->opt.run.ncand);
-    note_few_turns(r, &is);
+    /* A period in milliseconds where seconds are meant often still fits into the input. */
+    enum { FEW_TURNS = 5 };
+    const double p_s = r->opt.p > 0 ? r->opt.p : r->opt.f > 0 ? 1 / r->opt.f : 0;
+    const double folded_s = (double)is.nsamp * is.obs->tsamp_s;
+    if (p_s * FEW_TURNS > folded_s)
+        psr_note(&r->opt.run.notes, "the period is %.9g seconds: %.3g turns in %.6g s", p_s,
+                 folded_s / p_s, folded_s);
     run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), is.nsamp,
                        "spectra", 1);
     st = psr_folder_run(f, &r->err);

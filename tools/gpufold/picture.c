@@ -123,12 +123,6 @@ struct series {
     size_t n;
 };
 
-static void clear_series(struct series *s)
-{
-    free(s->x);
-    free(s->y);
-}
-
 static double find_most(const double *y, size_t n)
 {
     double most = 0;
@@ -388,7 +382,8 @@ static bool draw_all(struct canvas *c, const struct psr_folder_fold *fold,
     if (v->ndm && good)
         good = draw_frequency(c, pfd, v);
     good = good && draw_plane(c, fold, v);
-    clear_series(&s);
+    free(s.x);
+    free(s.y);
     return good;
 }
 

@@ -228,22 +228,6 @@ static void draw_image(struct canvas *c, struct picture *p, enum statistic k, do
     canvas_frame(c, &panel);
 }
 
-static void draw_mask(struct canvas *c, struct picture *p)
-{
-    const struct canvas_panel panel = image_panel(p, NSTATISTIC);
-    const size_t nchan = p->r->stats.nchan;
-    for (size_t n = 0; n < p->ncol * p->nrow; n++)
-        p->mask[n] = 0;
-    for (size_t i = 0; i < p->r->stats.nint; i++)
-        for (size_t ch = 0; ch < nchan; ch++) {
-            unsigned char *at = p->mask + place_of(p, i, ch);
-            const unsigned colour = gpurfifind_find_colour(p->r->flags[i * nchan + ch]);
-            *at = colour > *at ? (unsigned char)colour : *at;
-        }
-    canvas_map(c, &panel, p->mask, p->ncol, p->nrow, gpurfifind_colours);
-    canvas_frame(c, &panel);
-}
-
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* Of a channel, over good cells: the mean of a statistic, of powers the largest; not a number: none. */
@@ -349,7 +333,18 @@ static void draw_all(struct canvas *c, struct picture *p)
         snprintf(title, sizeof title, "%s   (colours %.4g to %.4g)", what[k], low, high);
         draw_line(c, p, k, title);
     }
-    draw_mask(c, p);
+    const struct canvas_panel panel = image_panel(p, NSTATISTIC);
+    const size_t nchan = p->r->stats.nchan;
+    for (size_t n = 0; n < p->ncol * p->nrow; n++)
+        p->mask[n] = 0;
+    for (size_t i = 0; i < p->r->stats.nint; i++)
+        for (size_t ch = 0; ch < nchan; ch++) {
+            unsigned char *at = p->mask + place_of(p, i, ch);
+            const unsigned colour = gpurfifind_find_colour(p->r->flags[i * nchan + ch]);
+            *at = colour > *at ? (unsigned char)colour : *at;
+        }
+    canvas_map(c, &panel, p->mask, p->ncol, p->nrow, gpurfifind_colours);
+    canvas_frame(c, &panel);
     draw_line(c, p, NSTATISTIC, "share of intervals masked");
     draw_shares(c, p);
     gpurfifind_write_key(c, LEFT, IMAGE_TOP + ROWS + 60);

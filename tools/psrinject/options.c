@@ -74,22 +74,6 @@ static void add_options(struct cli_table *list, struct inject_options *o, struct
     cli_add_verbosity(list, &o->quiet, &o->verbose);
 }
 
-static void take_words(struct inject_options *o, const struct words *w, const struct cli *tool)
-{
-    take_range(tool, "-snr", w->snr, 0.1, 1e6, &o->snr);
-    take_range(tool, "-dm", w->dm, 0, 1e5, &o->dm);
-    take_range(tool, "-width", w->width, 1e-7, 100, &o->width_s);
-    take_range(tool, "-period", w->period, 1e-4, 1e4, &o->period_s);
-    take_range(tool, "-duty", w->duty, 1e-4, 0.9, &o->duty);
-    take_range(tool, "-accn", w->accn, -1e6, 1e6, &o->accn);
-    if (!o->output || !*o->output)
-        cli_usage_error(tool, "-o DIR is needed");
-    if (o->join && o->interference)
-        cli_usage_error(tool, "-join excludes -interference, which tables have");
-    if (o->npulsar + o->nburst == 0)
-        cli_usage_error(tool, "-pulsars and -bursts are 0: nothing is added");
-}
-
 /* A word for each input. */
 static void check_kinds(const struct inject_options *o, const struct cli *tool)
 {
@@ -136,7 +120,18 @@ void inject_options_parse(struct inject_options *o, struct cli *tool, int argc, 
     const int n = cli_parse(tool, argc, argv);
     if (n == 0)
         cli_usage_error(tool, "no input");
-    take_words(o, &w, tool);
+    take_range(tool, "-snr", w.snr, 0.1, 1e6, &o->snr);
+    take_range(tool, "-dm", w.dm, 0, 1e5, &o->dm);
+    take_range(tool, "-width", w.width, 1e-7, 100, &o->width_s);
+    take_range(tool, "-period", w.period, 1e-4, 1e4, &o->period_s);
+    take_range(tool, "-duty", w.duty, 1e-4, 0.9, &o->duty);
+    take_range(tool, "-accn", w.accn, -1e6, 1e6, &o->accn);
+    if (!o->output || !*o->output)
+        cli_usage_error(tool, "-o DIR is needed");
+    if (o->join && o->interference)
+        cli_usage_error(tool, "-join excludes -interference, which tables have");
+    if (o->npulsar + o->nburst == 0)
+        cli_usage_error(tool, "-pulsars and -bursts are 0: nothing is added");
     o->path = (const char *const *)(argv + 1);
     o->npath = (size_t)n;
     check_kinds(o, tool);

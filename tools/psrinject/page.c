@@ -243,18 +243,6 @@ static void kinds_panel(struct html *h, const struct inject_set *s, const struct
     html_raw(h, "</svg></figure>\n");
 }
 
-/* Curves of all, for thirds of each parameter that varies, and for kinds of interference. */
-static void inject_draw_panels(struct html *h, const struct inject_set *s,
-                               const struct kinds *kinds)
-{
-    panel(h, s, NULL);
-    for (size_t k = 0; k < sizeof parameters / sizeof *parameters; k++)
-        if (s->pulsar ? parameters[k].of_pulsars : parameters[k].of_bursts)
-            panel(h, s, &parameters[k]);
-    if (kinds->n > 1)
-        kinds_panel(h, s, kinds);
-}
-
 static const char *const lost_by[] = {"mask", "cleaning", "search", "sift", "fold", "score"};
 enum { NLOST = sizeof lost_by / sizeof *lost_by };
 
@@ -368,7 +356,13 @@ static void section(struct html *h, struct inject_set *s)
     html_raw(h, s->pulsar ? "<h2>Pulsars</h2>\n" : "<h2>Bursts</h2>\n");
     const struct kinds kinds = find_kinds(s);
     summary(h, s);
-    inject_draw_panels(h, s, &kinds);
+    /* Curves of all, for thirds of each parameter that varies, and for kinds of interference. */
+    panel(h, s, NULL);
+    for (size_t k = 0; k < sizeof parameters / sizeof *parameters; k++)
+        if (s->pulsar ? parameters[k].of_pulsars : parameters[k].of_bursts)
+            panel(h, s, &parameters[k]);
+    if (kinds.n > 1)
+        kinds_panel(h, s, &kinds);
     if (kinds.n > 1)
         kinds_table(h, s, &kinds);
     list_lost(h, s);

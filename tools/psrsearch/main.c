@@ -127,20 +127,15 @@ static psr_status prepare(struct run *r)
     return st || !r->records.old ? st : psrsearch_old_remove(&r->plan, &r->err);
 }
 
-static void tell_step(const struct run *r, const struct psrsearch_step *step)
-{
-    char *line = psrsearch_command_line(&r->plan, step);
-    if (!r->opt.quiet && line)
-        fprintf(stderr, "psrsearch: %s: %s\n", step->name, line);
-    free(line);
-}
-
 /* Starts the tool, after the record that it has begun. */
 static psr_status begin_step(struct run *r, int k, struct running *s)
 {
     const struct psr_names none = {.n = 0};
     *s = (struct running){.began_s = run_seconds(), .date = time(NULL)};
-    tell_step(r, &r->plan.step[k]);
+    char *line = psrsearch_command_line(&r->plan, &r->plan.step[k]);
+    if (!r->opt.quiet && line)
+        fprintf(stderr, "psrsearch: %s: %s\n", r->plan.step[k].name, line);
+    free(line);
     psr_status st = psrsearch_look_before(&s->before, &r->plan, kind_of(k), &r->err);
     if (!st)
         st = psrsearch_record_begun(&r->records, &r->plan, kind_of(k), &none, &r->err);
@@ -228,18 +223,6 @@ static psr_status try_step(struct run *r, int k)
     return PSR_OK;
 }
 
-static psr_status report(struct run *r)
-{
-    psr_status st = psrsearch_results_read(&r->found, &r->plan, &r->err);
-    if (!st)
-        st = psrsearch_summary_write(&r->found, &r->plan, &r->opt, &r->records, &r->err);
-    if (!st)
-        st = psrsearch_record_summary(&r->records, &r->plan, &r->err);
-    if (!st && !r->opt.quiet)
-        psrsearch_summary_print(&r->found, &r->plan, &r->records);
-    return st;
-}
-
 /* --- the folder ------------------------------------------------------------------------------- */
 
 /* DIR, one search at a time; what is in DIR/steps is not written through a link. */
@@ -290,8 +273,15 @@ static psr_status search(struct run *r)
         (void)!end_step(r, PSRSEARCH_MASK, &r->beside);
         r->err = why;
     }
-    if (!st)
-        st = report(r);
+    if (!st) {
+        st = psrsearch_results_read(&r->found, &r->plan, &r->err);
+        if (!st)
+            st = psrsearch_summary_write(&r->found, &r->plan, &r->opt, &r->records, &r->err);
+        if (!st)
+            st = psrsearch_record_summary(&r->records, &r->plan, &r->err);
+        if (!st && !r->opt.quiet)
+            psrsearch_summary_print(&r->found, &r->plan, &r->records);
+    }
     if (st == PSR_ESTOPPED && !r->opt.quiet)
         fprintf(stderr,
                 "psrsearch: stopped: %s keeps the steps that are complete, and the series that are "

@@ -93,41 +93,6 @@ static bool has_ended(struct psrsearch_child *child)
     return child->ended;
 }
 
-static void wait_for(struct psrsearch_child *child, struct psrsearch_child *beside)
-{
-    struct sigaction on_child = {.sa_handler = wake}, before;
-    int sent = 0;
-    sigset_t mask;
-    block_signals(&mask);
-    sigaction(SIGCHLD, &on_child, &before);
-    while (!has_ended(child)) {
-        const int stop = run_stop_signal();
-        if (stop && stop != sent)
-            kill(child->pid, stop);
-        sent = stop;
-        (void)(beside && has_ended(beside));
-        sigsuspend(&mask);
-    }
-    sigaction(SIGCHLD, &before, NULL);
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-}
-
-static psr_status start(struct psrsearch_child *child, const struct psrsearch_step *step,
-                        char *const *argv, bool bars, psr_err *err)
-{
-    const pid_t self = getpid();
-    sigset_t mask;
-    block_signals(&mask);
-    child->pid = fork();
-    if (child->pid == 0)
-        become(step, argv, self, child->output >= 0 ? child->output : child->log, child->log, bars,
-               &mask);
-    const int error = errno;
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    errno = error;
-    return child->pid > 0 ? PSR_OK : psr_fail_errno(err, "%s", step->program);
-}
-
 /* Says what became of the tool, with the last line of its messages. */
 static psr_status judge(const struct psrsearch_step *step, const char *log, int status,
                         psr_err *err)
@@ -204,7 +169,17 @@ psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch
         if (line)
             dprintf(log, "# %s\n", line);
         free(line);
-        st = start(child, step, argv, bars, err);
+        const pid_t self = getpid();
+        sigset_t mask;
+        block_signals(&mask);
+        child->pid = fork();
+        if (child->pid == 0)
+            become(step, argv, self, child->output >= 0 ? child->output : child->log, child->log,
+                   bars, &mask);
+        const int error = errno;
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+        errno = error;
+        st = child->pid > 0 ? PSR_OK : psr_fail_errno(err, "%s", step->program);
     }
     if (st)
         (void)!close_outputs(child, p, kind, st, err);
@@ -217,7 +192,21 @@ psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch
 psr_status psrsearch_wait(struct psrsearch_child *child, struct psrsearch_child *beside,
                           const struct psrsearch_plan *p, enum psrsearch_kind kind, psr_err *err)
 {
-    wait_for(child, beside);
+    struct sigaction on_child = {.sa_handler = wake}, before;
+    int sent = 0;
+    sigset_t mask;
+    block_signals(&mask);
+    sigaction(SIGCHLD, &on_child, &before);
+    while (!has_ended(child)) {
+        const int stop = run_stop_signal();
+        if (stop && stop != sent)
+            kill(child->pid, stop);
+        sent = stop;
+        (void)(beside && has_ended(beside));
+        sigsuspend(&mask);
+    }
+    sigaction(SIGCHLD, &before, NULL);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     char *log_name = name_log(p, kind);
     psr_status st = log_name ? judge(&p->step[kind], log_name, child->status, err)
                              : psr_fail_nomem(err, p->step[kind].name, 256);

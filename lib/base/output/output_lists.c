@@ -126,17 +126,6 @@ static int by_name(const void *a, const void *b)
     return strcmp(name_of(*(psr_outfile *const *)a), name_of(*(psr_outfile *const *)b));
 }
 
-/* ROOT.index */
-static psr_status name_index(const struct psr_output_lists *l, char name[PSR_TAR_NAME],
-                             psr_err *err)
-{
-    const char *own = psr_path_file(l->name);
-    const int root = (int)(strlen(own) - strlen(PSR_LISTS));
-    return snprintf(name, PSR_TAR_NAME, "%.*s" PSR_LISTS_INDEX, root, own) < PSR_TAR_NAME
-               ? PSR_OK
-               : psr_fail(err, PSR_EIO, "%s: its name is too long", l->name);
-}
-
 /* Lines of one width, so that a name is found by halving. */
 static psr_status write_index(const struct psr_output_lists *l, psr_outfile *to, psr_err *err)
 {
@@ -146,7 +135,12 @@ static psr_status write_index(const struct psr_output_lists *l, psr_outfile *to,
     size_t width = 0, n;
     for (size_t i = 0; i < l->n; i++)
         width = width > strlen(name_of(l->list[i])) ? width : strlen(name_of(l->list[i]));
-    psr_status st = name_index(l, name, err);
+    /* ROOT.index */
+    const char *own = psr_path_file(l->name);
+    const int root = (int)(strlen(own) - strlen(PSR_LISTS));
+    psr_status st = snprintf(name, PSR_TAR_NAME, "%.*s" PSR_LISTS_INDEX, root, own) < PSR_TAR_NAME
+                        ? PSR_OK
+                        : psr_fail(err, PSR_EIO, "%s: its name is too long", l->name);
     if (!st)
         st = psr_outfile_hold(&index, name, err);
     int64_t first = member_bytes(name, l->n * (DIGITS + 1 + width + 1));

@@ -12,23 +12,16 @@ psr_status psr_text_lines_open(struct psr_text_lines *l, const char *path, int64
     return l->file ? PSR_OK : psr_fail_errno(err, "%s", l->name);
 }
 
-/* Returned: bytes read, the newline included; room where there are more than room - 1. */
-static size_t read_line(FILE *f, char *line, size_t room)
-{
-    size_t n = 0;
-    int c = 0;
-    flockfile(f);
-    while (c != '\n' && n < room && (c = getc_unlocked(f)) != EOF)
-        line[n++] = (char)c;
-    funlockfile(f);
-    line[n < room ? n : room - 1] = '\0';
-    return n;
-}
-
 psr_status psr_text_lines_next(struct psr_text_lines *l, char *line, size_t room, bool *exists,
                                psr_err *err)
 {
-    const size_t n = read_line(l->file, line, room);
+    size_t n = 0;
+    int c = 0;
+    flockfile(l->file);
+    while (c != '\n' && n < room && (c = getc_unlocked(l->file)) != EOF)
+        line[n++] = (char)c;
+    funlockfile(l->file);
+    line[n < room ? n : room - 1] = '\0';
     *exists = n > 0;
     if (ferror(l->file))
         return psr_fail_errno(err, "%s", l->name);

@@ -257,19 +257,6 @@ DEFINE_SQUARE(square16_32, 16, uint16_t, uint32_t, add16_32)
 DEFINE_SQUARE(square32_float, 32, uint32_t, float, add32_float)
 DEFINE_SQUARE(square_float, 32, float, float, addfloat)
 
-static void choose_square(struct psr_cornerturn *ct)
-{
-    static void (*const integer[2][3])(struct psr_cornerturn *, const struct output_span *, size_t,
-                                       size_t) = {
-        {square8_8, square8_16, square8_32},
-        {NULL, square16_16, square16_32},
-    };
-    if (ct->d.nbit == 32)
-        ct->square = ct->d.kind == PSR_FLOAT ? square_float : square32_float;
-    else
-        ct->square = integer[ct->d.nbit == 16][ct->d.store_bytes / 2];
-}
-
 /* --- the stream ------------------------------------------------------------------------------- */
 
 psr_status psr_cornerturn_create(struct psr_cornerturn **out,
@@ -292,7 +279,15 @@ psr_status psr_cornerturn_create(struct psr_cornerturn **out,
         ct->slot[c] = -1;
     for (size_t k = 0; k < desc->nkept; k++)
         ct->slot[desc->chan[k]] = (int32_t)k;
-    choose_square(ct);
+    static void (*const integer[2][3])(struct psr_cornerturn *, const struct output_span *, size_t,
+                                       size_t) = {
+        {square8_8, square8_16, square8_32},
+        {NULL, square16_16, square16_32},
+    };
+    if (ct->d.nbit == 32)
+        ct->square = ct->d.kind == PSR_FLOAT ? square_float : square32_float;
+    else
+        ct->square = integer[ct->d.nbit == 16][ct->d.store_bytes / 2];
     *out = ct;
     return PSR_OK;
 }

@@ -29,25 +29,6 @@ size_t psr_spectra_batch(const psr_channelise *p)
     return fit > 0 ? fit : 1;
 }
 
-static void copy_shape(psr_spectra *s)
-{
-    const psr_channelise *p = s->d.channels;
-    s->shape = p->shape;
-    s->npol = p->d.npol;
-    s->nplane = p->d.nchan_in * p->d.npol;
-    s->nchan = p->d.nchan;
-    s->n = p->n;
-    s->nbin = p->nbin;
-    s->ndim = p->ndim;
-    s->ntap = p->d.ntap;
-    s->real = p->d.real;
-    s->upper = p->d.bw_mhz > 0;
-    s->nvalue = psr_detect_nproduct(s->d.what, s->npol) * (s->nchan / s->d.fsum);
-    s->batch = psr_spectra_batch(p);
-    s->most_segments = (s->d.block + s->shape.segment) / s->shape.step + 1;
-    s->most_rows = s->most_segments * s->shape.keep / s->d.tsum + 2;
-}
-
 static psr_status start_backend(psr_spectra *s, psr_err *err)
 {
     psr_status st = PSR_OK;
@@ -94,7 +75,21 @@ psr_status psr_spectra_create(psr_spectra **out, const struct psr_spectra_desc *
     if (!s)
         return psr_fail_nomem(err, "spectra", sizeof *s);
     s->d = *desc;
-    copy_shape(s);
+    const psr_channelise *p = s->d.channels;
+    s->shape = p->shape;
+    s->npol = p->d.npol;
+    s->nplane = p->d.nchan_in * p->d.npol;
+    s->nchan = p->d.nchan;
+    s->n = p->n;
+    s->nbin = p->nbin;
+    s->ndim = p->ndim;
+    s->ntap = p->d.ntap;
+    s->real = p->d.real;
+    s->upper = p->d.bw_mhz > 0;
+    s->nvalue = psr_detect_nproduct(s->d.what, s->npol) * (s->nchan / s->d.fsum);
+    s->batch = psr_spectra_batch(p);
+    s->most_segments = (s->d.block + s->shape.segment) / s->shape.step + 1;
+    s->most_rows = s->most_segments * s->shape.keep / s->d.tsum + 2;
     psr_status st = check_sizes(desc, err);
     for (int k = 0; k < PSR_SPECTRA_SLOTS && !st; k++)
         if (!(s->slot[k].weight = calloc(s->most_rows, sizeof *s->slot[k].weight)))

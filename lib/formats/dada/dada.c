@@ -283,27 +283,11 @@ static psr_status read_start(struct psr_dada *h, const struct psr_header_keys *k
     return PSR_OK;
 }
 
-static psr_status read_keys(struct psr_dada *h, const struct psr_header_keys *k, psr_err *err)
-{
-    static const char *const encodings[] = {"TWOSCOMPLEMENT", "OFFSETBINARY"};
-    static const char *const nibbles[] = {"HIGH", "LOW"};
-    const char *telescope = psr_header_keys_text(k, "TELESCOPE"),
-               *source = psr_header_keys_text(k, "SOURCE");
-    psr_status st = read_numbers(h, k, err);
-    if (!st)
-        st = read_word(k, "ENCODING", encodings, &h->nibbles.offset_binary, err);
-    if (!st)
-        st = read_word(k, "REAL_NIBBLE", nibbles, &h->nibbles.real_low, err);
-    if (!st)
-        st = check_kind(h, k, err);
-    snprintf(h->telescope, sizeof h->telescope, "%s", telescope ? telescope : "");
-    snprintf(h->source, sizeof h->source, "%s", source ? source : "");
-    return st ? st : read_start(h, k, err);
-}
-
 psr_status psr_dada_parse(struct psr_dada *h, const void *bytes, size_t n, const char *name,
                           size_t *need, psr_err *err)
 {
+    static const char *const encodings[] = {"TWOSCOMPLEMENT", "OFFSETBINARY"};
+    static const char *const nibbles[] = {"HIGH", "LOW"};
     struct psr_header_keys k = {.name = name};
     *h = (struct psr_dada){0};
     *need = 0;
@@ -317,7 +301,19 @@ psr_status psr_dada_parse(struct psr_dada *h, const void *bytes, size_t n, const
         st = psr_fail(err, PSR_EFORMAT, "%s: ends within its header", name);
     }
     if (!st)
-        st = read_keys(h, &k, err);
+        st = read_numbers(h, &k, err);
+    if (!st)
+        st = read_word(&k, "ENCODING", encodings, &h->nibbles.offset_binary, err);
+    if (!st)
+        st = read_word(&k, "REAL_NIBBLE", nibbles, &h->nibbles.real_low, err);
+    if (!st)
+        st = check_kind(h, &k, err);
+    const char *telescope = psr_header_keys_text(&k, "TELESCOPE"),
+               *source = psr_header_keys_text(&k, "SOURCE");
+    snprintf(h->telescope, sizeof h->telescope, "%s", telescope ? telescope : "");
+    snprintf(h->source, sizeof h->source, "%s", source ? source : "");
+    if (!st)
+        st = read_start(h, &k, err);
     psr_header_keys_clear(&k);
     if (st)
         psr_dada_clear(h);

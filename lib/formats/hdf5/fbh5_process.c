@@ -58,28 +58,6 @@ static void lay_out(psr_fbh5_process *p)
 
 /* --- the child -------------------------------------------------------------------------------- */
 
-/* Crashes and stops are the caller's to report; what the terminal sends is for the caller. */
-static void detach(void)
-{
-    static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL, SIGABRT,
-                                  SIGTRAP, SIGXCPU, SIGPIPE, SIGSYS},
-                     stops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2};
-    const struct rlimit none = {0, 0};
-    sigset_t all;
-    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-        signal(crashes[i], SIG_DFL);
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        signal(stops[i], SIG_IGN);
-    sigemptyset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    (void)setrlimit(RLIMIT_CORE, &none);
-    const int null = open("/dev/null", O_RDWR);
-    for (int fd = 0; null >= 0 && fd <= 2; fd++)
-        (void)dup2(null, fd);
-    if (null > 2)
-        close(null);
-}
-
 static void close_range_of(int first, int last)
 {
     const int known = 4096;
@@ -123,7 +101,24 @@ static _Noreturn void serve(psr_fbh5_process *p)
     struct psr_fbh5_file f = {&p->lib, p->name, -1, -1, -1, -1, 0};
     struct request r;
     close(p->socket[0]);
-    detach();
+    /* Crashes and stops are the caller's to report; what the terminal sends is for the caller. */
+    static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL, SIGABRT,
+                                  SIGTRAP, SIGXCPU, SIGPIPE, SIGSYS},
+                     stops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2};
+    const struct rlimit none = {0, 0};
+    sigset_t all;
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        signal(crashes[i], SIG_DFL);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        signal(stops[i], SIG_IGN);
+    sigemptyset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    const int null = open("/dev/null", O_RDWR);
+    for (int fd = 0; null >= 0 && fd <= 2; fd++)
+        (void)dup2(null, fd);
+    if (null > 2)
+        close(null);
     limit_time(0);
     s->status = psr_fbh5_file_open(&f, &s->facts, p->path, &s->err);
     close_others(&f, p->socket[1]);

@@ -12,18 +12,6 @@ enum { CAND, DM, SNR, SIGMA, NHARM, IPOW, CPOW, PERIOD, R, Z, NWORD };
 static const char *const names[NWORD] = {"file:candnum", "DM",   "SNR",   "sigma", "numharm",
                                          "ipow",         "cpow", "P(ms)", "r",     "z"};
 
-/* FILE.cand in the folder of the list; the caller frees it. */
-static char *find_file(const struct psr_candlist_lines *l, const char *name)
-{
-    const char *slash = *name == '/' ? NULL : strrchr(l->text.name, '/');
-    const int folder = slash ? (int)(slash - l->text.name) + 1 : 0;
-    const size_t room = (size_t)folder + strlen(name) + sizeof ".cand";
-    char *path = malloc(room);
-    if (path)
-        snprintf(path, room, "%.*s%s.cand", folder, l->text.name, name);
-    return path;
-}
-
 static psr_status take_record(const struct psr_candlist_lines *l, const char *path, int64_t number,
                               struct psr_folder_candidate *c, psr_err *err)
 {
@@ -70,7 +58,13 @@ static psr_status take_row(struct psr_candlist_lines *l, char *const word[NWORD]
     if (st)
         return st;
     *colon = '\0';
-    char *path = find_file(l, word[CAND]);
+    /* FILE.cand in the folder of the list; the caller frees it. */
+    const char *slash = *word[CAND] == '/' ? NULL : strrchr(l->text.name, '/');
+    const int folder = slash ? (int)(slash - l->text.name) + 1 : 0;
+    const size_t room = (size_t)folder + strlen(word[CAND]) + sizeof ".cand";
+    char *path = malloc(room);
+    if (path)
+        snprintf(path, room, "%.*s%s.cand", folder, l->text.name, word[CAND]);
     if (!path)
         return psr_fail_nomem(err, "names", 64);
     FILE *f = psr_open_file(path);

@@ -334,31 +334,6 @@ static psr_status set_spin(const struct psr_candlist_table *t, const struct psr_
     return PSR_OK;
 }
 
-static void set_orbit(const struct psr_candlist_table *t, const struct row *row,
-                      struct psr_folder_candidate *c)
-{
-    const double *v = row->value;
-    if (t->has[PB] && v[PB] > 0)
-        c->orbit = (struct psr_fold_orbit){.period_s = v[PB],
-                                           .ecc = v[ECC],
-                                           .asini_s = v[A1],
-                                           .omega_deg = v[OM],
-                                           .t0_mjd = v[T0]};
-}
-
-/* Its own, or FILE_Cand_N, or Cand_N; empty: none. */
-static void find_name(const struct row *row, char name[256])
-{
-    const char *own = row->text[NAME], *file = row->text[FILENAME], *id = row->text[ID];
-    const char *base = psr_path_file(file ? file : ""), *dot = strrchr(base, '.');
-    const bool has_suffix = dot && (!strcmp(dot, ".dat") || !strcmp(dot, ".fft") ||
-                                    !strcmp(dot, ".sdat") || !strcmp(dot, ".tim"));
-    const int n = (int)(has_suffix ? (size_t)(dot - base) : strlen(base));
-    snprintf(name, 256, "%s", own ? own : "");
-    if (!*name && id && *id)
-        snprintf(name, 256, "%.*s%sCand_%.40s", n < 200 ? n : 200, base, n ? "_" : "", id);
-}
-
 psr_status psr_candlist_table_row(const struct psr_candlist_table *t,
                                   const struct psr_candlist_lines *l, char *line, psr_err *err)
 {
@@ -372,8 +347,22 @@ psr_status psr_candlist_table_row(const struct psr_candlist_table *t,
         st = set_spin(t, l, &row, &c, err);
     if (st)
         return st;
-    set_orbit(t, &row, &c);
-    find_name(&row, name);
+    const double *v = row.value;
+    if (t->has[PB] && v[PB] > 0)
+        c.orbit = (struct psr_fold_orbit){.period_s = v[PB],
+                                          .ecc = v[ECC],
+                                          .asini_s = v[A1],
+                                          .omega_deg = v[OM],
+                                          .t0_mjd = v[T0]};
+    /* Its own, or FILE_Cand_N, or Cand_N; empty: none. */
+    const char *own = row.text[NAME], *file = row.text[FILENAME], *id = row.text[ID];
+    const char *base = psr_path_file(file ? file : ""), *dot = strrchr(base, '.');
+    const bool has_suffix = dot && (!strcmp(dot, ".dat") || !strcmp(dot, ".fft") ||
+                                    !strcmp(dot, ".sdat") || !strcmp(dot, ".tim"));
+    const int n = (int)(has_suffix ? (size_t)(dot - base) : strlen(base));
+    snprintf(name, 256, "%s", own ? own : "");
+    if (!*name && id && *id)
+        snprintf(name, 256, "%.*s%sCand_%.40s", n < 200 ? n : 200, base, n ? "_" : "", id);
     if (strchr(name, '/'))
         return psr_candlist_fail(l, err, "name", "name: '%.64s' has a /", name);
     return psr_candlist_add(l->list, &c, *name ? name : NULL, t->has[P], err);

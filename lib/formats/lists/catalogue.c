@@ -246,14 +246,6 @@ static psr_status take_row(struct parser *p)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* psrcat's database has a parameter in the first line that is no comment, before a blank. */
-static bool is_database(const char *text, size_t n)
-{
-    static const char begins[] = "#CATALOGUE";
-    return (n >= sizeof begins - 1 && !memcmp(text, begins, sizeof begins - 1)) ||
-           memmem(text, n, "\n@", 2) != NULL;
-}
-
 static psr_status take_text_line(struct parser *p, bool database, struct fields *f)
 {
     if (database) {
@@ -279,7 +271,10 @@ psr_status psr_catalogue_parse(struct psr_catalogue *catalogue, const char *text
 {
     struct parser p = {.catalogue = catalogue, .name = name, .err = err};
     struct fields f = {.name = ""};
-    const bool database = is_database(text, n);
+    /* psrcat's database has a parameter in the first line that is no comment, before a blank. */
+    static const char begins[] = "#CATALOGUE";
+    const bool database = (n >= sizeof begins - 1 && !memcmp(text, begins, sizeof begins - 1)) ||
+                          memmem(text, n, "\n@", 2) != NULL;
     psr_status st = PSR_OK;
     *catalogue = (struct psr_catalogue){.n = 0};
     while (n > 0 && !st) {

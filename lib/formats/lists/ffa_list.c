@@ -14,16 +14,6 @@ static const char titles[] =
     "period_s,freq_hz,dm,snr,width_s,duty,nbin,marks,hits,tobs_s,tsamp_s,mjd,barycentric,telescope,"
     "ra_deg,dec_deg,low_mhz,high_mhz\n";
 
-/* "DM:SNR" of each, with blanks between. */
-static psr_status write_hits(psr_outfile *f, const struct psr_ffa_row *row, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t k = 0; k < row->nhit && !st; k++)
-        st = psr_outfile_printf(f, err, "%s%.10g:%.2f", k ? " " : "", row->hit[k].dm,
-                                row->hit[k].snr);
-    return st;
-}
-
 /* The columns that all rows share. */
 static psr_status write_origin(psr_outfile *f, const struct psr_ffa_list *list, psr_err *err)
 {
@@ -51,8 +41,9 @@ psr_status psr_ffa_list_write(psr_outfile *f, const struct psr_ffa_list *list, p
             st = psr_csv_write_text(f, psr_sift_name_marks(marks, r->marks), err);
         if (!st)
             st = psr_outfile_printf(f, err, ",");
-        if (!st)
-            st = write_hits(f, r, err);
+        for (size_t k = 0; k < r->nhit && !st; k++) /* "DM:SNR" of each, with blanks between */
+            st = psr_outfile_printf(f, err, "%s%.10g:%.2f", k ? " " : "", r->hit[k].dm,
+                                    r->hit[k].snr);
         if (!st)
             st = write_origin(f, list, err);
     }
@@ -224,21 +215,6 @@ static psr_status read_row(struct parser *p)
 
 PSR_COMPARE(by_dm, struct psr_ffa_detection, PSR_THEN(PSR_RISING(dm), PSR_RISING(number)));
 
-static psr_status read_lines(struct parser *p)
-{
-    bool exists = true;
-    psr_status st = psr_text_lines_next(&p->text, p->line, LINE_BYTES, &exists, p->err);
-    if (!st)
-        st = exists ? read_header(p)
-                    : psr_fail(p->err, PSR_EFORMAT, "%s: is empty: no header", p->text.name);
-    while (!st && exists) {
-        st = psr_text_lines_next(&p->text, p->line, LINE_BYTES, &exists, p->err);
-        if (!st && exists)
-            st = read_row(p);
-    }
-    return st;
-}
-
 psr_status psr_ffa_list_read(struct psr_ffa_detections *list, const char *path, psr_err *err)
 {
     struct parser p = {.list = list, .line = malloc(LINE_BYTES), .err = err};
@@ -247,7 +223,16 @@ psr_status psr_ffa_list_read(struct psr_ffa_detections *list, const char *path, 
         return psr_fail_nomem(err, path, LINE_BYTES);
     psr_status st = psr_text_lines_open(&p.text, path, PSR_ACCEL_LIST_MAX_BYTES, err);
     if (!st) {
-        st = read_lines(&p);
+        bool exists = true;
+        st = psr_text_lines_next(&p.text, p.line, LINE_BYTES, &exists, p.err);
+        if (!st)
+            st = exists ? read_header(&p)
+                        : psr_fail(p.err, PSR_EFORMAT, "%s: is empty: no header", p.text.name);
+        while (!st && exists) {
+            st = psr_text_lines_next(&p.text, p.line, LINE_BYTES, &exists, p.err);
+            if (!st && exists)
+                st = read_row(&p);
+        }
         psr_text_lines_close(&p.text);
     }
     free(p.line);

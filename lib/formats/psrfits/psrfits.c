@@ -451,13 +451,6 @@ static psr_status allocate_buffers(struct reader *p, psr_err *err)
     return psr_fits_scaling_init(&p->scaling, &p->fits, err);
 }
 
-/* PRESTO keeps a date in one long double. */
-static void round_date(struct psr_mjd *date)
-{
-    long double mjd = (long double)date->day + (long double)date->frac;
-    date->frac = (double)(mjd - (long double)date->day);
-}
-
 static psr_status open_reader(struct reader *p, const char *path,
                               const struct psr_source_desc *desc, psr_err *err)
 {
@@ -479,8 +472,11 @@ static psr_status open_reader(struct reader *p, const char *path,
     p->base.pols = p->fits.pols;
     obs->nsamp = p->rows.nsamp;
     obs->tstart = psr_mjd_add(obs->tstart, p->rows.start_s);
-    if (desc->as_presto)
-        round_date(&obs->tstart);
+    if (desc->as_presto) {
+        /* PRESTO keeps a date in one long double. */
+        long double mjd = (long double)obs->tstart.day + (long double)obs->tstart.frac;
+        obs->tstart.frac = (double)(mjd - (long double)obs->tstart.day);
+    }
     code = psr_obs_check(obs, path, err);
     return code ? code : psr_fits_check_freq(&p->fits, &p->rows, psr_obs_band(obs).chan_mhz, err);
 }

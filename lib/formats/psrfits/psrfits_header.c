@@ -9,15 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* Computes the channel frequencies of a PSRFITS file. */
-
-static struct psr_fits_band fits_read_band(const struct psr_fits *f)
-{
-    return (struct psr_fits_band){.centre_mhz = psr_fits_number(f, "OBSFREQ", 0),
-                                  .width_mhz = psr_fits_number(f, "OBSBW", 0),
-                                  .nchan = psr_fits_number(f, "OBSNCHAN", 0)};
-}
-
 /* The width of a single channel does not follow from frequencies. */
 static double header_width(const struct psr_fits *f, struct psr_fits_band declared)
 {
@@ -62,23 +53,6 @@ static void note_disagreement(const struct psr_fits *f, const struct psr_obs *ob
                  declared.width_mhz, nchan * width);
 }
 
-static void take_table(const struct psr_fits *f, struct psr_obs *obs, double *freq,
-                       struct psr_fits_band declared)
-{
-    size_t n = f->nchan;
-    double width = n > 1 ? (freq[n - 1] - freq[0]) / (double)(n - 1) : header_width(f, declared);
-    obs->fch1_mhz = freq[0];
-    obs->foff_mhz = width;
-    obs->freq_mhz = freq;
-    if (psr_obs_band(obs).even) {
-        obs->freq_mhz = NULL;
-        free(freq);
-    } else {
-        psr_note(&f->notes, "%s: the channels of DAT_FREQ are not evenly spaced", f->path);
-    }
-    note_disagreement(f, obs, declared);
-}
-
 static bool holds_frequencies(const struct psr_fits *f, const struct psr_fits_column *column)
 {
     return column->number && column->repeat >= (int64_t)f->nchan &&
@@ -103,7 +77,19 @@ static psr_status fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
     if (!code && freq[0] == 0 && freq[f->nchan - 1] == 0)
         code = take_header_freq(f, obs, declared, err);
     else if (!code) {
-        take_table(f, obs, freq, declared);
+        size_t n = f->nchan;
+        double width =
+            n > 1 ? (freq[n - 1] - freq[0]) / (double)(n - 1) : header_width(f, declared);
+        obs->fch1_mhz = freq[0];
+        obs->foff_mhz = width;
+        obs->freq_mhz = freq;
+        if (psr_obs_band(obs).even) {
+            obs->freq_mhz = NULL;
+            free(freq);
+        } else {
+            psr_note(&f->notes, "%s: the channels of DAT_FREQ are not evenly spaced", f->path);
+        }
+        note_disagreement(f, obs, declared);
         return PSR_OK;
     }
     free(freq);
@@ -226,26 +212,6 @@ static void read_telescope(const struct psr_fits *f, struct psr_obs *obs)
     obs->telescope_id = psr_telescope_id(name);
 }
 
-/* Keeps the parts apart: a double holds a whole MJD to a microsecond only. */
-static void read_start(const struct psr_fits *f, struct psr_obs *obs)
-{
-    double day = psr_fits_number(f, "STT_IMJD", -1);
-    if (!(day >= 0 && day < 1e6)) {
-        psr_note(&f->notes, "%s: no STT_IMJD: the date is not known", f->path);
-        return;
-    }
-    obs->tstart = (struct psr_mjd){.day = (long)day, .frac = 0};
-    double seconds = PSR_DAY_S * (day - (double)obs->tstart.day);
-    seconds += psr_fits_number(f, "STT_SMJD", 0);
-    seconds += psr_fits_number(f, "STT_OFFS", 0);
-    seconds += psr_fits_number(f, "BE_DELAY", 0);
-    if (fabs(seconds) < 1e9)
-        obs->tstart = psr_mjd_add(obs->tstart, seconds);
-    else
-        psr_note(&f->notes, "%s: STT_SMJD and STT_OFFS are no time of day: 0 h is assumed",
-                 f->path);
-}
-
 static void read_primary(const struct psr_fits *f, struct psr_obs *obs)
 {
     double beam = psr_fits_number(f, "IBEAM", 0);
@@ -265,7 +231,22 @@ static void read_primary(const struct psr_fits *f, struct psr_obs *obs)
     obs->ibeam = beam > 0 && beam < 1e6 ? (int)beam : 0;
     read_telescope(f, obs);
     read_position(f, obs);
-    read_start(f, obs);
+    /* Keeps the parts apart: a double holds a whole MJD to a microsecond only. */
+    double day = psr_fits_number(f, "STT_IMJD", -1);
+    if (!(day >= 0 && day < 1e6)) {
+        psr_note(&f->notes, "%s: no STT_IMJD: the date is not known", f->path);
+        return;
+    }
+    obs->tstart = (struct psr_mjd){.day = (long)day, .frac = 0};
+    double seconds = PSR_DAY_S * (day - (double)obs->tstart.day);
+    seconds += psr_fits_number(f, "STT_SMJD", 0);
+    seconds += psr_fits_number(f, "STT_OFFS", 0);
+    seconds += psr_fits_number(f, "BE_DELAY", 0);
+    if (fabs(seconds) < 1e9)
+        obs->tstart = psr_mjd_add(obs->tstart, seconds);
+    else
+        psr_note(&f->notes, "%s: STT_SMJD and STT_OFFS are no time of day: 0 h is assumed",
+                 f->path);
 }
 
 static psr_status read_sizes(struct psr_fits *f, psr_err *err)
@@ -457,7 +438,11 @@ psr_status psr_fits_read_header(struct psr_fits *f, struct psr_obs *obs,
     if (code)
         return code;
     read_primary(f, obs);
-    struct psr_fits_band declared = fits_read_band(f);
+    /* Computes the channel frequencies of a PSRFITS file. */
+    struct psr_fits_band declared =
+        (struct psr_fits_band){.centre_mhz = psr_fits_number(f, "OBSFREQ", 0),
+                               .width_mhz = psr_fits_number(f, "OBSBW", 0),
+                               .nchan = psr_fits_number(f, "OBSNCHAN", 0)};
     code = psr_fits_enter(f, err);
     if (!code)
         code = psr_fits_check_twice(f, err);

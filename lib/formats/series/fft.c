@@ -216,27 +216,23 @@ static bool next_padding(const struct psr_inf *inf, int *pair, int64_t *t, int64
     return false;
 }
 
-/* Padding becomes the mean of the rest. */
-static void level_padding(const struct psr_inf *inf, float *x)
-{
-    int64_t t, end, from = 0, count = 0;
-    double sum = 0;
-    for (int pair = 0; next_padding(inf, &pair, &t, &end); from = end)
-        for (; from < t; from++, count++)
-            sum += x[from];
-    for (; from < inf->nbin; from++, count++)
-        sum += x[from];
-    float mean = count ? (float)(sum / (double)count) : 0;
-    for (int pair = 0; next_padding(inf, &pair, &t, &end);)
-        for (; t < end; t++)
-            x[t] = mean;
-}
-
 psr_status psr_spectrum_level(const struct psr_spectrum_file *file, const char *name, float *x,
                               psr_err *err)
 {
-    if (file->series && file->inf.nonoff > 0)
-        level_padding(&file->inf, x);
+    if (file->series && file->inf.nonoff > 0) {
+        /* Padding becomes the mean of the rest. */
+        int64_t t, end, from = 0, count = 0;
+        double sum = 0;
+        for (int pair = 0; next_padding(&file->inf, &pair, &t, &end); from = end)
+            for (; from < t; from++, count++)
+                sum += x[from];
+        for (; from < file->inf.nbin; from++, count++)
+            sum += x[from];
+        float mean = count ? (float)(sum / (double)count) : 0;
+        for (int pair = 0; next_padding(&file->inf, &pair, &t, &end);)
+            for (; t < end; t++)
+                x[t] = mean;
+    }
     int64_t n = 2 * file->nbin;
     int64_t i = file->series || n == 2 ? 1 : 3; /* a spectrum's first bin says little */
     const float first = x[i - 1];

@@ -187,12 +187,6 @@ const struct psr_inf_band *psr_inf_find_band(const char *name, size_t n)
     return NULL;
 }
 
-/* Telescope name of data made by PRESTO's makedata; such files lack most lines. */
-static bool is_artificial(const struct psr_inf *inf)
-{
-    return !strcmp(inf->telescope, "None (Artificial Data Set)");
-}
-
 /* --- writing ---------------------------------------------------------------------------------- */
 
 enum { VALUE_MAX = 64 };
@@ -301,7 +295,8 @@ static psr_status write_value(psr_outfile *f, const struct psr_inf *inf,
 
 psr_status psr_inf_write(psr_outfile *f, const struct psr_inf *inf, psr_err *err)
 {
-    bool artificial = is_artificial(inf);
+    /* Telescope name of data made by PRESTO's makedata; such files lack most lines. */
+    bool artificial = !strcmp(inf->telescope, "None (Artificial Data Set)");
     psr_status st = PSR_OK;
     for (int i = 0; i < PSR_INF_NFIELD && !st; i++) {
         const struct psr_inf_field *field = &psr_inf_fields[i];

@@ -123,15 +123,6 @@ static psr_status take_names(struct subbands_reader *r, const char *const *path,
 
 /* --- description ------------------------------------------------------------------------------ */
 
-/* PRESTO, as it reads an .inf file, keeps the two lines it has written itself. */
-static void cut_notes(char *notes)
-{
-    char *end = strchr(notes, '\n');
-    end = end ? strchr(end + 1, '\n') : NULL;
-    if (end)
-        end[1] = '\0';
-}
-
 static psr_status read_description(struct subbands_reader *r, struct psr_inf *inf,
                                    const struct psr_notes *notes, psr_err *err)
 {
@@ -139,7 +130,11 @@ static psr_status read_description(struct subbands_reader *r, struct psr_inf *in
     if (!name)
         return psr_fail_nomem(err, "a file name", (double)strlen(r->file[0].path));
     psr_status st = psr_inf_read(inf, name, err);
-    cut_notes(inf->notes);
+    /* PRESTO, as it reads an .inf file, keeps the two lines it has written itself. */
+    char *end = strchr(inf->notes, '\n');
+    end = end ? strchr(end + 1, '\n') : NULL;
+    if (end)
+        end[1] = '\0';
     if (!st && !inf->has_epoch)
         psr_note(notes, "%s: no epoch of observation: MJD 0 is taken", name);
     size_t n = r->base.obs.nchan;

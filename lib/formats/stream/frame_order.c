@@ -137,27 +137,6 @@ static void forget_strange(psr_frame_order *o)
     o->strange.n = o->strange.age = 0;
 }
 
-/* The strange frames are the stream: it goes on with them at the next position. */
-static void jump_to_strange(psr_frame_order *o)
-{
-    int64_t lowest = o->strange.number[0];
-    for (size_t i = 1; i < o->strange.n; i++)
-        lowest = o->strange.number[i] < lowest ? o->strange.number[i] : lowest;
-    const int64_t missing = lowest - (o->end + o->shift);
-    const bool restart = missing < 0 || (o->d.most_lost && missing > o->d.most_lost);
-    o->jump.pending = true;
-    o->jump.restart = restart;
-    o->jump.lost = restart ? 0 : missing;
-    o->counts.jumps += !restart;
-    o->counts.restarts += restart;
-    o->jump.shift = o->shift;
-    o->floor = o->given_up = o->end;
-    o->shift = lowest - o->end;
-    for (size_t i = 0; i < o->strange.n; i++)
-        place(o, o->strange.number[i] - o->shift, o->strange.frame + i * o->d.frame_bytes);
-    o->strange.n = o->strange.age = 0;
-}
-
 static bool has_strange(const psr_frame_order *o, int64_t number)
 {
     for (size_t i = 0; i < o->strange.n; i++)
@@ -181,8 +160,25 @@ static void put_strange(psr_frame_order *o, int64_t number, const void *frame)
         return;
     if (o->jump.pending)
         forget_strange(o);
-    else
-        jump_to_strange(o);
+    else {
+        /* The strange frames are the stream: it goes on with them at the next position. */
+        int64_t lowest = o->strange.number[0];
+        for (size_t i = 1; i < o->strange.n; i++)
+            lowest = o->strange.number[i] < lowest ? o->strange.number[i] : lowest;
+        const int64_t missing = lowest - (o->end + o->shift);
+        const bool restart = missing < 0 || (o->d.most_lost && missing > o->d.most_lost);
+        o->jump.pending = true;
+        o->jump.restart = restart;
+        o->jump.lost = restart ? 0 : missing;
+        o->counts.jumps += !restart;
+        o->counts.restarts += restart;
+        o->jump.shift = o->shift;
+        o->floor = o->given_up = o->end;
+        o->shift = lowest - o->end;
+        for (size_t i = 0; i < o->strange.n; i++)
+            place(o, o->strange.number[i] - o->shift, o->strange.frame + i * o->d.frame_bytes);
+        o->strange.n = o->strange.age = 0;
+    }
 }
 
 void psr_frame_order_begin(psr_frame_order *o, int64_t number)

@@ -64,18 +64,6 @@ static void wake_reader(psr_udp_receiver *r)
         r->waiting = false;
 }
 
-/* The kernel counts what it could not keep since the socket was opened. */
-static void count_overflow(psr_udp_receiver *r, struct msghdr *m)
-{
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-        uint32_t lost;
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SO_RXQ_OVFL)
-            continue;
-        memcpy(&lost, CMSG_DATA(c), sizeof lost);
-        r->counts.overflowed = lost;
-    }
-}
-
 static bool same_address(const struct psr_udp_address *a, const struct psr_udp_address *b)
 {
     return a->n == b->n && !memcmp(a->bytes, b->bytes, a->n);
@@ -126,7 +114,15 @@ static int take_batch(psr_udp_receiver *r)
     pthread_mutex_lock(&r->lock);
     r->now_s = psr_seconds();
     for (int i = 0; i < n; i++) {
-        count_overflow(r, &r->message[i].msg_hdr);
+        /* The kernel counts what it could not keep since the socket was opened. */
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(&r->message[i].msg_hdr); c;
+             c = CMSG_NXTHDR(&r->message[i].msg_hdr, c)) {
+            uint32_t lost;
+            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SO_RXQ_OVFL)
+                continue;
+            memcpy(&lost, CMSG_DATA(c), sizeof lost);
+            r->counts.overflowed = lost;
+        }
         sort_packet(r, (size_t)i);
     }
     if (n < 0 && why != EAGAIN && why != EINTR && why != ECONNREFUSED) {

@@ -150,21 +150,6 @@ static void find_first(struct state *s, const struct look *l)
     }
 }
 
-static void choose_coding(psr_baseband *b)
-{
-    static const struct {
-        int nbit;
-        float scale, shift; /* levels are this part of the standard deviation */
-    } scales[] = {{4, 1 / 2.95F, 0}, {8, 1 / 35.5F, 0.5F}, {16, 1 / (35.5F * 256), 0.5F}};
-    b->coding = (struct baseband_coding){.nbit = b->header.nbit, .code = BASEBAND_OFFSET};
-    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
-        if (scales[i].nbit == b->coding.nbit) {
-            b->coding.scale = scales[i].scale;
-            b->coding.shift = scales[i].shift;
-        }
-    psr_baseband_fill_values(&b->coding);
-}
-
 static psr_status read_header(psr_baseband *b, struct state *s, struct look *l, psr_err *err)
 {
     const char *name = b->input->name;
@@ -230,7 +215,17 @@ static psr_status open_vdif(psr_baseband *b, struct psr_mjd *start, psr_err *err
     psr_status st = read_header(b, s, &l, err);
     if (st)
         return st;
-    choose_coding(b);
+    static const struct {
+        int nbit;
+        float scale, shift; /* levels are this part of the standard deviation */
+    } scales[] = {{4, 1 / 2.95F, 0}, {8, 1 / 35.5F, 0.5F}, {16, 1 / (35.5F * 256), 0.5F}};
+    b->coding = (struct baseband_coding){.nbit = b->header.nbit, .code = BASEBAND_OFFSET};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        if (scales[i].nbit == b->coding.nbit) {
+            b->coding.scale = scales[i].scale;
+            b->coding.shift = scales[i].shift;
+        }
+    psr_baseband_fill_values(&b->coding);
     snprintf(b->header.instrument, sizeof b->header.instrument, "VDIF");
     b->sample_bytes = (double)(s->like.bytes * s->nthread) / (double)s->frame_nsamp;
     const int64_t second = s->zero / s->per_second;

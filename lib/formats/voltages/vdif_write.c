@@ -23,15 +23,10 @@ struct psr_vdif_writer {
 
 /* --- what frames are -------------------------------------------------------------------------- */
 
-static size_t sample_bits(const struct psr_vdif_writer_desc *d)
-{
-    return d->nchan * (size_t)d->nbit * (d->real ? 1 : 2);
-}
-
 /* The longest frame of which a second has a whole number. */
 static psr_status choose_frames(psr_vdif_writer *w, psr_err *err)
 {
-    const size_t bits = sample_bits(&w->d);
+    const size_t bits = w->d.nchan * (size_t)w->d.nbit * (w->d.real ? 1 : 2);
     for (size_t bytes = PAYLOAD_MAX; bytes > 0; bytes -= 8) {
         const size_t nsamp = bytes * 8 / bits;
         const double frames = nsamp ? w->d.rate_hz / (double)nsamp : 0.5;

@@ -279,16 +279,6 @@ static bool should_continue(const struct psr_voltages_sink *sink, bool idle, siz
     return sink->between ? sink->between(sink->ctx, idle, i) : !idle;
 }
 
-/* Where voltages are missing, by all threads: a gap may be as long as many blocks. */
-static void fill_gap(const struct psr_voltages *v, char *to, size_t n)
-{
-    enum { SLICE_BYTES = 1 << 20 };
-    const int zero = v->part[0].h.nibbles.offset_binary ? 0x88 : 0;
-#pragma omp parallel for num_threads(v->nthread)
-    for (size_t at = 0; at < n; at += SLICE_BYTES)
-        memset(to + at, zero, n - at < SLICE_BYTES ? n - at : SLICE_BYTES);
-}
-
 /* Returned: *got of the n bytes of block i, fewer where the input ends; *on, false to end the
  *           reading */
 static psr_status fill_from_files(struct psr_voltages *v, const struct psr_voltages_sink *sink,
@@ -305,9 +295,14 @@ static psr_status fill_from_files(struct psr_voltages *v, const struct psr_volta
         const size_t most = n - *got < PIECE_BYTES ? n - *got : PIECE_BYTES;
         const size_t want = left < (int64_t)most ? (size_t)left : most;
         more = want;
-        if (!st && gap)
-            fill_gap(v, to + *got, want);
-        else if (!st)
+        if (!st && gap) {
+            /* Where voltages are missing, by all threads: a gap may be as long as many blocks. */
+            enum { SLICE_BYTES = 1 << 20 };
+            const int zero = v->part[0].h.nibbles.offset_binary ? 0x88 : 0;
+#pragma omp parallel for num_threads(v->nthread)
+            for (size_t at = 0; at < want; at += SLICE_BYTES)
+                memset((to + *got) + at, zero, want - at < SLICE_BYTES ? want - at : SLICE_BYTES);
+        } else if (!st)
             st = psr_baseband_input_take(v->input, to + *got, want, &more, err);
         if (!st && more < want)
             st = psr_fail(err, PSR_EIO, "%s: became shorter while it was read", v->input->name);

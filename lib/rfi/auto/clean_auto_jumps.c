@@ -99,26 +99,6 @@ static double gain_of(const psr_clean_auto *p, size_t from, size_t to)
     return height * height * (double)(p->jumps.cell_good[to] - p->jumps.cell_good[from]);
 }
 
-/* The segmentation that explains most, by dynamic programming over ends.
- * Returned: start[j]   where the stretch begins that ends before cell j; j: none does */
-static void segment(const psr_clean_auto *p, size_t *start)
-{
-    double best[PSR_AUTO_MOST_CELLS + 1];
-    best[0] = 0;
-    for (size_t j = 1; j <= p->jumps.ncell; j++) {
-        best[j] = best[j - 1];
-        start[j] = j;
-        for (size_t i = 0; i < j; i++) {
-            const size_t least = i == 0 || j == p->jumps.ncell ? AT_END : STRETCH;
-            const double now = j - i < least ? 0 : best[i] + gain_of(p, i, j) - jump_cost;
-            if (now > best[j]) {
-                best[j] = now;
-                start[j] = i;
-            }
-        }
-    }
-}
-
 /* In cells, from the last to the first.  Returned: their number */
 static size_t list_cells(const psr_clean_auto *p, const size_t *start, size_t (*at)[2])
 {
@@ -284,7 +264,21 @@ bool psr_auto_find_jumps(psr_clean_auto *p)
         return false;
     }
     sum_cells(p);
-    segment(p, start);
+    /* The segmentation that explains most, by dynamic programming over ends. */
+    double best[PSR_AUTO_MOST_CELLS + 1];
+    best[0] = 0;
+    for (size_t j = 1; j <= p->jumps.ncell; j++) {
+        best[j] = best[j - 1];
+        start[j] = j;
+        for (size_t i = 0; i < j; i++) {
+            const size_t least = i == 0 || j == p->jumps.ncell ? AT_END : STRETCH;
+            const double now = j - i < least ? 0 : best[i] + gain_of(p, i, j) - jump_cost;
+            if (now > best[j]) {
+                best[j] = now;
+                start[j] = i;
+            }
+        }
+    }
     const size_t n = list_cells(p, start, at);
     for (size_t k = 0; k < n; k++) {
         added[k] = add_jump(p, at, n, k);

@@ -244,13 +244,6 @@ PSR_CLONES static uint32_t auto_sum_levels(const uint8_t *x, size_t n)
     return sum;
 }
 
-/* What is not a number becomes 0 sigma. */
-static void mend_row(const psr_clean_auto *p, float *row)
-{
-    for (size_t c = 0; p->in.kind == PSR_FLOAT && c < p->d.nchan; c++)
-        row[c] = isfinite(row[c]) ? row[c] : (float)p->levels.l_now[c];
-}
-
 /* Given: row   the spectrum as floats; NULL: it is the bytes in */
 static void subtract_common(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t,
                             const unsigned char *in, const float *row, bool wide, uint8_t *out)
@@ -280,7 +273,9 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
         uint8_t *out = p->win.to + t * nchan;
         if (!bytes) {
             psr_spectrum_widen(&p->in, in, row);
-            mend_row(p, row);
+            /* What is not a number becomes 0 sigma. */
+            for (size_t c = 0; p->in.kind == PSR_FLOAT && c < p->d.nchan; c++)
+                row[c] = isfinite(row[c]) ? row[c] : (float)p->levels.l_now[c];
         }
         if (filter)
             subtract_common(p, b, t, in, bytes ? NULL : row, wide, out);

@@ -213,28 +213,6 @@ static psr_status record(psr_clean_auto *p, bool filtered, psr_err *err)
 
 /* --- a window --------------------------------------------------------------------------------- */
 
-/* Blocks with statistics, and what is left after them. */
-static void cut_window(psr_clean_auto *p)
-{
-    p->win.size = p->usual;
-    if (p->account.report.nwindow == 0 && p->win.n < BLOCKS_LEAST * p->usual &&
-        p->win.n >= SHORTEST)
-        p->win.size = p->win.n / BLOCKS_LEAST;
-    p->win.nblock = p->win.n / p->win.size;
-    if (p->win.nblock < BLOCKS_LEAST)
-        p->win.nblock = 0;
-    p->win.nrange = p->win.nblock;
-    for (size_t k = 0; k < p->win.nblock; k++) {
-        p->win.block[k].first = k * p->win.size;
-        p->win.block[k].n = p->win.size;
-    }
-    const size_t whole = p->win.nblock * p->win.size;
-    if (whole < p->win.n) {
-        p->win.block[p->win.nrange].first = whole;
-        p->win.block[p->win.nrange++].n = p->win.n - whole;
-    }
-}
-
 /* Finds noise common to sub-bands, or the mean of all channels.  Returned: *filtered, whether there is some */
 static psr_status find_common(psr_clean_auto *p, bool *filtered, psr_err *err)
 {
@@ -266,7 +244,24 @@ psr_status psr_auto_clean_window(psr_clean_auto *p, const unsigned char *from, s
     p->win.from = from;
     p->win.to = to;
     p->win.n = n;
-    cut_window(p);
+    /* Blocks with statistics, and what is left after them. */
+    p->win.size = p->usual;
+    if (p->account.report.nwindow == 0 && p->win.n < BLOCKS_LEAST * p->usual &&
+        p->win.n >= SHORTEST)
+        p->win.size = p->win.n / BLOCKS_LEAST;
+    p->win.nblock = p->win.n / p->win.size;
+    if (p->win.nblock < BLOCKS_LEAST)
+        p->win.nblock = 0;
+    p->win.nrange = p->win.nblock;
+    for (size_t k = 0; k < p->win.nblock; k++) {
+        p->win.block[k].first = k * p->win.size;
+        p->win.block[k].n = p->win.size;
+    }
+    const size_t whole = p->win.nblock * p->win.size;
+    if (whole < p->win.n) {
+        p->win.block[p->win.nrange].first = whole;
+        p->win.block[p->win.nrange++].n = p->win.n - whole;
+    }
     psr_status st = p->ops->sum(p, err);
     if (st)
         return st;

@@ -67,13 +67,6 @@ static size_t voter_of(size_t c, size_t lag, bool up)
     return up ? c + lag : c - lag;
 }
 
-static void compare(psr_rfi_iqrm *p, const float *x, size_t lag, bool up)
-{
-    const size_t n = p->nchan - lag, first = up ? 0 : lag;
-    for (size_t k = 0; k < n; k++)
-        p->difference[k] = x[first + k] - x[voter_of(first + k, lag, up)];
-}
-
 /* Returned: the difference above which a channel gets a vote; infinite: there is no scatter */
 static float find_limit(const float *difference, size_t n, float sigma)
 {
@@ -118,7 +111,9 @@ void psr_rfi_iqrm_find(psr_rfi_iqrm *p, const float *x, unsigned char *bad)
         float *limit = p->limit;
         for (size_t lag = 1; lag <= largest_lag(p); lag = next_lag(lag))
             for (int up = 0; up < 2; up++, limit++) {
-                compare(p, x, lag, up);
+                const size_t n = p->nchan - lag, first = up ? 0 : lag;
+                for (size_t k = 0; k < n; k++)
+                    p->difference[k] = x[first + k] - x[voter_of(first + k, lag, up)];
                 if (!pass)
                     *limit = find_limit(p->difference, p->nchan - lag, p->sigma);
                 vote(p, lag, up, *limit, pass ? apply_vote : count_vote, bad);

@@ -111,27 +111,22 @@ static double sum_lanes(const float *x, size_t n)
     return total;
 }
 
-static void emit_balanced(const psr_clean *p, struct psr_clean_block *k)
-{
-    size_t nchan = p->d.nchan;
-    for (size_t t = 0; t < k->n; t++) {
-        float *x = (float *)(void *)k->out + t * nchan;
-        psr_spectrum_widen(&p->in, k->in + t * p->in.row_bytes, x);
-        float power = (float)sum_lanes(x, nchan);
-        for (size_t c = 0; c < nchan; c++)
-            x[c] -= p->weight[c] * power - p->bandpass[c];
-        if (!isfinite(power))
-            memcpy(x, p->bandpass, nchan * sizeof *x);
-        for (size_t c = 0; k->any_masked && c < nchan; c++)
-            x[c] = k->masked[c] ? p->padding[c] : x[c];
-    }
-}
-
 void psr_clean_emit(const psr_clean *p, struct psr_clean_block *k)
 {
-    if (p->d.zerodm)
-        emit_balanced(p, k);
-    else if (p->out.kind == PSR_FLOAT)
+    if (p->d.zerodm) {
+        size_t nchan = p->d.nchan;
+        for (size_t t = 0; t < k->n; t++) {
+            float *x = (float *)(void *)k->out + t * nchan;
+            psr_spectrum_widen(&p->in, k->in + t * p->in.row_bytes, x);
+            float power = (float)sum_lanes(x, nchan);
+            for (size_t c = 0; c < nchan; c++)
+                x[c] -= p->weight[c] * power - p->bandpass[c];
+            if (!isfinite(power))
+                memcpy(x, p->bandpass, nchan * sizeof *x);
+            for (size_t c = 0; k->any_masked && c < nchan; c++)
+                x[c] = k->masked[c] ? p->padding[c] : x[c];
+        }
+    } else if (p->out.kind == PSR_FLOAT)
         emit_floats(p, k);
     else
         emit_integers(p, k);

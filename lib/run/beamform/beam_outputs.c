@@ -228,28 +228,6 @@ static size_t buffer_bytes(const struct psr_beam_outputs *o, size_t b)
     return most / 2 + most / 2 * (b % 16) / 15;
 }
 
-/* The header of beam b. */
-static void describe_beam(const struct psr_beam_outputs *o, size_t b, struct psr_obs *obs)
-{
-    const struct psr_beam_input *in = o->d.in;
-    const struct psr_dada *h = in->header;
-    const char *telescope = h->telescope[0] ? h->telescope : in->array.telescope;
-    psr_obs_init(obs);
-    obs->nchan = in->nfreq;
-    obs->nif = 1;
-    obs->nbit = (int)o->d.run->nbits;
-    obs->kind = obs->nbit == 32 ? PSR_FLOAT : PSR_UINT;
-    obs->fch1_mhz = in->freq_mhz[0];
-    obs->foff_mhz = h->bw_mhz / (double)h->nchan;
-    obs->tsamp_s = (double)o->d.sums->tds * in->tsamp_s;
-    obs->tstart = psr_beam_input_date(in, 0);
-    obs->telescope_id = psr_telescope_id(telescope);
-    snprintf(obs->telescope, sizeof obs->telescope, "%s", telescope);
-    if (h->source[0])
-        snprintf(obs->source, sizeof obs->source, "%s", h->source);
-    psr_beam_directions_describe(o->d.directions, in, b, obs);
-}
-
 static psr_status open_beam(struct psr_beam_outputs *o, size_t b, psr_err *err)
 {
     char path[PATH_BYTES];
@@ -263,7 +241,24 @@ static psr_status open_beam(struct psr_beam_outputs *o, size_t b, psr_err *err)
         return st;
     if (strcmp(path, "-") != 0)
         psr_outfile_buffer(o->file[b], o->d.gathered ? HEADER_BYTES : buffer_bytes(o, b));
-    describe_beam(o, b, &obs);
+    /* The header of beam b. */
+    const struct psr_beam_input *in = o->d.in;
+    const struct psr_dada *h = in->header;
+    const char *telescope = h->telescope[0] ? h->telescope : in->array.telescope;
+    psr_obs_init(&obs);
+    obs.nchan = in->nfreq;
+    obs.nif = 1;
+    obs.nbit = (int)o->d.run->nbits;
+    obs.kind = obs.nbit == 32 ? PSR_FLOAT : PSR_UINT;
+    obs.fch1_mhz = in->freq_mhz[0];
+    obs.foff_mhz = h->bw_mhz / (double)h->nchan;
+    obs.tsamp_s = (double)o->d.sums->tds * in->tsamp_s;
+    obs.tstart = psr_beam_input_date(in, 0);
+    obs.telescope_id = psr_telescope_id(telescope);
+    snprintf(obs.telescope, sizeof obs.telescope, "%s", telescope);
+    if (h->source[0])
+        snprintf(obs.source, sizeof obs.source, "%s", h->source);
+    psr_beam_directions_describe(o->d.directions, in, b, &obs);
     st = psr_sigproc_write(o->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);
     return st;

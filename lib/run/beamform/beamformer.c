@@ -113,33 +113,6 @@ static int64_t pointing_length(const struct psr_beamformer *p)
     return (int64_t)p->sums.unit * (int64_t)fmin(fmax(units, 1), 1e12);
 }
 
-/* Points tracking beams to their positions in the middle of the next samples, after p->nread.  Headers
- * have the positions at the start. */
-static psr_status point_again(struct psr_beamformer *p, psr_err *err)
-{
-    const struct psr_beam_directions *beams = &p->directions;
-    psr_status st = psr_beam_rows_wait(&p->rows, err);
-    if (!st)
-        st = psr_beam_directions_point(
-            &p->directions, &p->input,
-            psr_beam_input_date(&p->input, p->nread + pointing_length(p) / 2), err);
-    return st ? st : psr_beam_point(p->plan, beams->theta_ns, beams->theta_ew, err);
-}
-
-/* Of nt samples those that are formed at once: beams stay where they are, and the floats that are
- * kept are no more than are wanted. */
-static size_t choose_next(const struct psr_beamformer *p, size_t nt)
-{
-    const int64_t length = pointing_length(p);
-    const size_t keep = psr_beam_rows_to_keep(&p->rows);
-    size_t n = nt;
-    if (p->directions.pointings.tracks && (int64_t)n > length - p->nread % length)
-        n = (size_t)(length - p->nread % length);
-    if (n / p->sums.tds >= keep)
-        n = keep * p->sums.tds;
-    return n;
-}
-
 /* Waits for rows until at most "left" blocks are being processed. */
 static psr_status take_rows(struct psr_beamformer *p, size_t left, psr_err *err)
 {
@@ -152,32 +125,43 @@ static psr_status take_rows(struct psr_beamformer *p, size_t left, psr_err *err)
     return st;
 }
 
-/* Starts the next n samples, and takes the rows of the previous ones. */
-static psr_status form_next(struct psr_beamformer *p, const uint8_t *in, size_t n, psr_err *err)
-{
-    const size_t nrow = psr_beam_sums_rows(&p->sums, p->nread, n);
-    size_t ready;
-    double since_s = psr_seconds();
-    psr_status st = PSR_OK;
-    if (p->directions.pointings.tracks && p->nread % pointing_length(p) == 0)
-        st = point_again(p, err);
-    if (!st)
-        st = psr_beam_start(p->plan, in, n, psr_beam_rows_place(&p->rows, nrow),
-                            psr_beam_rows_stride(&p->rows), &ready, err);
-    psr_charge(&p->beam_s, &since_s);
-    p->nread += (int64_t)n;
-    if (!st)
-        st = take_rows(p, 1, err);
-    psr_beam_rows_begin(&p->rows, nrow);
-    return st;
-}
-
 static psr_status form_block(struct psr_beamformer *p, const uint8_t *in, size_t nt, psr_err *err)
 {
     psr_status st = PSR_OK;
     while (nt > 0 && !st) {
-        size_t n = choose_next(p, nt);
-        st = form_next(p, in, n, err);
+        /* Of nt samples those that are formed at once: beams stay where they are, and the floats that are
+         * kept are no more than are wanted. */
+        const int64_t length = pointing_length(p);
+        const size_t keep = psr_beam_rows_to_keep(&p->rows);
+        size_t n = nt;
+        if (p->directions.pointings.tracks && (int64_t)n > length - p->nread % length)
+            n = (size_t)(length - p->nread % length);
+        if (n / p->sums.tds >= keep)
+            n = keep * p->sums.tds;
+        /* Starts the next n samples, and takes the rows of the previous ones. */
+        const size_t nrow = psr_beam_sums_rows(&p->sums, p->nread, n);
+        size_t ready;
+        double since_s = psr_seconds();
+        st = PSR_OK;
+        if (p->directions.pointings.tracks && p->nread % pointing_length(p) == 0) {
+            /* Points tracking beams to their positions in the middle of the next samples, after p->nread.  Headers
+             * have the positions at the start. */
+            const struct psr_beam_directions *beams = &p->directions;
+            st = psr_beam_rows_wait(&p->rows, err);
+            if (!st)
+                st = psr_beam_directions_point(
+                    &p->directions, &p->input,
+                    psr_beam_input_date(&p->input, p->nread + pointing_length(p) / 2), err);
+            st = st ? st : psr_beam_point(p->plan, beams->theta_ns, beams->theta_ew, err);
+        }
+        if (!st)
+            st = psr_beam_start(p->plan, in, n, psr_beam_rows_place(&p->rows, nrow),
+                                psr_beam_rows_stride(&p->rows), &ready, err);
+        psr_charge(&p->beam_s, &since_s);
+        p->nread += (int64_t)n;
+        if (!st)
+            st = take_rows(p, 1, err);
+        psr_beam_rows_begin(&p->rows, nrow);
         if (!st && psr_beam_rows_to_keep(&p->rows) == 0) /* what follows needs the scales */
             st = take_rows(p, 0, err);
         in += n * p->input.sample_bytes;

@@ -191,8 +191,16 @@ static psr_status create_buffers(struct psr_beamformer *p, psr_err *err)
     return st;
 }
 
-static void describe_rows(struct psr_beamformer *p)
+static psr_status begin_scales(struct psr_beamformer *p, psr_err *err)
 {
+    const struct psr_beam_scales_desc d = {
+        .in = &p->input,
+        .sums = &p->sums,
+        .nbeam = p->directions.nbeam,
+        .nbit = (int)p->d.nbits,
+        .file = p->d.scale,
+        .mem_bytes = p->mem_bytes,
+    };
     p->rows.d = (struct psr_beam_rows_desc){
         .plan = p->plan,
         .sums = &p->sums,
@@ -204,19 +212,6 @@ static void describe_rows(struct psr_beamformer *p)
     };
     memcpy(p->rows.d.buffer, p->buffer, sizeof p->buffer);
     choose_strides(p, &p->rows.d.stride_floats, &p->rows.d.stride);
-}
-
-static psr_status begin_scales(struct psr_beamformer *p, psr_err *err)
-{
-    const struct psr_beam_scales_desc d = {
-        .in = &p->input,
-        .sums = &p->sums,
-        .nbeam = p->directions.nbeam,
-        .nbit = (int)p->d.nbits,
-        .file = p->d.scale,
-        .mem_bytes = p->mem_bytes,
-    };
-    describe_rows(p);
     psr_status st = psr_beam_scales_begin(&p->scales, &d, err);
     return st || !p->d.scale ? st : psr_beam_scales_apply(&p->scales, p->plan, err);
 }

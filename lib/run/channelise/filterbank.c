@@ -93,19 +93,6 @@ static psr_status make_spectra(psr_filterbank *p, const char *backend, int devic
     return make_blocks(p, desc.block_bytes, err);
 }
 
-static void leave_device(psr_filterbank *p)
-{
-    psr_spectra_destroy(p->spectra);
-    p->spectra = NULL;
-    p->in.is_coded = false;
-    p->rows.nthread = p->nthread;
-    psr_baseband_use_threads(p->in.reader, p->nthread);
-    free(p->good);
-    p->good = NULL;
-    for (int i = 0; i < PSR_FILTERBANK_BLOCKS; i++)
-        psr_spectra_block_free(p->in.coded + i);
-}
-
 /* Makes p->spectra and blocks for it, where the description's device is one that there is.
  * Status: PSR_EDEVICE, PSR_EUNSUPPORTED (only where a device is asked for), PSR_ENOMEM */
 static psr_status filterbank_device_make(psr_filterbank *p, psr_err *err)
@@ -118,36 +105,21 @@ static psr_status filterbank_device_make(psr_filterbank *p, psr_err *err)
     st = make_spectra(p, backend, device, err);
     if (strcmp(backend, "auto") != 0 || (st != PSR_EDEVICE && st != PSR_EUNSUPPORTED))
         return st;
-    leave_device(p);
+    psr_spectra_destroy(p->spectra);
+    p->spectra = NULL;
+    p->in.is_coded = false;
+    p->rows.nthread = p->nthread;
+    psr_baseband_use_threads(p->in.reader, p->nthread);
+    free(p->good);
+    p->good = NULL;
+    for (int i = 0; i < PSR_FILTERBANK_BLOCKS; i++)
+        psr_spectra_block_free(p->in.coded + i);
     if (psr_device_count(NULL) > 0)
         psr_note(&p->d.notes, "on the CPU, as the GPU cannot be used: %s", err->msg);
     return PSR_OK;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
-
-static psr_status push(psr_filterbank *p, const struct psr_spectra_block *block, psr_err *err)
-{
-    psr_filterbank_find_good(p, psr_spectra_ready(p->spectra, block->nsamp));
-    return psr_spectra_push(p->spectra, block, p->good, err);
-}
-
-static psr_status collect(psr_filterbank *p, double *since_s, psr_err *err)
-{
-    const int64_t before = p->rows.nrow;
-    const bool measured = p->rows.measured;
-    const uint32_t *weight;
-    float *x;
-    size_t nrow;
-    psr_status st = psr_spectra_collect(p->spectra, &x, &weight, &nrow, err);
-    psr_charge(&p->channels_s, since_s);
-    if (!st)
-        st = psr_filterbank_rows_take(&p->rows, x, weight, nrow, err);
-    if (!st && psr_filterbank_input_is_stream(&p->in))
-        st = psr_filterbank_send_rows(p, before, measured, err);
-    psr_charge(&p->rows_s, since_s);
-    return st;
-}
 
 /* One block is on its way while the rows of the one before are written; those of a stream are waited for. */
 static psr_status filterbank_device_run(psr_filterbank *p, psr_err *err)
@@ -166,11 +138,23 @@ static psr_status filterbank_device_run(psr_filterbank *p, psr_err *err)
         if (!st)
             st = psr_filterbank_check_stop(p, err);
         if (!st && more) {
-            st = push(p, block, err);
+            psr_filterbank_find_good(p, psr_spectra_ready(p->spectra, block->nsamp));
+            st = psr_spectra_push(p->spectra, block, p->good, err);
             under_way += !st;
         }
         if (!st && under_way > (more && !waits)) {
-            st = collect(p, &since_s, err);
+            const int64_t before = p->rows.nrow;
+            const bool measured = p->rows.measured;
+            const uint32_t *weight;
+            float *x;
+            size_t nrow;
+            st = psr_spectra_collect(p->spectra, &x, &weight, &nrow, err);
+            psr_charge(&p->channels_s, &since_s);
+            if (!st)
+                st = psr_filterbank_rows_take(&p->rows, x, weight, nrow, err);
+            if (!st && psr_filterbank_input_is_stream(&p->in))
+                st = psr_filterbank_send_rows(p, before, measured, err);
+            psr_charge(&p->rows_s, &since_s);
             under_way--;
         }
         if (!st && p->d.progress)
@@ -195,19 +179,6 @@ void psr_filterbank_set_defaults(struct psr_filterbank_desc *desc, size_t size)
 }
 
 /* --- preparing -------------------------------------------------------------------------------- */
-
-/* Before an input is waited for, which may be the output. */
-static psr_status check_names(const psr_filterbank *p, psr_err *err)
-{
-    struct psr_overwrite_check c = {0};
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < p->d.npath && !st; i++)
-        st = psr_overwrite_check_input(&c, p->d.path[i], err);
-    if (!st)
-        st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
-    psr_overwrite_check_clear(&c);
-    return st;
-}
 
 static psr_status open_input(psr_filterbank *p, psr_err *err)
 {
@@ -280,16 +251,6 @@ static enum psr_detect choose_products(int64_t products)
     return what[products];
 }
 
-/* Levels of values of standard deviation 1: its sixth part of the range, or 1 with few bits. */
-static void choose_levels(const struct psr_filterbank_desc *d, struct psr_filterbank_rows *r)
-{
-    const double half = (ldexp(1, (int)d->nbits) - 1) / 2;
-    r->nbits = (int)d->nbits;
-    r->middle = d->nbits == 16 ? 32768 : (float)half;
-    r->shift = d->interval_s > 0 ? r->middle : 0;
-    r->gain = (float)(d->scale * (d->interval_s > 0 && d->nbits > 2 ? (double)r->middle / 6 : 1));
-}
-
 static void describe_rows(psr_filterbank *p)
 {
     struct psr_filterbank_rows *r = &p->rows;
@@ -301,7 +262,12 @@ static void describe_rows(psr_filterbank *p)
     r->fsum = (size_t)d->fsum;
     r->adds_pols = d->products == PSR_PRODUCTS_SUM && p->npol == 2;
     r->nthread = p->nthread;
-    choose_levels(d, r);
+    /* Levels of values of standard deviation 1: its sixth part of the range, or 1 with few bits. */
+    const double half = (ldexp(1, (int)d->nbits) - 1) / 2;
+    r->nbits = (int)d->nbits;
+    r->middle = d->nbits == 16 ? 32768 : (float)half;
+    r->shift = d->interval_s > 0 ? r->middle : 0;
+    r->gain = (float)(d->scale * (d->interval_s > 0 && d->nbits > 2 ? (double)r->middle / 6 : 1));
 }
 
 static psr_status make_rows(psr_filterbank *p, psr_err *err)
@@ -369,27 +335,6 @@ static psr_status open_output(psr_filterbank *p, psr_err *err)
     return st;
 }
 
-static psr_status prepare(psr_filterbank *p, psr_err *err)
-{
-    psr_status st = psr_filterbank_check(&p->d, err);
-    p->nthread = psr_count_threads((int)p->d.nthread);
-    if (!st)
-        st = check_names(p, err);
-    if (!st)
-        st = open_input(p, err);
-    if (!st)
-        st = make_channels(p, err);
-    if (!st) {
-        describe_rows(p);
-        st = filterbank_device_make(p, err);
-    }
-    if (!st && !p->spectra)
-        st = psr_filterbank_cpu_make(p, err);
-    if (!st)
-        st = make_rows(p, err);
-    return st ? st : open_output(p, err);
-}
-
 void psr_filterbank_destroy(psr_filterbank *p)
 {
     if (!p)
@@ -413,8 +358,32 @@ psr_status psr_filterbank_create(psr_filterbank **out, const struct psr_filterba
         return psr_fail_nomem(err, "a filterbank", sizeof *p);
     psr_obs_init(&p->obs);
     psr_status st = psr_copy_desc(&p->d, sizeof p->d, desc, "psr_filterbank_desc", err);
+    p->nthread = psr_count_threads((int)p->d.nthread);
     if (!st)
-        st = prepare(p, err);
+        st = psr_filterbank_check(&p->d, err);
+    if (!st) {
+        /* Before an input is waited for, which may be the output. */
+        struct psr_overwrite_check c = {0};
+        for (size_t i = 0; i < p->d.npath && !st; i++)
+            st = psr_overwrite_check_input(&c, p->d.path[i], err);
+        if (!st)
+            st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
+        psr_overwrite_check_clear(&c);
+    }
+    if (!st)
+        st = open_input(p, err);
+    if (!st)
+        st = make_channels(p, err);
+    if (!st) {
+        describe_rows(p);
+        st = filterbank_device_make(p, err);
+    }
+    if (!st && !p->spectra)
+        st = psr_filterbank_cpu_make(p, err);
+    if (!st)
+        st = make_rows(p, err);
+    if (!st)
+        st = open_output(p, err);
     if (st) {
         psr_filterbank_destroy(p);
         return st;

@@ -163,20 +163,16 @@ static int64_t last_sample(const psr_filterbank *p, int64_t i)
     return (spectrum + reach_of(p)) * length - 1;
 }
 
-/* Rows without data have no last sample that came. */
-static void time_rows(psr_filterbank *p, int64_t from)
-{
-    const double now_s = psr_seconds();
-    for (int64_t i = from; i < p->rows.nrow; i++)
-        if (p->rows.good[i - from])
-            psr_filterbank_latency_add(&p->in.latency, last_sample(p, i), now_s);
-}
-
 psr_status psr_filterbank_send_rows(psr_filterbank *p, int64_t from, bool measured, psr_err *err)
 {
     psr_status st = psr_outfile_park(p->rows.file, err);
-    if (!st && measured)
-        time_rows(p, from);
+    if (!st && measured) {
+        /* Rows without data have no last sample that came. */
+        const double now_s = psr_seconds();
+        for (int64_t i = from; i < p->rows.nrow; i++)
+            if (p->rows.good[i - from])
+                psr_filterbank_latency_add(&p->in.latency, last_sample(p, i), now_s);
+    }
     if (p->rows.nrow > 0)
         psr_filterbank_latency_forget(&p->in.latency, last_sample(p, p->rows.nrow - 1));
     return st;

@@ -222,23 +222,18 @@ psr_status psr_filterbank_cpu_make(psr_filterbank *p, psr_err *err)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Moves the chosen polarisation's planes together: [nchan][n]. */
-static void choose_pol(const psr_filterbank *p, float *planes, size_t n)
-{
-    const struct psr_baseband_header *h = p->header;
-    const size_t plane = n * (h->real ? 1 : 2);
-    for (size_t c = 0; c < h->nchan && p->npol < h->npol; c++)
-        memmove(planes + c * plane, planes + (c * h->npol + (size_t)p->d.pol) * plane,
-                plane * sizeof *planes);
-}
-
 static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *err)
 {
     const int64_t nrow = p->rows.nrow;
     const bool measured = p->rows.measured;
     double since_s = psr_seconds();
     size_t nspectrum;
-    choose_pol(p, planes, n);
+    /* Moves the chosen polarisation's planes together: [nchan][n]. */
+    const struct psr_baseband_header *h = p->header;
+    const size_t plane = n * (h->real ? 1 : 2);
+    for (size_t c = 0; c < h->nchan && p->npol < h->npol; c++)
+        memmove(planes + c * plane, planes + (c * h->npol + (size_t)p->d.pol) * plane,
+                plane * sizeof *planes);
     psr_filterbank_find_good(p, psr_channelise_ready(p->channels, n));
     psr_status st = psr_channelise_execute(p->channels, planes, n, p->good, p->v, &nspectrum, err);
     psr_charge(&p->channels_s, &since_s);

@@ -353,34 +353,25 @@ bool psr_read_ahead_is_full(const psr_read_ahead *r)
     return !r->given && r->slot->n == r->d.nsamp;
 }
 
-/* The spectra collected since the last block, possibly none. */
-static void take_gathered(psr_read_ahead *r, struct slot *s)
-{
-    if (r->given)
-        s->n = 0;
-    r->given = true;
-}
-
-/* Releases the previous slot, and waits for the next. */
-static struct slot *await_slot(psr_read_ahead *r)
-{
-    const size_t i = r->ring.next;
-    psr_read_ring_free(&r->ring, i);
-    (void)psr_read_ring_next(&r->ring, NULL, NULL);
-    return &r->slot[i % READ_AHEAD];
-}
-
 psr_status psr_read_ahead_next(psr_read_ahead *r, struct psr_block *block, psr_err *err)
 {
     struct slot *s = r->slot;
-    if (r->ahead)
-        s = await_slot(r);
-    else if (r->ended)
+    if (r->ahead) {
+        /* Releases the previous slot, and waits for the next. */
+        const size_t i = r->ring.next;
+        psr_read_ring_free(&r->ring, i);
+        (void)psr_read_ring_next(&r->ring, NULL, NULL);
+        s = &r->slot[i % READ_AHEAD];
+    } else if (r->ended)
         s->n = 0;
     else if (r->d.source)
         fill_slot(r, s);
-    else
-        take_gathered(r, s);
+    else {
+        /* The spectra collected since the last block, possibly none. */
+        if (r->given)
+            s->n = 0;
+        r->given = true;
+    }
     *block = (struct psr_block){
         .first = r->first, .n = s->n, .spectra = s->data, .gap = s->gap, .ngap = s->ngap};
     r->first += (int64_t)s->n;

@@ -419,46 +419,12 @@ static size_t place_of(const struct psr_obs *obs, size_t c)
     return rising ? c : obs->nchan - 1 - c;
 }
 
-static psr_status allocate_mask(struct psr_mask *m, psr_err *err)
-{
-    const size_t cells = m->nchan * m->nint;
-    m->zap_chans = calloc(m->nchan + 1, sizeof *m->zap_chans);
-    m->zap_ints = calloc(m->nint + 1, sizeof *m->zap_ints);
-    m->all_chan = calloc(m->nint + 1, 1);
-    m->first = calloc(m->nint + 1, sizeof *m->first);
-    m->chan = calloc(cells + 1, sizeof *m->chan);
-    bool all = m->zap_chans && m->zap_ints && m->all_chan && m->first && m->chan;
-    return all ? PSR_OK : psr_fail_nomem(err, "mask", (double)cells * sizeof *m->chan);
-}
-
 static bool is_masked_throughout(const struct psr_clean_auto_report *r, size_t nchan, size_t at)
 {
     for (size_t i = 0; i < r->nwindow; i++)
         if (!r->mask[i * nchan + at])
             return false;
     return r->nwindow > 0;
-}
-
-/* Lists channels: those of an interval that is masked whole are not listed. */
-static void fill_mask(struct psr_mask *m, const struct psr_obs *obs,
-                      const struct psr_clean_auto_report *r)
-{
-    size_t n = 0;
-    for (size_t c = 0; c < m->nchan; c++)
-        if (is_masked_throughout(r, m->nchan, place_of(obs, c)))
-            m->zap_chans[m->nzap_chan++] = (int32_t)c;
-    for (size_t i = 0; i < m->nint; i++) {
-        const size_t before = n;
-        for (size_t c = 0; c < m->nchan; c++)
-            if (r->mask[i * m->nchan + place_of(obs, c)])
-                m->chan[n++] = (int32_t)c;
-        if (n - before == m->nchan) {
-            n = before;
-            m->all_chan[i] = 1;
-            m->zap_ints[m->nzap_int++] = (int32_t)i;
-        }
-        m->first[i + 1] = n;
-    }
 }
 
 static psr_status write_mask(psr_outfile *f, const struct psr_obs *obs,
@@ -477,9 +443,32 @@ static psr_status write_mask(psr_outfile *f, const struct psr_obs *obs,
         .nint = r->nwindow,
         .ptsperint = (int64_t)r->window,
     };
-    psr_status st = allocate_mask(&m, err);
+    const size_t cells = m.nchan * m.nint;
+    m.zap_chans = calloc(m.nchan + 1, sizeof *m.zap_chans);
+    m.zap_ints = calloc(m.nint + 1, sizeof *m.zap_ints);
+    m.all_chan = calloc(m.nint + 1, 1);
+    m.first = calloc(m.nint + 1, sizeof *m.first);
+    m.chan = calloc(cells + 1, sizeof *m.chan);
+    bool all = m.zap_chans && m.zap_ints && m.all_chan && m.first && m.chan;
+    psr_status st = all ? PSR_OK : psr_fail_nomem(err, "mask", (double)cells * sizeof *m.chan);
     if (!st) {
-        fill_mask(&m, obs, r);
+        /* Lists channels: those of an interval that is masked whole are not listed. */
+        size_t n = 0;
+        for (size_t c = 0; c < m.nchan; c++)
+            if (is_masked_throughout(r, m.nchan, place_of(obs, c)))
+                m.zap_chans[m.nzap_chan++] = (int32_t)c;
+        for (size_t i = 0; i < m.nint; i++) {
+            const size_t before = n;
+            for (size_t c = 0; c < m.nchan; c++)
+                if (r->mask[i * m.nchan + place_of(obs, c)])
+                    m.chan[n++] = (int32_t)c;
+            if (n - before == m.nchan) {
+                n = before;
+                m.all_chan[i] = 1;
+                m.zap_ints[m.nzap_int++] = (int32_t)i;
+            }
+            m.first[i + 1] = n;
+        }
         st = psr_mask_write(f, &m, err);
     }
     psr_mask_clear(&m);

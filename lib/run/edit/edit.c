@@ -54,12 +54,6 @@ static psr_status edit_add_create(psr_edit *p, psr_err *err)
     return psr_fake_create(&p->signals, &d, err);
 }
 
-/* Adds them to the block that was read, of n spectra. */
-static psr_status edit_add_run(psr_edit *p, size_t n, psr_err *err)
-{
-    return psr_fake_inject(p->signals, p->in.nbit, p->in.kind, p->nread, n, p->read, err);
-}
-
 /* Of a block: it stays in a core's cache between reading and writing, like the values that are made of it; values are
  * worth threads. */
 enum { BLOCK_BYTES = 1 << 19, VALUES_BYTES = 1 << 17, THREADS_BYTES = 1 << 22 };
@@ -114,21 +108,6 @@ static psr_status check(const struct psr_edit_desc *d, psr_err *err)
     return d->format == PSR_EDIT_YOUR ? check_cutout(d, err) : PSR_OK;
 }
 
-/* Before an input is waited for, which may be the output. */
-static psr_status check_names(const psr_edit *p, psr_err *err)
-{
-    struct psr_overwrite_check c = {0};
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < p->d.source->npath && !st; i++)
-        st = psr_overwrite_check_input(&c, p->d.source->path[i], err);
-    if (!st)
-        st = psr_overwrite_check_input(&c, p->d.mask, err);
-    if (!st)
-        st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
-    psr_overwrite_check_clear(&c);
-    return st;
-}
-
 /* --- running ---------------------------------------------------------------------------------- */
 
 static psr_status read_block(psr_edit *p, int64_t left, size_t *n, psr_err *err)
@@ -174,23 +153,6 @@ static psr_status open_at_start(psr_edit *p, psr_err *err)
     psr_source_close(p->source);
     p->source = NULL;
     return psr_source_open(&p->source, &again, err);
-}
-
-static psr_status open_input(psr_edit *p, psr_err *err)
-{
-    p->input = psr_path_called(p->d.source->path[0]);
-    psr_status st = psr_source_open(&p->source, p->d.source, err);
-    if (!st)
-        st = psr_obs_copy(&p->in, psr_source_obs(p->source), err);
-    if (!st)
-        st = psr_edit_correct(p, err);
-    if (!st)
-        st = psr_edit_find_range(p, err);
-    if (!st)
-        st = psr_edit_lay_out(p, err);
-    if (!st)
-        st = edit_add_create(p, err);
-    return st ? st : open_at_start(p, err);
 }
 
 /* Whole blocks of cleaning: so no block brings one more with it. */
@@ -250,24 +212,6 @@ static psr_status choose_form(psr_edit *p, psr_err *err)
     return st;
 }
 
-static psr_status set_up(psr_edit *p, psr_err *err)
-{
-    psr_status st = check(&p->d, err);
-    if (!st)
-        st = choose_form(p, err);
-    if (!st)
-        st = check_names(p, err);
-    if (!st)
-        st = open_input(p, err);
-    if (!st)
-        st = make_room(p, err);
-    if (!st && p->d.format == PSR_EDIT_YOUR)
-        st = create_cutout(p, err);
-    return st ? st
-              : psr_edit_output_create(&p->output, p->d.output, p->d.group, p->d.format, &p->out,
-                                       err);
-}
-
 void psr_edit_destroy(psr_edit *p)
 {
     if (!p)
@@ -299,7 +243,42 @@ psr_status psr_edit_create(psr_edit **out, const struct psr_edit_desc *desc, psr
     if (!st)
         p->nthread = psr_count_threads((int)p->d.nthread);
     if (!st)
-        st = set_up(p, err);
+        st = check(&p->d, err);
+    if (!st)
+        st = choose_form(p, err);
+    if (!st) {
+        /* Before an input is waited for, which may be the output. */
+        struct psr_overwrite_check c = {0};
+        for (size_t i = 0; i < p->d.source->npath && !st; i++)
+            st = psr_overwrite_check_input(&c, p->d.source->path[i], err);
+        if (!st)
+            st = psr_overwrite_check_input(&c, p->d.mask, err);
+        if (!st)
+            st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
+        psr_overwrite_check_clear(&c);
+    }
+    if (!st) {
+        p->input = psr_path_called(p->d.source->path[0]);
+        st = psr_source_open(&p->source, p->d.source, err);
+    }
+    if (!st)
+        st = psr_obs_copy(&p->in, psr_source_obs(p->source), err);
+    if (!st)
+        st = psr_edit_correct(p, err);
+    if (!st)
+        st = psr_edit_find_range(p, err);
+    if (!st)
+        st = psr_edit_lay_out(p, err);
+    if (!st)
+        st = edit_add_create(p, err);
+    if (!st)
+        st = open_at_start(p, err);
+    if (!st)
+        st = make_room(p, err);
+    if (!st && p->d.format == PSR_EDIT_YOUR)
+        st = create_cutout(p, err);
+    if (!st)
+        st = psr_edit_output_create(&p->output, p->d.output, p->d.group, p->d.format, &p->out, err);
     if (st)
         psr_edit_destroy(p);
     else
@@ -316,7 +295,7 @@ static psr_status edit_block(psr_edit *p, size_t n, const uint8_t **rows, size_t
     *rows = p->read;
     *nrow = n;
     if (p->signals && n)
-        st = edit_add_run(p, n, err);
+        st = psr_fake_inject(p->signals, p->in.nbit, p->in.kind, p->nread, n, p->read, err);
     if (p->clean && !st)
         st = psr_edit_clean_run(p, rows, nrow, err);
     if (p->selected && !st) {
@@ -330,15 +309,6 @@ static psr_status edit_block(psr_edit *p, size_t n, const uint8_t **rows, size_t
     return st;
 }
 
-/* With the first rows it is known. */
-static void set_scale(psr_edit *p)
-{
-    const float *scale = p->values ? psr_edit_values_scale(p->values) : NULL;
-    if (scale)
-        psr_edit_output_scale(&p->output, scale, psr_edit_values_offset(p->values));
-    p->scaled = true;
-}
-
 static psr_status write_block(psr_edit *p, size_t n, psr_err *err)
 {
     const double began_s = psr_seconds();
@@ -346,8 +316,13 @@ static psr_status write_block(psr_edit *p, size_t n, psr_err *err)
     size_t nrow;
     psr_status st = edit_block(p, n, &rows, &nrow, err);
     const double edited_s = psr_seconds();
-    if (!st && nrow && !p->scaled)
-        set_scale(p);
+    if (!st && nrow && !p->scaled) {
+        /* With the first rows it is known. */
+        const float *scale = p->values ? psr_edit_values_scale(p->values) : NULL;
+        if (scale)
+            psr_edit_output_scale(&p->output, scale, psr_edit_values_offset(p->values));
+        p->scaled = true;
+    }
     if (!st && nrow)
         st = psr_edit_output_write(&p->output, rows, nrow, err);
     p->edit_s += edited_s - began_s;

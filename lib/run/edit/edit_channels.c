@@ -200,21 +200,16 @@ static void reverse_row(uint8_t *out, const uint8_t *in, size_t nchan, int nbit,
         out[i] = turned[out[i]];
 }
 
-/* Whole bytes from a bit on that is not the first of its byte: they touch one byte more. */
-static void shift_bits(uint8_t *out, const uint8_t *in, size_t bit, size_t nbyte)
-{
-    const uint8_t *from = in + bit / 8;
-    const unsigned shift = bit % 8;
-    for (size_t i = 0; i < nbyte; i++)
-        out[i] = (uint8_t)((from[i] | (unsigned)from[i + 1] << 8) >> shift);
-}
-
 static void copy_row(const struct psr_edit_channels *c, uint8_t *out, const uint8_t *in,
                      const uint8_t *turned)
 {
     const size_t bit = c->first * (size_t)c->nbit, nbyte = c->nchan * (size_t)c->nbit / 8;
     if (bit % 8) {
-        shift_bits(out, in, bit, nbyte);
+        /* Whole bytes from a bit on that is not the first of its byte: they touch one byte more. */
+        const uint8_t *from = in + bit / 8;
+        const unsigned shift = bit % 8;
+        for (size_t i = 0; i < nbyte; i++)
+            out[i] = (uint8_t)((from[i] | (unsigned)from[i + 1] << 8) >> shift);
         if (c->reverse)
             psr_row_reverse(out, c->nchan, c->nbit);
     } else if (c->reverse) {

@@ -238,24 +238,6 @@ psr_status psr_edit_cutout_add(psr_edit_cutout *c, const float *row, size_t nrow
     return PSR_OK;
 }
 
-/* Samples of bins before the first spectrum and after the last. */
-static void pad(psr_edit_cutout *c)
-{
-    for (size_t ch = 0; ch < c->nchan; ch++)
-        c->mean[ch] /= (double)c->nrow;
-    for (size_t k = 0; k <= NDM; k++)
-        for (size_t ch = 0; ch < c->nchan; ch++) {
-            const int64_t begin = c->first + c->delay[k * c->nchan + ch];
-            double *bin = bins_of(c, k, ch);
-            for (int64_t j = 0; j < NTIME; j++) {
-                const int64_t low = begin + j * c->step, high = low + c->step;
-                const int64_t has = (high < c->nrow ? high : c->nrow) - (low > 0 ? low : 0);
-                if (has < c->step)
-                    bin[j] += (double)(c->step - (has > 0 ? has : 0)) * c->mean[ch];
-            }
-        }
-}
-
 /* --- pictures --------------------------------------------------------------------------------- */
 
 /* Each row of the picture is the mean over its share of the band; channels count by how much of them is in it. */
@@ -313,7 +295,20 @@ psr_status psr_edit_cutout_write(psr_edit_cutout *c, psr_outfile *f, psr_err *er
                                     .ndm = NDM,
                                     .freq_time = freq_time,
                                     .dm_time = dm_time};
-    pad(c);
+    /* Samples of bins before the first spectrum and after the last. */
+    for (size_t ch = 0; ch < c->nchan; ch++)
+        c->mean[ch] /= (double)c->nrow;
+    for (size_t k = 0; k <= NDM; k++)
+        for (size_t ch = 0; ch < c->nchan; ch++) {
+            const int64_t begin = c->first + c->delay[k * c->nchan + ch];
+            double *bin = bins_of(c, k, ch);
+            for (int64_t j = 0; j < NTIME; j++) {
+                const int64_t low = begin + j * c->step, high = low + c->step;
+                const int64_t has = (high < c->nrow ? high : c->nrow) - (low > 0 ? low : 0);
+                if (has < c->step)
+                    bin[j] += (double)(c->step - (has > 0 ? has : 0)) * c->mean[ch];
+            }
+        }
     share_band(c, freq_time);
     for (size_t i = 0; i < (size_t)NDM * NTIME; i++)
         dm_time[i] = (float)(c->dm_time[i] / (double)c->step);

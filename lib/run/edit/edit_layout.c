@@ -290,22 +290,6 @@ static psr_status make_values(psr_edit *p, psr_err *err)
     return PSR_OK;
 }
 
-/* The whole band as it is keeps what its header says, to the last bit. */
-static void set_band(psr_edit *p)
-{
-    const struct psr_edit_channels *c = &p->channels;
-    const size_t last = c->first + c->nchan - 1, first = c->reverse ? last : c->first;
-    p->out.nchan = c->nchan;
-    if (first > 0)
-        p->out.fch1_mhz = psr_obs_freq_mhz(&p->in, first);
-    if (c->reverse)
-        p->out.foff_mhz = -p->out.foff_mhz;
-    for (size_t k = 0; p->out.freq_mhz && k < c->nchan; k++)
-        p->out.freq_mhz[k] = p->in.freq_mhz[c->reverse ? last - k : c->first + k];
-    if (p->out.freq_mhz)
-        p->out.fch1_mhz = p->out.freq_mhz[0];
-}
-
 /* Centres of sums are the means of those of their channels. */
 static void sum_band(struct psr_obs *out, size_t fsum)
 {
@@ -382,7 +366,18 @@ psr_status psr_edit_lay_out(psr_edit *p, psr_err *err)
         st = psr_obs_copy(&p->out, &p->cut, err);
     if (st)
         return st;
-    set_band(p);
+    /* The whole band as it is keeps what its header says, to the last bit. */
+    const struct psr_edit_channels *c = &p->channels;
+    const size_t last = c->first + c->nchan - 1, first = c->reverse ? last : c->first;
+    p->out.nchan = c->nchan;
+    if (first > 0)
+        p->out.fch1_mhz = psr_obs_freq_mhz(&p->in, first);
+    if (c->reverse)
+        p->out.foff_mhz = -p->out.foff_mhz;
+    for (size_t k = 0; p->out.freq_mhz && k < c->nchan; k++)
+        p->out.freq_mhz[k] = p->in.freq_mhz[c->reverse ? last - k : c->first + k];
+    if (p->out.freq_mhz)
+        p->out.fch1_mhz = p->out.freq_mhz[0];
     st = check_bytes(p, err);
     if (!st)
         st = make_shift(p, err);

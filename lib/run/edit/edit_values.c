@@ -42,20 +42,6 @@ struct psr_edit_values {
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-/* Above the noise there is more room than below it, for pulses; of 1 and 2 bits each level counts. */
-static void choose_levels(psr_edit_values *v)
-{
-    static const struct {
-        int nbit;
-        float mean, scatter;
-    } levels[] = {{1, 0.5F, 1}, {2, 1.5F, 1}, {4, 6, 2}, {8, 64, 8}, {16, 16384, 2048}};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        if (levels[i].nbit == v->nbit) {
-            v->gain = levels[i].scatter;
-            v->shift = levels[i].mean;
-        }
-}
-
 static void choose_rule(psr_edit_values *v)
 {
     const struct psr_edit_values_desc *d = &v->d;
@@ -161,7 +147,16 @@ psr_status psr_edit_values_create(psr_edit_values **out, const struct psr_edit_v
     psr_status st = check(v, err);
     if (!st) {
         choose_rule(v);
-        choose_levels(v);
+        /* Above the noise there is more room than below it, for pulses; of 1 and 2 bits each level counts. */
+        static const struct {
+            int nbit;
+            float mean, scatter;
+        } levels[] = {{1, 0.5F, 1}, {2, 1.5F, 1}, {4, 6, 2}, {8, 64, 8}, {16, 16384, 2048}};
+        for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+            if (levels[i].nbit == v->nbit) {
+                v->gain = levels[i].scatter;
+                v->shift = levels[i].mean;
+            }
         st = make_room(v, err);
     }
     if (st)
@@ -243,14 +238,6 @@ static void sum_slice(psr_edit_values *v, size_t k, const uint8_t *in, size_t n,
     }
 }
 
-static void sum_piece(psr_edit_values *v, const uint8_t *in, const struct psr_edit_slice *from,
-                      const struct psr_edit_slice *to, uint8_t *scratch)
-{
-    int32_t sum[SLICE] = {0};
-    psr_edit_add_whole(sum, in, from, v->d.nbit, v->d.kind, scratch);
-    emit_whole(v, sum, to);
-}
-
 /* Spectra that are not summed, and whose channels all fill sums, are one long row. */
 static size_t sum_flat(psr_edit_values *v, const uint8_t *in, size_t n, size_t row)
 {
@@ -269,8 +256,11 @@ static size_t sum_flat(psr_edit_values *v, const uint8_t *in, size_t n, size_t r
                                     to = {at + first, from.n, 1};
         if (wider)
             psr_edit_widen(v->out, psr_edit_bytes(in, &from, d->nbit, scratch), &to, v->nbit);
-        else
-            sum_piece(v, in, &from, &to, scratch);
+        else {
+            int32_t sum[SLICE] = {0};
+            psr_edit_add_whole(sum, in, &from, v->d.nbit, v->d.kind, scratch);
+            emit_whole(v, sum, &to);
+        }
     }
     return n;
 }
@@ -358,18 +348,6 @@ static void level_row(const psr_edit_values *v, const uint8_t *in, uint8_t *out)
         psr_edit_to_scaled(x, sum, offset + first, gain + first, s.n);
         psr_rescale_digitise(x, s.n, v->nbit, v->gain, v->shift, out + first * (size_t)v->nbit / 8);
     }
-}
-
-static void level_straight(psr_edit_values *v, const uint8_t *in, size_t n)
-{
-    const size_t in_bytes = psr_row_bytes(v->d.nchan, v->d.nbit),
-                 out_bytes = psr_row_bytes(v->nchan, v->nbit);
-    const int nthread = v->d.nthread;
-    const bool threads = nthread > 1 && n * v->d.nchan >= MIN_WORK;
-    (void)threads;
-#pragma omp parallel for schedule(static) num_threads(nthread) if (threads)
-    for (size_t t = 0; t < n; t++)
-        level_row(v, in + t * in_bytes, v->out + t * out_bytes);
 }
 
 /* Levels of all values of these channels, as level_row computes them: they rise with the values. */
@@ -466,7 +444,14 @@ psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n, 
     *rows = v->out;
     *nrow = n;
     if (is_straight(v)) {
-        level_straight(v, in, n);
+        const size_t in_bytes = psr_row_bytes(v->d.nchan, v->d.nbit),
+                     out_bytes = psr_row_bytes(v->nchan, v->nbit);
+        const int nthread = v->d.nthread;
+        const bool threads = nthread > 1 && n * v->d.nchan >= MIN_WORK;
+        (void)threads;
+#pragma omp parallel for schedule(static) num_threads(nthread) if (threads)
+        for (size_t t = 0; t < n; t++)
+            level_row(v, in + t * in_bytes, v->out + t * out_bytes);
         return PSR_OK;
     }
     *nrow = sum_spectra(v, in, n, v->nheld);

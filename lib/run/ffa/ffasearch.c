@@ -200,16 +200,6 @@ psr_status psr_ffasearch_create(psr_ffasearch **out, const struct psr_ffasearch_
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-/* Where a series is cut that has data to here: series of one observation end at different samples, and
- * a little padding costs no S/N, and a plan for each much time. */
-static int64_t cut_padding(int64_t end, int64_t nsamp)
-{
-    enum { PARTS = 64 };
-    const int64_t part = nsamp / PARTS > 1 ? nsamp / PARTS : 1,
-                  cut = (end + part - 1) / part * part;
-    return cut < nsamp ? cut : nsamp;
-}
-
 struct psr_ffasearch_shape psr_ffasearch_shape_of(const struct psr_inf *inf, int64_t nsamp)
 {
     struct psr_ffasearch_shape s = {.nsamp = nsamp, .tsamp_s = inf->tbin_s};
@@ -224,8 +214,14 @@ struct psr_ffasearch_shape psr_ffasearch_shape_of(const struct psr_inf *inf, int
             s.gap[s.ngap++] = (struct psr_span){begin, end - begin};
         begin = inf->onoff[k][1] + 1;
     }
-    if (begin > 0 && begin < nsamp)
-        s.nsamp = cut_padding(begin, nsamp);
+    if (begin > 0 && begin < nsamp) {
+        /* Where a series is cut that has data to here: series of one observation end at different samples, and
+         * a little padding costs no S/N, and a plan for each much time. */
+        enum { PARTS = 64 };
+        const int64_t part = nsamp / PARTS > 1 ? nsamp / PARTS : 1,
+                      cut = (begin + part - 1) / part * part;
+        s.nsamp = cut < nsamp ? cut : nsamp;
+    }
     return s;
 }
 
@@ -297,19 +293,6 @@ static psr_status create_plan(psr_ffasearch *f, struct psr_ffa_desc *p, size_t b
     return st ? st : create_batch(f, p->batch, err);
 }
 
-static void describe_plan(const psr_ffasearch *f, struct psr_ffasearch_info *info, size_t size)
-{
-    struct psr_ffa_info plan;
-    psr_ffa_describe(f->plan, &plan);
-    struct psr_ffasearch_info all = {.nrange = f->ranges.n,
-                                     .cut = f->ranges.cut,
-                                     .batch = f->batch,
-                                     .ntrial = plan.ntrial,
-                                     .sigma = plan.sigma};
-    memcpy(all.range, f->ranges.range, sizeof all.range);
-    psr_give_desc(info, size, &all, sizeof all);
-}
-
 enum { LEAST_SAMPLES = 4096 }; /* of a plan */
 
 static psr_status make_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
@@ -340,8 +323,17 @@ psr_status psr_ffasearch_plan_sized(psr_ffasearch *f, const struct psr_ffasearch
                                     psr_err *err)
 {
     psr_status st = psr_ffasearch_fits(f, shape) ? PSR_OK : make_plan(f, shape, ninput, err);
-    if (!st && info)
-        describe_plan(f, info, size);
+    if (!st && info) {
+        struct psr_ffa_info plan;
+        psr_ffa_describe(f->plan, &plan);
+        struct psr_ffasearch_info all = {.nrange = f->ranges.n,
+                                         .cut = f->ranges.cut,
+                                         .batch = f->batch,
+                                         .ntrial = plan.ntrial,
+                                         .sigma = plan.sigma};
+        memcpy(all.range, f->ranges.range, sizeof all.range);
+        psr_give_desc(info, size, &all, sizeof all);
+    }
     return st;
 }
 

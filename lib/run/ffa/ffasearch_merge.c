@@ -10,19 +10,6 @@ struct merging {
     size_t nrow, nhit;
 };
 
-/* All peaks pass: what cannot be told from noise is not in the lists. */
-static psr_status create_sift(psr_sift **s, psr_err *err)
-{
-    struct psr_sift_desc d;
-    psr_sift_defaults(&d);
-    d.short_period_s = 0;
-    d.long_period_s = 1e9;
-    d.sigma_threshold = 0;
-    d.min_num_dms = 1;
-    d.keep_rejects = true;
-    return psr_sift_create(s, &d, err);
-}
-
 static psr_status add_found(psr_sift *s, const struct psr_ffasearch_found *found, size_t first,
                             psr_err *err)
 {
@@ -121,7 +108,15 @@ static psr_status sift(struct merging *m, struct psr_ffa_list *list, psr_err *er
     const struct psr_ffasearch *f = m->f;
     psr_sift *s = NULL;
     struct psr_sift_result result;
-    psr_status st = create_sift(&s, err);
+    /* All peaks pass: what cannot be told from noise is not in the lists. */
+    struct psr_sift_desc d;
+    psr_sift_defaults(&d);
+    d.short_period_s = 0;
+    d.long_period_s = 1e9;
+    d.sigma_threshold = 0;
+    d.min_num_dms = 1;
+    d.keep_rejects = true;
+    psr_status st = psr_sift_create(&s, &d, err);
     for (size_t i = 0; i < f->nfound && !st; i++)
         st = add_found(s, &f->found[i], m->first[i], err);
     if (!st)

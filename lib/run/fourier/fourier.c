@@ -54,12 +54,6 @@ struct psr_redden psr_fourier_redden(const struct psr_fourier *f)
     return redden_by(f, f->d.zmax > 3 ? least(30 * f->d.zmax, PSR_FOURIER_ENDWIDTH) : 100);
 }
 
-/* As realfft does where it is not told. */
-static struct psr_redden redden_before(const struct psr_fourier *f)
-{
-    return redden_by(f, 100);
-}
-
 struct psr_redden psr_fourier_whitening(const struct psr_fourier *f)
 {
     return (struct psr_redden){
@@ -99,9 +93,10 @@ static psr_status describe_boxes(const struct psr_fourier *f, struct psr_pulscan
         return st;
     b->nbin = (size_t)s->nbin;
     b->series = s->series;
-    if (s->reddened)
-        b->redden = redden_before(f);
-    else if (d->rednoise)
+    if (s->reddened) {
+        /* As realfft does where it is not told. */
+        b->redden = redden_by(f, 100);
+    } else if (d->rednoise)
         b->redden = psr_fourier_redden(f);
     b->batch = f->batch;
     b->zmax = (int)d->zmax;
@@ -204,14 +199,6 @@ psr_status psr_fourier_create(psr_fourier **out, const struct psr_fourier_desc *
     return st;
 }
 
-static size_t choose_limit(const struct psr_fourier_desc *d)
-{
-    const bool is_auto = !strcmp(d->device, "auto");
-    const bool cpu = !strcmp(d->device, "cpu") || (is_auto && psr_device_count(NULL) == 0);
-    const int64_t most = d->presto ? 1 : d->batch ? d->batch : cpu ? 1 : BATCH_MOST;
-    return (size_t)(d->max_batch ? least(most, d->max_batch) : most);
-}
-
 /* A GPU copies and searches a batch by pairs, of which none is left single.  256 MiB fill it: more takes long to page-lock,
  * twice as much pays where there are many batches.  On the CPU one after the other is as fast.  Two batches of long
  * spectra that no plan has room for stay within mem_bytes, or 8 GB. */
@@ -220,7 +207,10 @@ static size_t choose_batch(const struct psr_fourier *f, size_t ninput)
     enum { MANY = 64 };
     static const int64_t fill_bytes = INT64_C(1) << 28, long_bytes = INT64_C(8000000000);
     const struct psr_fourier_desc *d = &f->d;
-    const size_t limit = choose_limit(d);
+    const bool is_auto = !strcmp(d->device, "auto");
+    const bool cpu = !strcmp(d->device, "cpu") || (is_auto && psr_device_count(NULL) == 0);
+    const int64_t most = d->presto ? 1 : d->batch ? d->batch : cpu ? 1 : BATCH_MOST;
+    const size_t limit = (size_t)(d->max_batch ? least(most, d->max_batch) : most);
     const int64_t each = 8 * f->shape.nbin, room = d->mem_bytes ? d->mem_bytes : long_bytes;
     const int64_t fill = fill_bytes / each / 2 * 2;
     int64_t fits = (int64_t)ninput > MANY * fill ? 2 * fill : fill;
@@ -296,21 +286,6 @@ static psr_status create_results(struct psr_fourier *f, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status create_plans(struct psr_fourier *f, bool many, psr_err *err)
-{
-    static const struct psr_zaplist none;
-    const struct psr_fourier_desc *d = &f->d;
-    psr_status st = psr_zaplist_bins(d->zaplist && !d->presto ? d->zaplist : &none, f->shape.tobs_s,
-                                     d->baryv, f->shape.nbin, &f->zap, &f->nzap, err);
-    if (!st && d->boxes)
-        st = create_boxes(f, many, err);
-    if (!st && d->matched)
-        st = create_matched(f, many, err);
-    if (!st)
-        st = create_results(f, err);
-    return st;
-}
-
 /* --- shapes ----------------------------------------------------------------------------------- */
 
 /* Whether series are transformed before the plans get them: two searches take one spectrum, and
@@ -378,7 +353,17 @@ psr_status psr_fourier_plan(psr_fourier *f, const struct psr_fourier_shape *shap
         release_plan(f);
         f->shape = shape_of_plan(f, shape);
         f->batch = choose_batch(f, ninput);
-        st = create_plans(f, ninput > 1, err);
+        const bool many = ninput > 1;
+        static const struct psr_zaplist none;
+        const struct psr_fourier_desc *d = &f->d;
+        st = psr_zaplist_bins(d->zaplist && !d->presto ? d->zaplist : &none, f->shape.tobs_s,
+                              d->baryv, f->shape.nbin, &f->zap, &f->nzap, err);
+        if (!st && d->boxes)
+            st = create_boxes(f, many, err);
+        if (!st && d->matched)
+            st = create_matched(f, many, err);
+        if (!st)
+            st = create_results(f, err);
     }
     /* For long series it takes as much memory as half of one: only if one has come. */
     if (!st && shape->series && transforms(f) && !f->rfft)

@@ -46,21 +46,6 @@ psr_status psr_rfi_allocate_flags(struct psr_rfi_run_report *r, psr_err *err)
 
 /* --- an earlier run --------------------------------------------------------------------------- */
 
-static psr_status read_flags(struct psr_rfi_state *u, psr_err *err)
-{
-    const size_t want = u->r->stats.nint * u->r->stats.nchan;
-    char *bytes = NULL;
-    size_t n = 0;
-    psr_status st = psr_read_file(u->name[PSR_RFI_FILE_BYTEMASK], want, &bytes, &n, err);
-    if (!st && n != want)
-        st = psr_fail(err, PSR_EFORMAT, "%s: %zu bytes, and %s has %zu cells",
-                      u->name[PSR_RFI_FILE_BYTEMASK], n, u->name[PSR_RFI_FILE_STATS], want);
-    for (size_t k = 0; k < n && !st; k++)
-        u->r->flags[k] = (unsigned char)bytes[k] & PSR_RFI_PADDING;
-    free(bytes);
-    return st;
-}
-
 static psr_status check_match(const struct psr_rfi_state *u, psr_err *err)
 {
     const struct psr_rfi_stats *s = &u->r->stats;
@@ -101,8 +86,18 @@ psr_status psr_rfi_read_results(struct psr_rfi_state *u, psr_err *err)
         st = check_match(u, err);
     if (!st)
         st = psr_rfi_allocate_flags(u->r, err);
-    if (!st)
-        st = read_flags(u, err);
+    if (!st) {
+        const size_t want = u->r->stats.nint * u->r->stats.nchan;
+        char *bytes = NULL;
+        size_t n = 0;
+        st = psr_read_file(u->name[PSR_RFI_FILE_BYTEMASK], want, &bytes, &n, err);
+        if (!st && n != want)
+            st = psr_fail(err, PSR_EFORMAT, "%s: %zu bytes, and %s has %zu cells",
+                          u->name[PSR_RFI_FILE_BYTEMASK], n, u->name[PSR_RFI_FILE_STATS], want);
+        for (size_t k = 0; k < n && !st; k++)
+            u->r->flags[k] = (unsigned char)bytes[k] & PSR_RFI_PADDING;
+        free(bytes);
+    }
     if (!st)
         psr_inf_to_obs(&u->inf, &u->r->obs);
     return st;

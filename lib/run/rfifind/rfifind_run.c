@@ -34,12 +34,6 @@ static void rfi_reader_fill(void *reader)
         read_next(r);
 }
 
-static void rfi_reader_clear(struct psr_rfi_reader *r)
-{
-    free(r->spectra[0]);
-    free(r->spectra[1]);
-}
-
 /* --- the run ---------------------------------------------------------------------------------- */
 
 void psr_rfi_rules_set_defaults(struct psr_rfi_rules *rules, size_t size)
@@ -264,31 +258,6 @@ static double lowest_as_presto(const struct psr_rfi_state *u)
     return descending ? (double)(float)lowest : lowest;
 }
 
-static void describe(struct psr_rfi_state *u)
-{
-    char name[PSR_TEXT_MAX];
-    strcpy(name, u->inf.name);
-    psr_inf_from_obs(&u->inf, u->obs, psr_source_file_nbit(u->source));
-    strcpy(u->inf.name, name);
-    u->inf.nbin = u->r->nread;
-    u->inf.tbin_s = u->obs->tsamp_s;
-    if (u->d->presto && u->obs->block_nsamp > 0)
-        u->inf.lowest_mhz = lowest_as_presto(u);
-}
-
-/* Intervals that the stream found incomplete, or in which data are missing, have these statistics;
- * no others do. */
-static void flag_padding(struct psr_rfi_run_report *r)
-{
-    const size_t nchan = r->stats.nchan;
-    for (size_t i = 0; i < r->stats.nint; i++) {
-        bool padded = true;
-        for (size_t k = i * nchan; k < (i + 1) * nchan && padded; k++)
-            padded = r->stats.power[k] == 1 && r->stats.mean[k] == 0 && r->stats.sd[k] == 0;
-        memset(r->flags + i * nchan, padded ? PSR_RFI_PADDING : 0, nchan);
-    }
-}
-
 static psr_status compute(struct psr_rfi_state *u, psr_err *err)
 {
     psr_status st = open_input(u, err);
@@ -306,8 +275,24 @@ static psr_status compute(struct psr_rfi_state *u, psr_err *err)
         st = psr_rfi_allocate_flags(u->r, err);
     if (st)
         return st;
-    flag_padding(u->r);
-    describe(u);
+    /* Intervals that the stream found incomplete, or in which data are missing, have these statistics;
+     * no others do. */
+    const size_t nchan = u->r->stats.nchan;
+    for (size_t i = 0; i < u->r->stats.nint; i++) {
+        bool padded = true;
+        for (size_t k = i * nchan; k < (i + 1) * nchan && padded; k++)
+            padded =
+                u->r->stats.power[k] == 1 && u->r->stats.mean[k] == 0 && u->r->stats.sd[k] == 0;
+        memset(u->r->flags + i * nchan, padded ? PSR_RFI_PADDING : 0, nchan);
+    }
+    char name[PSR_TEXT_MAX];
+    strcpy(name, u->inf.name);
+    psr_inf_from_obs(&u->inf, u->obs, psr_source_file_nbit(u->source));
+    strcpy(u->inf.name, name);
+    u->inf.nbin = u->r->nread;
+    u->inf.tbin_s = u->obs->tsamp_s;
+    if (u->d->presto && u->obs->block_nsamp > 0)
+        u->inf.lowest_mhz = lowest_as_presto(u);
     return PSR_OK;
 }
 
@@ -317,7 +302,8 @@ static void close_run(struct psr_rfi_state *u)
     psr_source_close(u->source);
     psr_mask_clear(&u->old);
     free(u->keep);
-    rfi_reader_clear(&u->reader);
+    free(u->reader.spectra[0]);
+    free(u->reader.spectra[1]);
     free(u);
 }
 

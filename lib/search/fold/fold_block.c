@@ -154,13 +154,6 @@ static void measure_words(const struct psr_fold *f, const int16_t *x, size_t n, 
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* Eight samples to a piece. */
-static void deal_line(uint16_t *restrict piece, const int16_t *restrict line)
-{
-    for (size_t i = 0; i < TILE / 8; i++)
-        memcpy(piece + i * 8 * GROUP, line + i * 8, 8 * sizeof *line);
-}
-
 /* Sums sub-band j of the slice in a tile of n samples from t on, and deals it to pieces. */
 static void sum_tile(const struct psr_fold *f, struct psr_fold_slice *s, struct psr_fold_scratch *w,
                      size_t j, size_t t, size_t n)
@@ -178,7 +171,10 @@ static void sum_tile(const struct psr_fold *f, struct psr_fold_slice *s, struct 
     const double all = (double)n, mean = (double)sum / all;
     merge_sums(s, j, all, mean + w->offset[j],
                ((double)square * all - (double)sum * (double)sum) / all);
-    deal_line(w->piece + j % 8 * GROUP + j / 8 * 8, w->line);
+    /* Eight samples to a piece. */
+    for (size_t i = 0; i < TILE / 8; i++)
+        memcpy((w->piece + j % 8 * GROUP + j / 8 * 8) + i * 8 * GROUP, w->line + i * 8,
+               8 * sizeof *w->line);
 }
 
 static void fold_words(const struct psr_fold *f, struct psr_fold_slice *s,

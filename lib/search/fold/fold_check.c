@@ -12,20 +12,6 @@
 enum { NBIN_MAX = 1 << 20, NCAND_MAX = 1 << 20, BLOCK_MAX = 1 << 20 };
 static const size_t channels_max = 1 << 20;
 
-static psr_status check_band(const struct psr_fold_desc *d, psr_err *err)
-{
-    if (d->nchan > 1 && !(d->lofreq_mhz > 0 && d->width_mhz > 0))
-        return psr_fail(err, PSR_EINVAL,
-                        "fold: lowest channel at %g MHz, width %g MHz, must be above 0",
-                        d->lofreq_mhz, d->width_mhz);
-    for (size_t c = 0; d->freq_mhz && c < d->nchan; c++)
-        if (!(d->freq_mhz[c] > 0) || !isfinite(d->freq_mhz[c]))
-            return psr_fail_field(err, PSR_EINVAL, "freq_mhz",
-                                  "fold: channel %zu at %g MHz, must be above 0", c,
-                                  d->freq_mhz[c]);
-    return PSR_OK;
-}
-
 static psr_status check_spectra(const struct psr_fold_desc *d, psr_err *err)
 {
     if (d->nchan < 1 || d->nchan > channels_max || !psr_row_known(d->nbit, d->kind) ||
@@ -39,7 +25,16 @@ static psr_status check_spectra(const struct psr_fold_desc *d, psr_err *err)
         return psr_fail(err, PSR_EINVAL, "fold: sampling time = %g s, must be above 0", d->tsamp_s);
     if (!(fabs(d->voverc) < 1))
         return psr_fail(err, PSR_EINVAL, "fold: velocity = %g c, must be below 1", d->voverc);
-    return check_band(d, err);
+    if (d->nchan > 1 && !(d->lofreq_mhz > 0 && d->width_mhz > 0))
+        return psr_fail(err, PSR_EINVAL,
+                        "fold: lowest channel at %g MHz, width %g MHz, must be above 0",
+                        d->lofreq_mhz, d->width_mhz);
+    for (size_t c = 0; d->freq_mhz && c < d->nchan; c++)
+        if (!(d->freq_mhz[c] > 0) || !isfinite(d->freq_mhz[c]))
+            return psr_fail_field(err, PSR_EINVAL, "freq_mhz",
+                                  "fold: channel %zu at %g MHz, must be above 0", c,
+                                  d->freq_mhz[c]);
+    return PSR_OK;
 }
 
 static psr_status check_parts(const struct psr_fold_desc *d, psr_err *err)

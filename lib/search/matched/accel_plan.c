@@ -42,28 +42,6 @@ static float round_down(double power)
     return (double)f > power ? nextafterf(f, -INFINITY) : f;
 }
 
-/* accelsearch divides the number of places by that of harmonics, rounds it down, and has the power in
- * single precision.  Otherwise each of the sums searched has an equal share of the false alarms. */
-static void set_cuts(struct psr_accel_search *s, const struct psr_accelsearch_desc *d)
-{
-    /* accelsearch's number of independent places for one harmonic, including some just beyond zmax and
-     * wmax. */
-    double places = s->rhi - s->rlo, nz = 2.0 * s->jmax + 1, nw = 2.0 * s->lmax + 1;
-    if (s->jmax > 0 || s->lmax > 0)
-        places *= (nz + 1) * (PSR_STEP_Z / 6.95);
-    if (s->lmax > 0)
-        places *= (nw + 1) * (PSR_STEP_W / 44.2);
-    for (int h = 1; h <= d->numharm; h *= 2)
-        s->nstage++;
-    for (int stage = 0; stage < s->nstage; stage++) {
-        s->trials[stage] = d->compat ? floor(places / (1 << stage))
-                                     : places * places_of_noise(s, stage) * s->nstage;
-        double sigma = d->compat ? (double)(float)d->sigma : d->sigma;
-        double power = psr_accel_power(s, sigma, stage);
-        s->cut[stage] = d->compat ? (float)power : round_down(power);
-    }
-}
-
 psr_status psr_accel_search_resolve(struct psr_accel_search *s,
                                     const struct psr_accelsearch_desc *d, psr_err *err)
 {
@@ -91,7 +69,23 @@ psr_status psr_accel_search_resolve(struct psr_accel_search *s,
         s->rhi = last;
     s->ilo = (int64_t)ceil(2 * s->rlo);
     s->ihi = (int64_t)floor(2 * s->rhi);
-    set_cuts(s, d);
+    /* accelsearch divides the number of places by that of harmonics, rounds it down, and has the power in
+     * single precision.  Otherwise each of the sums searched has an equal share of the false alarms.  The
+     * number for one harmonic includes some just beyond zmax and wmax. */
+    double places = s->rhi - s->rlo, nz = 2.0 * s->jmax + 1, nw = 2.0 * s->lmax + 1;
+    if (s->jmax > 0 || s->lmax > 0)
+        places *= (nz + 1) * (PSR_STEP_Z / 6.95);
+    if (s->lmax > 0)
+        places *= (nw + 1) * (PSR_STEP_W / 44.2);
+    for (int h = 1; h <= d->numharm; h *= 2)
+        s->nstage++;
+    for (int stage = 0; stage < s->nstage; stage++) {
+        s->trials[stage] = d->compat ? floor(places / (1 << stage))
+                                     : places * places_of_noise(s, stage) * s->nstage;
+        double sigma = d->compat ? (double)(float)d->sigma : d->sigma;
+        double power = psr_accel_power(s, sigma, stage);
+        s->cut[stage] = d->compat ? (float)power : round_down(power);
+    }
     psr_status st = take_zaps(s, d, err);
     return st ? st : psr_template_plans_create(&s->plans, err);
 }

@@ -158,23 +158,6 @@ static bool is_listed(const struct psr_accel_peaks *peaks, size_t n, double r)
     return false;
 }
 
-static psr_status find_hidden(struct hidden *h, struct psr_accel_peaks *peaks, psr_err *err)
-{
-    const size_t nlisted = peaks->n;
-    struct place *best;
-    psr_status st = PSR_OK;
-    for (int k = 0; k < MOST_SIGNALS && !st && (best = find_best(h)); k++) {
-        best->gone = true;
-        if (!is_listed(peaks, nlisted, best->peak.r) && (best->peak.others || take_own(h, best))) {
-            st = psr_grow(&peaks->peak, &peaks->room, peaks->n, sizeof *peaks->peak, "peaks", err);
-            if (!st)
-                peaks->peak[peaks->n++] = best->peak;
-        }
-        take_signal(h, &best->peak);
-    }
-    return st;
-}
-
 static psr_status make_places(struct hidden *h, const struct psr_accel_hits *hits, psr_err *err)
 {
     const int reach = psr_template_reach(h->s->jmax, h->s->lmax);
@@ -207,7 +190,20 @@ psr_accel_add_hidden(const struct psr_accel_search *s, const struct psr_accel_li
     psr_status st = make_places(&h, hits, err);
     if (!st) {
         fill_cuts(&h);
-        st = find_hidden(&h, peaks, err);
+        const size_t nlisted = peaks->n;
+        struct place *best;
+        st = PSR_OK;
+        for (int k = 0; k < MOST_SIGNALS && !st && (best = find_best(&h)); k++) {
+            best->gone = true;
+            if (!is_listed(peaks, nlisted, best->peak.r) &&
+                (best->peak.others || take_own(&h, best))) {
+                st = psr_grow(&peaks->peak, &peaks->room, peaks->n, sizeof *peaks->peak, "peaks",
+                              err);
+                if (!st)
+                    peaks->peak[peaks->n++] = best->peak;
+            }
+            take_signal(&h, &best->peak);
+        }
     }
     if (!st)
         psr_accel_sort_peaks(peaks);

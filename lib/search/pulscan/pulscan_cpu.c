@@ -375,20 +375,6 @@ static void add_harmonic(float *restrict sum, const float *power, size_t h, size
     }
 }
 
-/* From the sum of h - 1 harmonics to that of h. */
-static void sum_harmonic(struct cpu *c, int h)
-{
-    enum { PIECE = 16384 };
-    const int64_t n = psr_pulscan_length(c->s, h);
-    if (h == 2)
-        memcpy(c->sum, c->power, (size_t)n * sizeof *c->sum);
-#pragma omp parallel for schedule(static) num_threads(c->s->nthread)
-    for (int64_t i = 0; i < n; i += PIECE)
-        add_harmonic(c->sum + i, c->power + h * i, (size_t)h,
-                     (size_t)(n - i < PIECE ? n - i : PIECE));
-    memset(c->sum + n, 0, c->pad * sizeof *c->sum);
-}
-
 static psr_status join(struct psr_pulscan_found *all, struct psr_pulscan_found *mine, uint32_t spec,
                        psr_err *err)
 {
@@ -441,8 +427,18 @@ static psr_status search_one(struct cpu *c, uint32_t spec, struct psr_pulscan_fo
     if (st || found->bad[spec] >= 0)
         return st;
     for (int h = 1, k = 0; !st && (size_t)k < s->nharm; h++) {
-        if (h > 1)
-            sum_harmonic(c, h);
+        if (h > 1) {
+            /* From the sum of h - 1 harmonics to that of h. */
+            enum { PIECE = 16384 };
+            const int64_t n = psr_pulscan_length(c->s, h);
+            if (h == 2)
+                memcpy(c->sum, c->power, (size_t)n * sizeof *c->sum);
+#pragma omp parallel for schedule(static) num_threads(c->s->nthread)
+            for (int64_t i = 0; i < n; i += PIECE)
+                add_harmonic(c->sum + i, c->power + h * i, (size_t)h,
+                             (size_t)(n - i < PIECE ? n - i : PIECE));
+            memset(c->sum + n, 0, c->pad * sizeof *c->sum);
+        }
         if (h == s->harm[k])
             st = search_sum(c, (size_t)k++, h == 1 ? c->power : c->sum, spec, found, err);
     }

@@ -58,11 +58,6 @@ static float norm_of(const struct search *s, int c, int64_t last)
     return s->r->norm[((size_t)last - s->carry) / s->r->length][c];
 }
 
-static float level_of(const struct search *s, const struct box *b)
-{
-    return sum_of(s, b->c, b->first) / (float)s->sum[b->c].width;
-}
-
 static size_t round_up(size_t bytes)
 {
     return (bytes + 63) / 64 * 64;
@@ -205,7 +200,7 @@ static bool has_valley(const struct search *s, int64_t first, int64_t end, float
 /* Takes the boxcar for its neighbour's where no valley parts them.  Returned: whether it did */
 static bool is_shoulder(struct search *s, const struct box *b)
 {
-    float level = level_of(s, b);
+    float level = sum_of(s, b->c, b->first) / (float)s->sum[b->c].width;
     int64_t near = (int64_t)s->r->maxwidth, from = b->first > near ? b->first - near : 0;
     int64_t to = b->end + near < (int64_t)s->m ? b->end + near : (int64_t)s->m;
     const unsigned char *before = memrchr(s->taken + from, 1, (size_t)(b->first - from));

@@ -26,8 +26,12 @@ static psr_status check_sums(const struct psr_beams_trial *rank, size_t ndm, psr
     return PSR_OK;
 }
 
-static void list_trials(const struct psr_dedisp_beams_desc *d, struct psr_beams_trial *rank)
+psr_status psr_beams_rank_trials(struct psr_beams_trial **out,
+                                 const struct psr_dedisp_beams_desc *d, psr_err *err)
 {
+    struct psr_beams_trial *rank = *out = malloc(d->ndm * sizeof *rank);
+    if (!rank)
+        return psr_fail_nomem(err, "trials", (double)d->ndm * sizeof *rank);
     /* Mean smearing of a channel per DM, in samples. */
     double low = d->freq_mhz[0], high = low;
     for (size_t c = 1; c < d->nchan; c++) {
@@ -40,15 +44,6 @@ static void list_trials(const struct psr_dedisp_beams_desc *d, struct psr_beams_
         int64_t n = d->scrunch > 0 ? psr_scrunch(d->dm[i] * smear, d->scrunch, MAXDOWNSAMP) : 1;
         rank[i] = (struct psr_beams_trial){d->dm[i], i, d->downsamp ? d->downsamp[i] : (size_t)n};
     }
-}
-
-psr_status psr_beams_rank_trials(struct psr_beams_trial **out,
-                                 const struct psr_dedisp_beams_desc *d, psr_err *err)
-{
-    struct psr_beams_trial *rank = *out = malloc(d->ndm * sizeof *rank);
-    if (!rank)
-        return psr_fail_nomem(err, "trials", (double)d->ndm * sizeof *rank);
-    list_trials(d, rank);
     qsort(rank, d->ndm, sizeof *rank, by_line);
     psr_status st = check_sums(rank, d->ndm, err);
     if (st) {

@@ -218,19 +218,6 @@ static uint64_t nstored(const struct cpu *cpu)
     return cpu->blank + cpu->nraw / cpu->s->downsamp;
 }
 
-/* Moves what later outputs need to the start of the runs. */
-static void make_room(struct cpu *cpu)
-{
-    size_t skip = (size_t)(cpu->ndone - cpu->first), bytes = cpu->lanes.store_bytes;
-    size_t live = (size_t)(nstored(cpu) - cpu->ndone);
-#pragma omp parallel for num_threads(cpu->s->nthread)
-    for (size_t k = 0; k < cpu->s->nkept; k++) {
-        unsigned char *run = cpu->runs + k * cpu->stride * bytes;
-        memmove(run, run + skip * bytes, live * bytes);
-    }
-    cpu->first = cpu->ndone;
-}
-
 /* Spectra that still fit the runs. */
 static size_t room_left(const struct cpu *cpu)
 {
@@ -322,8 +309,17 @@ static psr_status cpu_execute(void *state, const void *in, size_t nsamp, float *
     size_t most = cpu->piece * cpu->s->downsamp;
     while (nsamp) {
         size_t piece = nsamp < most ? nsamp : most;
-        if (room_left(cpu) < piece)
-            make_room(cpu);
+        if (room_left(cpu) < piece) {
+            /* Moves what later outputs need to the start of the runs. */
+            size_t skip = (size_t)(cpu->ndone - cpu->first), bytes = cpu->lanes.store_bytes;
+            size_t live = (size_t)(nstored(cpu) - cpu->ndone);
+#pragma omp parallel for num_threads(cpu->s->nthread)
+            for (size_t k = 0; k < cpu->s->nkept; k++) {
+                unsigned char *run = cpu->runs + k * cpu->stride * bytes;
+                memmove(run, run + skip * bytes, live * bytes);
+            }
+            cpu->first = cpu->ndone;
+        }
         psr_cornerturn_run(cpu->cornerturn, spectra, piece, cpu->runs, cpu->stride,
                            cpu->first - cpu->blank);
         cpu->nraw += piece;

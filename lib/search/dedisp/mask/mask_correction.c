@@ -81,22 +81,6 @@ static void change_at(struct psr_mask_scratch *s, int64_t t, size_t n, int64_t d
     s->mark[t / GROUP] = 1;
 }
 
-static void scatter_edges(const psr_mask_correction *p, struct psr_mask_scratch *s, size_t i,
-                          size_t n)
-{
-    uint32_t channel = UINT32_MAX;
-    int64_t delay = 0, now = p->ngiven;
-    for (size_t k = 0; k < p->nedge; k++) {
-        const struct psr_mask_edge *e = &p->edge[k];
-        delay = e->c != channel ? psr_mask_delay(p, i, e->c) : delay;
-        channel = e->c;
-        int64_t t = e->q - delay, rest = t + 1;
-        change_at(s, (t > 0 ? t : 0) - now, n, e->part);
-        if (e->whole != e->part)
-            change_at(s, (rest > 0 ? rest : 0) - now, n, e->whole - e->part);
-    }
-}
-
 /* Adds what the series is off by; leaves the scratch as it was. */
 static int64_t add_changes(struct psr_mask_scratch *s, float *out, size_t n, int64_t level,
                            double unit)
@@ -177,7 +161,17 @@ static psr_status correct(psr_mask_correction *p, const struct psr_step *step, s
     for (size_t i = 0; i < p->d.ndm; i++) {
         struct psr_mask_scratch *s = &p->scratch[psr_thread_number()];
         float *to = out + i * stride;
-        scatter_edges(p, s, i, n);
+        uint32_t channel = UINT32_MAX;
+        int64_t delay = 0, now = p->ngiven;
+        for (size_t k = 0; k < p->nedge; k++) {
+            const struct psr_mask_edge *e = &p->edge[k];
+            delay = e->c != channel ? psr_mask_delay(p, i, e->c) : delay;
+            channel = e->c;
+            int64_t t = e->q - delay, rest = t + 1;
+            change_at(s, (t > 0 ? t : 0) - now, n, e->part);
+            if (e->whole != e->part)
+                change_at(s, (rest > 0 ? rest : 0) - now, n, e->whole - e->part);
+        }
         p->level[i] = noise ? equalise_series(s, noise, in + i * stride, to, n, p->level[i], unit)
                             : add_changes(s, to, n, p->level[i], unit);
         off = off || p->level[i];

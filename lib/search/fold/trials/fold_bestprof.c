@@ -203,23 +203,6 @@ static void set_period(struct psr_bestprof_value *to, const struct psr_fold_peri
                         : (struct psr_bestprof_value){NAN, 0};
 }
 
-static void set_observation(struct psr_bestprof *best, const struct psr_pfd *p)
-{
-    set_text(best->input, p->input);
-    set_text(best->candidate, p->candidate);
-    set_text(best->telescope, p->telescope);
-    best->tepoch_mjd = p->tepoch_mjd == 0 || p->tepoch_mjd == -1 ? NAN : p->tepoch_mjd;
-    best->bepoch_mjd = p->bepoch_mjd == 0 ? NAN : p->bepoch_mjd;
-    best->tsamp_s = p->tsamp_s;
-    best->dm = p->nsub > 1 ? p->dm : NAN;
-    const bool orbit = p->orbit.period_s != 0;
-    best->orb_period_s = orbit ? p->orbit.period_s : NAN;
-    best->asini_s = orbit ? p->orbit.asini_s : NAN;
-    best->ecc = orbit ? p->orbit.ecc : NAN;
-    best->omega_deg = orbit ? p->orbit.omega_deg : NAN;
-    best->t0_mjd = orbit ? p->orbit.t0_mjd : NAN;
-}
-
 double psr_fold_sigma_trials(double redchi, double dof, double ntrial)
 {
     const struct psr_logp one = psr_chi2_logp(redchi * dof, fmax(dof, 1));
@@ -241,7 +224,19 @@ static psr_status set_numbers(struct psr_bestprof *best, const struct psr_pfd *p
     best->prof_avg = stats->prof_avg;
     best->prof_std = sqrt(stats->prof_var);
     best->redchi = stats->redchi;
-    set_observation(best, p);
+    set_text(best->input, p->input);
+    set_text(best->candidate, p->candidate);
+    set_text(best->telescope, p->telescope);
+    best->tepoch_mjd = p->tepoch_mjd == 0 || p->tepoch_mjd == -1 ? NAN : p->tepoch_mjd;
+    best->bepoch_mjd = p->bepoch_mjd == 0 ? NAN : p->bepoch_mjd;
+    best->tsamp_s = p->tsamp_s;
+    best->dm = p->nsub > 1 ? p->dm : NAN;
+    const bool orbit = p->orbit.period_s != 0;
+    best->orb_period_s = orbit ? p->orbit.period_s : NAN;
+    best->asini_s = orbit ? p->orbit.asini_s : NAN;
+    best->ecc = orbit ? p->orbit.ecc : NAN;
+    best->omega_deg = orbit ? p->orbit.omega_deg : NAN;
+    best->t0_mjd = orbit ? p->orbit.t0_mjd : NAN;
     const double dof = (p->nbin - 1.0) * find_correlation(samples_per_bin(p, choose_period(p)->p));
     const struct psr_logp logp = psr_chi2_logp(best->redchi * dof, fmax(dof, 1));
     best->prob = exp(logp.ln_sf);

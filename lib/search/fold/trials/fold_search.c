@@ -190,16 +190,6 @@ static void search_parts(struct psr_fold_search *s, struct psr_fold_worker *w, s
     }
 }
 
-static void tell_others(struct psr_fold_search *s, const struct psr_fold_worker *w)
-{
-    const double mine = w->found.stats.redchi * ((double)s->trials.nbin - 1) * s->prof_var;
-#pragma omp critical(psr_fold_search_least)
-    if (w->found.any && mine > s->least) {
-#pragma omp atomic write
-        s->least = mine;
-    }
-}
-
 static void search_dms(struct psr_fold_search *s, struct psr_fold_worker *w, size_t first,
                        size_t end)
 {
@@ -207,7 +197,12 @@ static void search_dms(struct psr_fold_search *s, struct psr_fold_worker *w, siz
     psr_fold_state_make_parts(s, w, first, end);
     for (size_t dm = first; dm < end; dm++) {
         search_parts(s, w, dm, w->part + (dm - first) * t->npart * t->nbin);
-        tell_others(s, w);
+        const double mine = w->found.stats.redchi * ((double)s->trials.nbin - 1) * s->prof_var;
+#pragma omp critical(psr_fold_search_least)
+        if (w->found.any && mine > s->least) {
+#pragma omp atomic write
+            s->least = mine;
+        }
     }
 }
 

@@ -148,26 +148,6 @@ static bool is_suitable(const struct state *c, const struct psr_fold_search *s)
            count_bytes(&k, t->npdot) <= (double)psr_count_memory(s->d.mem_bytes);
 }
 
-/* [ndm][nsub] bins by which sub-bands are advanced. */
-static uint32_t *list_bands(const struct psr_fold_search *s)
-{
-    const struct psr_fold_trials *t = &s->trials;
-    const size_t ndm = s->end_dm - s->first_dm;
-    uint32_t *band = calloc(ndm * t->nsub, sizeof *band);
-    size_t *offset = calloc(t->nsub, sizeof *offset);
-    for (size_t i = 0; band && offset && t->fold->ndm && i < ndm; i++) {
-        psr_fold_trials_dm_offsets(t, t->fold->trial_dm[s->first_dm + i], offset);
-        for (size_t j = 0; j < t->nsub; j++)
-            band[i * t->nsub + j] = (uint32_t)offset[j];
-    }
-    if (!offset) {
-        free(band);
-        band = NULL;
-    }
-    free(offset);
-    return band;
-}
-
 static cudaError_t take_fold(struct state *c, const struct psr_fold_search *s, const uint32_t *band)
 {
     struct fold_k_search *k = &c->k;
@@ -191,7 +171,21 @@ static psr_status begin(void *state, const struct psr_fold_search *s, psr_err *e
     struct state *c = state;
     if (!is_suitable(c, s))
         return PSR_EUNSUPPORTED;
-    uint32_t *band = list_bands(s);
+    /* [ndm][nsub] bins by which sub-bands are advanced. */
+    const struct psr_fold_trials *t = &s->trials;
+    const size_t ndm = s->end_dm - s->first_dm;
+    uint32_t *band = calloc(ndm * t->nsub, sizeof *band);
+    size_t *offset = calloc(t->nsub, sizeof *offset);
+    for (size_t i = 0; band && offset && t->fold->ndm && i < ndm; i++) {
+        psr_fold_trials_dm_offsets(t, t->fold->trial_dm[s->first_dm + i], offset);
+        for (size_t j = 0; j < t->nsub; j++)
+            band[i * t->nsub + j] = (uint32_t)offset[j];
+    }
+    if (!offset) {
+        free(band);
+        band = NULL;
+    }
+    free(offset);
     if (!band)
         return psr_fail_nomem(err, "a fold search", (double)s->trials.nsub * 8);
     c->k = describe(c, s);

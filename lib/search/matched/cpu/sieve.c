@@ -174,15 +174,6 @@ static psr_status take_blocks(const struct psr_sieve *v, struct worker *w,
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
-static void worker_clear(struct worker *w)
-{
-    free(w->block);
-    free(w->work);
-    free(w->power);
-    free(w->shift);
-    free(w->code);
-}
-
 /* Fills the strips; each thread takes some blocks at a time. */
 static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
 {
@@ -205,7 +196,11 @@ static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
             if (err)
                 *err = why;
         }
-        worker_clear(&w);
+        free(w.block);
+        free(w.work);
+        free(w.power);
+        free(w.shift);
+        free(w.code);
     }
     return all;
 }

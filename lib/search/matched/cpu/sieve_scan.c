@@ -37,16 +37,6 @@ double psr_sieve_scan_bytes(const struct psr_sieve *v)
            (double)TILE * v->s->nstage * sizeof(struct psr_accel_hit);
 }
 
-static void scanner_clear(struct scanner *n)
-{
-    psr_cell_sums_clear(&n->sums);
-    free(n->bound);
-    free(n->entry);
-    free(n->best);
-    free(n->hits.hit);
-    free(n);
-}
-
 static psr_status scanner_make(struct scanner **out, const struct psr_sieve *v, psr_err *err)
 {
     struct scanner *n = calloc(1, sizeof *n);
@@ -252,8 +242,14 @@ psr_status psr_sieve_scan(const struct psr_sieve *v, int64_t first, int64_t coun
                     *err = why;
             }
         }
-        if (n)
-            scanner_clear(n);
+        if (n) {
+            psr_cell_sums_clear(&n->sums);
+            free(n->bound);
+            free(n->entry);
+            free(n->best);
+            free(n->hits.hit);
+            free(n);
+        }
     }
     return all;
 }

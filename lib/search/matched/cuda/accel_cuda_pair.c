@@ -278,28 +278,22 @@ static bool overflows(const struct psr_accel_slot *slot)
     return slot->h_count[0] > PSR_ACCEL_ENTRIES || slot->h_count[1] > PSR_ACCEL_HITS;
 }
 
-/* Halves a part; one cell, drift and jerk never has too many places. */
-static struct psr_accel_part split(struct psr_accel_part *part)
-{
-    struct psr_accel_part rest = *part;
-    if (part->count > 1) {
-        part->count /= 2;
-        rest.first += part->count;
-        rest.count -= part->count;
-    } else if (part->llo < part->lhi) {
-        part->lhi = part->llo + (part->lhi - part->llo) / 2;
-        rest.llo = part->lhi + 1;
-    } else {
-        part->jhi = part->jlo + (part->jhi - part->jlo) / 2;
-        rest.jlo = part->jhi + 1;
-    }
-    return rest;
-}
-
 static psr_status search_by_halves(struct psr_accel_cuda *c, struct psr_accel_slot *slot,
                                    struct psr_accel_part part, psr_err *err)
 {
-    struct psr_accel_part rest = split(&part);
+    /* Halves a part; one cell, drift and jerk never has too many places. */
+    struct psr_accel_part rest = part;
+    if (part.count > 1) {
+        part.count /= 2;
+        rest.first += part.count;
+        rest.count -= part.count;
+    } else if (part.llo < part.lhi) {
+        part.lhi = part.llo + (part.lhi - part.llo) / 2;
+        rest.llo = part.lhi + 1;
+    } else {
+        part.jhi = part.jlo + (part.jhi - part.jlo) / 2;
+        rest.jlo = part.jhi + 1;
+    }
     const struct psr_accel_part half[2] = {part, rest};
     psr_status st = PSR_OK;
     for (int k = 0; k < 2 && !st; k++) {

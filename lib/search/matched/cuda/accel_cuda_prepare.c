@@ -79,20 +79,6 @@ static void fill_part(const struct psr_accel_normalise *norm, size_t first, size
     }
 }
 
-/* Bins of a piece, by all threads. */
-static void fill_piece(const struct psr_accel_cuda *c, const struct psr_accel_normalise *norm,
-                       size_t first, size_t n, float *stage)
-{
-    enum { EACH = 1 << 12 };
-    const int nthread = c->s->nthread;
-    (void)nthread; /* without OpenMP */
-#pragma omp parallel for num_threads(nthread)
-    for (size_t k = 0; k < n; k += EACH) {
-        float room[2 * EACH];
-        fill_part(norm, first + k, n - k < EACH ? n - k : EACH, stage + 2 * k, room);
-    }
-}
-
 static cudaError_t send_pieces(struct psr_accel_cuda *c, float *d_x,
                                const struct psr_accel_normalise *norm)
 {
@@ -101,7 +87,15 @@ static cudaError_t send_pieces(struct psr_accel_cuda *c, float *d_x,
         const size_t left = c->s->nbin - first, n = left < PSR_ACCEL_STAGE ? left : PSR_ACCEL_STAGE;
         float *stage = c->h_stage[current];
         TRY(cudaEventSynchronize(c->staged[current]));
-        fill_piece(c, norm, first, n, stage);
+        /* Bins of a piece, by all threads. */
+        enum { EACH = 1 << 12 };
+        const int nthread = c->s->nthread;
+        (void)nthread; /* without OpenMP */
+#pragma omp parallel for num_threads(nthread)
+        for (size_t k = 0; k < n; k += EACH) {
+            float room[2 * EACH];
+            fill_part(norm, first + k, n - k < EACH ? n - k : EACH, stage + 2 * k, room);
+        }
         TRY(cudaMemcpyAsync(d_x + 2 * first, stage, 2 * n * sizeof *stage, cudaMemcpyHostToDevice,
                             c->in));
         TRY(cudaEventRecord(c->staged[current], c->in));

@@ -157,23 +157,6 @@ psr_status psr_accel_cuda_start(struct psr_accel_cuda *c, enum accel_k_number ki
     return st ? st : make_responses(c, err);
 }
 
-static void free_slot(struct psr_accel_slot *slot)
-{
-    for (int p = 0; p < ACCEL_PAIR; p++)
-        cudaFree(slot->d_x[p]);
-    cudaFree(slot->d_mean);
-    psr_device_unpin(slot->h_mean);
-    cudaFree(slot->d_bad);
-    psr_device_unpin(slot->h_bad);
-    cudaFree(slot->d_hit);
-    cudaFree(slot->d_count);
-    psr_device_unpin(slot->h_count);
-    if (slot->copied)
-        cudaEventDestroy(slot->copied);
-    if (slot->done)
-        cudaEventDestroy(slot->done);
-}
-
 static void free_device(struct psr_accel_cuda *c)
 {
     (void)cudaSetDevice(c->s->device);
@@ -188,7 +171,19 @@ static void free_device(struct psr_accel_cuda *c)
     for (int k = 0; k <= PSR_ACCELSEARCH_MAX_HARM; k++)
         cudaFree(c->plan.strip[k].d_bound);
     for (int k = 0; k < PSR_ACCEL_SLOTS; k++) {
-        free_slot(&c->slot[k]);
+        for (int p = 0; p < ACCEL_PAIR; p++)
+            cudaFree(c->slot[k].d_x[p]);
+        cudaFree(c->slot[k].d_mean);
+        psr_device_unpin(c->slot[k].h_mean);
+        cudaFree(c->slot[k].d_bad);
+        psr_device_unpin(c->slot[k].h_bad);
+        cudaFree(c->slot[k].d_hit);
+        cudaFree(c->slot[k].d_count);
+        psr_device_unpin(c->slot[k].h_count);
+        if (c->slot[k].copied)
+            cudaEventDestroy(c->slot[k].copied);
+        if (c->slot[k].done)
+            cudaEventDestroy(c->slot[k].done);
         psr_device_unpin(c->h_stage[k]);
         if (c->staged[k])
             cudaEventDestroy(c->staged[k]);

@@ -44,32 +44,27 @@ int psr_response_halfwidth(double z, double w, bool fine)
 
 /* --- the maker -------------------------------------------------------------------------------- */
 
-/* x / ln(1 + x) = sum G_n x^n; the end of a sum by the trapezoidal rule lacks
- * sum_k |G_(k+1)| (-1)^k Delta^k f_0, k >= 1 (Hildebrand, Numerical Analysis, 5.9). */
-static void find_end_weights(double end[NEND])
-{
-    double g[NEND + 1] = {1};
-    for (int n = 1; n <= NEND; n++)
-        for (int k = 0; k < n; k++)
-            g[n] += ((n - k) % 2 ? 1 : -1) * g[k] / (n + 1 - k);
-    for (int j = 0; j < NEND; j++)
-        end[j] = j ? 0 : -0.5;
-    for (int k = 1; k < NEND; k++) {
-        double binomial = 1;
-        for (int j = 0; j <= k; j++) {
-            end[j] -= fabs(g[k + 1]) * (j % 2 ? -1 : 1) * binomial;
-            binomial *= (double)(k - j) / (j + 1);
-        }
-    }
-}
-
 psr_status psr_response_maker_create(struct psr_response_maker **out, psr_err *err)
 {
     struct psr_response_maker *m = calloc(1, sizeof *m);
     *out = m;
     if (!m)
         return psr_fail_nomem(err, "responses", sizeof *m);
-    find_end_weights(m->end);
+    /* x / ln(1 + x) = sum G_n x^n; the end of a sum by the trapezoidal rule lacks
+     * sum_k |G_(k+1)| (-1)^k Delta^k f_0, k >= 1 (Hildebrand, Numerical Analysis, 5.9). */
+    double g[NEND + 1] = {1};
+    for (int n = 1; n <= NEND; n++)
+        for (int k = 0; k < n; k++)
+            g[n] += ((n - k) % 2 ? 1 : -1) * g[k] / (n + 1 - k);
+    for (int j = 0; j < NEND; j++)
+        m->end[j] = j ? 0 : -0.5;
+    for (int k = 1; k < NEND; k++) {
+        double binomial = 1;
+        for (int j = 0; j <= k; j++) {
+            m->end[j] -= fabs(g[k + 1]) * (j % 2 ? -1 : 1) * binomial;
+            binomial *= (double)(k - j) / (j + 1);
+        }
+    }
     return PSR_OK;
 }
 

@@ -157,29 +157,6 @@ static void find_groups(psr_cluster_stream *s)
 
 /* --- what is complete ------------------------------------------------------------------------- */
 
-/* Whether more may come to a group, and whether to wait for it. */
-static void judge_groups(psr_cluster_stream *s, const int64_t *settled)
-{
-    for (size_t k = 0; k < s->n; k++)
-        s->held[k].open = s->held[k].cut = false;
-    for (size_t k = 0; k < s->n; k++) {
-        struct held *h = &s->held[k], *root = &s->held[find_root(s, k)];
-        if (h->given)
-            continue;
-        /* Sample before which none of the events to come begins that may be friends of one of
-         * this trial. */
-        size_t trial = h->event.trial;
-        size_t from, to;
-        int64_t near = INT64_MAX;
-        find_near(s, trial, &from, &to);
-        for (size_t i = from; i < to; i++)
-            near = settled[i] < near ? settled[i] : near;
-        h->there = h->first < near;
-        root->open |= h->reach >= near;
-        root->cut |= s->longest && h->there && root->first < near - s->longest;
-    }
-}
-
 /* Dispersed by no more than its width, which psr_cluster_mark compares later pulses with. */
 static bool is_flat(const psr_cluster_stream *s, const struct psr_event *e)
 {
@@ -238,7 +215,25 @@ psr_status psr_cluster_stream_next(psr_cluster_stream *s, const int64_t *settled
         qsort(s->held, s->n, sizeof *s->held, compare_places);
     s->sorted = true;
     find_groups(s);
-    judge_groups(s, settled);
+    /* Whether more may come to a group, and whether to wait for it. */
+    for (size_t k = 0; k < s->n; k++)
+        s->held[k].open = s->held[k].cut = false;
+    for (size_t k = 0; k < s->n; k++) {
+        struct held *h = &s->held[k], *root = &s->held[find_root(s, k)];
+        if (h->given)
+            continue;
+        /* Sample before which none of the events to come begins that may be friends of one of
+         * this trial. */
+        size_t trial = h->event.trial;
+        size_t from, to;
+        int64_t near = INT64_MAX;
+        find_near(s, trial, &from, &to);
+        for (size_t i = from; i < to; i++)
+            near = settled[i] < near ? settled[i] : near;
+        h->there = h->first < near;
+        root->open |= h->reach >= near;
+        root->cut |= s->longest && h->there && root->first < near - s->longest;
+    }
     const size_t complete = list_complete(s, nevent);
     drop_given(s, settled_all(s, settled));
     *events = s->event;
