@@ -195,6 +195,7 @@ dist_noinst_DATA += \
 	tests/bench/bench.bash \
 	tests/bench/bench.h \
 	tests/support/beams_shape.h \
+	tests/support/bestprof_read.h \
 	tests/bench/bench_adds.h \
 	tests/bench/bench_beams.h \
 	tests/support/channelise_ref.h \

@@ -121,7 +121,7 @@ static void drop_scratch(struct scratch *s)
     float *const all[] = {s->grid, s->half, s->full, s->sum, s->level};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fftwf_free(all[i]);
-    psr_resample_scratch_drop(&s->resample);
+    psr_own_free(&s->resample.own);
 }
 
 /* A piece of PIECE_BYTES of voltages and intensities, or of a whole group's where memory allows. */
@@ -380,7 +380,7 @@ static void destroy(void *state)
     fftwf_free(cpu->carry[0]);
     fftwf_free(cpu->carry[1]);
     free(cpu->intensity);
-    psr_resampler_drop(&cpu->resampler);
+    psr_own_free(&cpu->resampler.own);
     free(cpu->dish_cell);
     free(cpu);
 }

@@ -5,56 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fill_phasors(struct psr_beam_phasors *t, size_t n)
+static void fill_phasors(struct psr_own *own, struct psr_beam_phasors *t, size_t n)
 {
     t->n = n;
-    t->cosine = calloc(2 * n, sizeof *t->cosine);
-    t->sine = calloc(2 * n, sizeof *t->sine);
-    for (size_t j = 0; t->cosine && t->sine && j < 2 * n; j++) {
+    t->cosine = psr_own(own, 2 * n, sizeof *t->cosine);
+    t->sine = psr_own(own, 2 * n, sizeof *t->sine);
+    for (size_t j = 0; t->sine && j < 2 * n; j++) {
         t->cosine[j] = cos(M_PI * (double)j / (double)(2 * n));
         t->sine[j] = sin(M_PI * (double)j / (double)(2 * n));
     }
-    return t->cosine && t->sine;
 }
 
 psr_status psr_resampler_init(struct psr_resampler *r, const struct psr_beam_work *w,
                               const struct psr_beam_loops *loops, psr_err *err)
 {
     *r = (struct psr_resampler){.w = w, .loops = loops};
-    bool fine = fill_phasors(&r->ns, w->m);
-    fine = fill_phasors(&r->ew, w->n) && fine;
-    return fine ? PSR_OK : psr_fail_nomem(err, "beams", (double)(w->m + w->n) * 32);
-}
-
-void psr_resampler_drop(struct psr_resampler *r)
-{
-    free(r->ns.cosine);
-    free(r->ns.sine);
-    free(r->ew.cosine);
-    free(r->ew.sine);
+    fill_phasors(&r->own, &r->ns, w->m);
+    fill_phasors(&r->own, &r->ew, w->n);
+    return psr_own_check(&r->own, "beams", err);
 }
 
 psr_status psr_resample_scratch_take(struct psr_resample_scratch *s, const struct psr_beam_work *w,
                                      psr_err *err)
 {
     const size_t n_ew = w->pattern == PSR_BEAM_PRODUCT ? w->n_ew : 1;
-    s->mix = calloc(2 * w->n * PSR_BEAM_GROUP * MIX_BEAMS, sizeof *s->mix);
-    s->u_ns = calloc(2 * w->m * MIX_BEAMS, sizeof *s->u_ns);
-    s->u = calloc(2 * w->m, sizeof *s->u);
-    s->u_ew = calloc(2 * w->n * n_ew, sizeof *s->u_ew);
-    s->cotangent = calloc(2 * (w->m > w->n ? w->m : w->n), sizeof *s->cotangent);
-    if (!s->mix || !s->u_ns || !s->u || !s->u_ew || !s->cotangent)
-        return psr_fail_nomem(err, "beams", (double)(2 * w->n) * (double)n_ew * sizeof(float));
-    return PSR_OK;
-}
-
-void psr_resample_scratch_drop(struct psr_resample_scratch *s)
-{
-    free(s->mix);
-    free(s->u_ns);
-    free(s->u);
-    free(s->u_ew);
-    free(s->cotangent);
+    s->mix = psr_own(&s->own, 2 * w->n * PSR_BEAM_GROUP * MIX_BEAMS, sizeof *s->mix);
+    s->u_ns = psr_own(&s->own, 2 * w->m * MIX_BEAMS, sizeof *s->u_ns);
+    s->u = psr_own(&s->own, 2 * w->m, sizeof *s->u);
+    s->u_ew = psr_own(&s->own, 2 * w->n * n_ew, sizeof *s->u_ew);
+    s->cotangent = psr_own(&s->own, 2 * (w->m > w->n ? w->m : w->n), sizeof *s->cotangent);
+    return psr_own_check(&s->own, "beams", err);
 }
 
 /* The kernel of the main theorem (eq. 8) with one division for each element and no trigonometry:

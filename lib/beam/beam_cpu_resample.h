@@ -10,7 +10,7 @@ enum { MIX_BEAMS = 8, MIX_LANES = 32 };
 /* Cosines and sines of pi j / (2 n), j < 2 n. */
 struct psr_beam_phasors {
     size_t n;
-    double *cosine, *sine; /* [2n]; owned by whoever filled them */
+    double *cosine, *sine; /* [2n] */
 };
 
 /* The inner loops, compiled for what the processor has. */
@@ -25,6 +25,7 @@ struct psr_beam_loops {
 enum { PSR_BEAM_GROUP = 16 }; /* sums resampled together with one kernel */
 
 struct psr_resampler {
+    struct psr_own own;
     const struct psr_beam_work *w;
     const struct psr_beam_loops *loops;
     struct psr_beam_phasors ns, ew;
@@ -32,6 +33,7 @@ struct psr_resampler {
 
 /* Memory of one thread. */
 struct psr_resample_scratch {
+    struct psr_own own;
     float *mix;       /* [MIX_BEAMS][PSR_BEAM_GROUP][2N] */
     float *u_ns;      /* [2M][MIX_BEAMS] */
     float *u;         /* [2M] */
@@ -39,14 +41,12 @@ struct psr_resample_scratch {
     float *cotangent; /* [2 max(M, N)] */
 };
 
-/* Free the memory even on error.
+/* Free what they own even on error.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_resampler_init(struct psr_resampler *r, const struct psr_beam_work *w,
                                              const struct psr_beam_loops *loops, psr_err *err);
-void psr_resampler_drop(struct psr_resampler *r);
 PSR_MUST_CHECK psr_status psr_resample_scratch_take(struct psr_resample_scratch *s,
                                                     const struct psr_beam_work *w, psr_err *err);
-void psr_resample_scratch_drop(struct psr_resample_scratch *s);
 
 /* Given:    level [2M][PSR_BEAM_GROUP][2N], nsum sums of channel f; those beyond are not used
  * Returned: to [nsum][nbeam] */

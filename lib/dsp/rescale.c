@@ -1,5 +1,6 @@
 /* Brings values to mean 0 and standard deviation 1, by statistics that run along, and to levels. */
 #include "rescale.h"
+#include "base/memory.h"
 
 #include "base/threads/clones.h"
 #include "base/threads/threads.h"
@@ -19,6 +20,7 @@ struct psr_rescale {
     int64_t interval, row; /* rows; rows of the current interval so far */
     int64_t ngood;         /* of them */
     int nthread;
+    struct psr_own own;
     struct moments *m;    /* [nvalue] */
     float *offset, *gain; /* [nvalue] of the current interval */
 };
@@ -30,18 +32,18 @@ psr_status psr_rescale_create(psr_rescale **out, size_t nvalue, int64_t interval
     *out = NULL;
     if (!r)
         return psr_fail_nomem(err, "scales", sizeof *r);
-    *r = (psr_rescale){.nvalue = nvalue,
-                       .interval = interval,
-                       .nthread = psr_count_threads(nthread),
-                       .m = calloc(nvalue, sizeof *r->m),
-                       .offset = calloc(nvalue, sizeof *r->offset),
-                       .gain = calloc(nvalue, sizeof *r->gain)};
-    if (!r->m || !r->offset || !r->gain) {
+    r->nvalue = nvalue;
+    r->interval = interval;
+    r->nthread = psr_count_threads(nthread);
+    r->m = psr_own(&r->own, nvalue, sizeof *r->m);
+    r->offset = psr_own(&r->own, nvalue, sizeof *r->offset);
+    r->gain = psr_own(&r->own, nvalue, sizeof *r->gain);
+    psr_status st = psr_own_check(&r->own, "scales", err);
+    if (st)
         psr_rescale_destroy(r);
-        return psr_fail_nomem(err, "scales", (double)nvalue * (sizeof *r->m + 2 * sizeof(float)));
-    }
-    *out = r;
-    return PSR_OK;
+    else
+        *out = r;
+    return st;
 }
 
 void psr_rescale_scale(const psr_rescale *r, const float **offset, const float **gain)
@@ -54,9 +56,7 @@ void psr_rescale_destroy(psr_rescale *r)
 {
     if (!r)
         return;
-    free(r->m);
-    free(r->offset);
-    free(r->gain);
+    psr_own_free(&r->own);
     free(r);
 }
 

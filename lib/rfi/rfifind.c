@@ -1,4 +1,5 @@
 /* Finds interference in a stream of spectra: cuts it into intervals and measures each. */
+#include "base/memory.h"
 #include <psrkit/experimental/clean.h>
 
 #include "base/copy_desc.h"
@@ -13,6 +14,7 @@
 
 struct psr_rfifind {
     struct psr_rfifind_desc d;
+    struct psr_own own;
     struct psr_layout in, use; /* of the data; of what is measured: floats after zero-DM */
     unsigned char *keep;       /* [nchan] in the order of what is measured */
     float *padding;            /* [nchan] from the lowest channel */
@@ -71,28 +73,16 @@ static psr_status check_desc(const struct psr_rfifind_desc *d, psr_err *err)
 static psr_status allocate(psr_rfifind *p, psr_err *err)
 {
     const size_t nchan = p->d.nchan, n = (size_t)p->d.ptsperint;
-    const struct {
-        void *at; /* a pointer to the array's pointer */
-        size_t n, size;
-    } array[] = {
-        {&p->keep, nchan, 1},
-        {&p->padding, nchan, sizeof *p->padding},
-        {&p->zerodm.bandpass, nchan, sizeof *p->zerodm.bandpass},
-        {&p->zerodm.weight, nchan, sizeof *p->zerodm.weight},
-        {&p->hits, nchan, sizeof *p->hits},
-        {&p->row[0], nchan, sizeof **p->row},
-        {&p->row[1], nchan, sizeof **p->row},
-        {&p->row[2], nchan, sizeof **p->row},
-        {&p->cell, p->d.cells ? nchan : 1, sizeof *p->cell},
-        {&p->balanced, p->d.zerodm ? n : 1, p->d.zerodm ? p->use.row_bytes : 1},
-    };
-    for (size_t k = 0; k < sizeof array / sizeof *array; k++) {
-        void *got = calloc(array[k].n, array[k].size);
-        if (!got)
-            return psr_fail_nomem(err, "an interval", (double)array[k].n * (double)array[k].size);
-        memcpy(array[k].at, &got, sizeof got);
-    }
-    return PSR_OK;
+    p->keep = psr_own(&p->own, nchan, 1);
+    p->padding = psr_own(&p->own, nchan, sizeof *p->padding);
+    p->zerodm.bandpass = psr_own(&p->own, nchan, sizeof *p->zerodm.bandpass);
+    p->zerodm.weight = psr_own(&p->own, nchan, sizeof *p->zerodm.weight);
+    p->hits = psr_own(&p->own, nchan, sizeof *p->hits);
+    for (size_t k = 0; k < sizeof p->row / sizeof *p->row; k++)
+        p->row[k] = psr_own(&p->own, nchan, sizeof **p->row);
+    p->cell = psr_own(&p->own, p->d.cells ? nchan : 1, sizeof *p->cell);
+    p->balanced = psr_own(&p->own, p->d.zerodm ? n : 1, p->d.zerodm ? p->use.row_bytes : 1);
+    return psr_own_check(&p->own, "an interval", err);
 }
 
 static void copy_desc(psr_rfifind *p)
@@ -178,11 +168,8 @@ void psr_rfifind_destroy(psr_rfifind *p)
         return;
     for (size_t c = 0; p->hits && c < p->d.nchan; c++)
         free(p->hits[c].hit);
-    void *const own[] = {p->keep, p->padding,  p->zerodm.bandpass, p->zerodm.weight, p->hits,
-                         p->held, p->balanced, p->row[0],          p->row[1],        p->row[2],
-                         p->cell};
-    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-        free(own[k]);
+    psr_own_free(&p->own);
+    free(p->held);
     psr_rfi_clip_destroy(p->clip);
     psr_rfi_dm0_destroy(p->dm0);
     psr_rfi_cells_destroy(p->cells);

@@ -4,6 +4,7 @@
 
 #include "fuzz_file.h"
 #include "search/fold/fold_internal.h"
+#include "tests/support/bestprof_read.h"
 
 static void use(const struct psr_pfd *p)
 {
@@ -31,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_check_failure(st, &err, "input");
     psr_pfd_clear(&pfd);
     const char *path = fuzz_file(data, size);
-    st = psr_bestprof_read(&best, path, &err);
+    st = bestprof_read(&best, path, &err);
     if (st == PSR_OK && !best.nbin)
         abort();
     if (st != PSR_OK)

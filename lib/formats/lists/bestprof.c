@@ -1,4 +1,4 @@
-/* Reads and writes prepfold's .bestprof files: the numbers of a fold, and its best profile. */
+/* Writes prepfold's .bestprof files: the numbers of a fold, and its best profile. */
 #include "base/tool.h"
 #include <psrkit/experimental/fold.h>
 
@@ -56,7 +56,7 @@ static const struct line lines[] = {
     {"w (rad)", "w (deg)", NUMBER, AT(omega_deg), WIDE},
     {"T_peri", NULL, NUMBER, AT(t0_mjd), MJD},
 };
-enum { NLINE = sizeof lines / sizeof *lines, LINE_MAX_BYTES = 1024, BINS_MAX = 1 << 24 };
+enum { NLINE = sizeof lines / sizeof *lines };
 static const char rule[] = "######################################################\n";
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -118,127 +118,6 @@ psr_status psr_bestprof_write(psr_outfile *f, const struct psr_bestprof *best, p
         st = psr_outfile_write(f, rule, sizeof rule - 1, err);
     for (size_t i = 0; i < best->nbin && !st; i++)
         st = psr_outfile_printf(f, err, "%4zu  %.7g\n", i, best->profile[i]);
-    return st;
-}
-
-/* --- reading ---------------------------------------------------------------------------------- */
-
-struct reader {
-    struct psr_bestprof *best;
-    struct psr_text_lines lines;
-    int64_t nbin; /* stated by the header */
-    size_t room;  /* of the profile */
-    psr_err *err;
-};
-
-static psr_status fail_line(struct reader *r, const char *what, const char *text)
-{
-    return psr_fail(r->err, PSR_EFORMAT, "%s: line %ld: %s '%.64s'", r->lines.name, r->lines.number,
-                    what, text);
-}
-
-static psr_status take_number(struct reader *r, char *text, double *value)
-{
-    char *save, *word = strtok_r(text, " \t", &save);
-    if (word && !strcmp(word, "N/A"))
-        *value = NAN;
-    else if (!word || psr_parse_double("", word, -1e300, 1e300, value, NULL))
-        return fail_line(r, "no number:", word ? word : "");
-    return PSR_OK;
-}
-
-static psr_status take_value(struct reader *r, const struct line *line, char *text)
-{
-    char *to = (char *)r->best + line->at;
-    char *error = strstr(text, "+/-"), *sigma = strstr(text, "(~");
-    psr_status st = PSR_OK;
-    if (line->kind == TEXT) {
-        if (strlen(text) >= PSR_TEXT_MAX)
-            return fail_line(r, "too long:", text);
-        memcpy(to, text, strlen(text) + 1);
-        return PSR_OK;
-    }
-    if (line->kind == BINS)
-        return psr_parse_int("", text, 1, BINS_MAX, &r->nbin, NULL)
-                   ? fail_line(r, "no number of bins:", text)
-                   : PSR_OK;
-    if (error)
-        error[-1] = 0;
-    if (line->kind == UNCERTAIN && error)
-        st = take_number(r, error + 3, &((struct psr_bestprof_value *)(void *)to)->error);
-    if (line->kind == SIGNIFICANT && sigma)
-        st = take_number(r, sigma + 2, &r->best->sigma);
-    return st ? st : take_number(r, text, (double *)(void *)to);
-}
-
-/* "# LABEL = VALUE", with '<' for a limit. */
-static psr_status take_header(struct reader *r, char *text)
-{
-    char *sign = text + strcspn(text, "=<");
-    if (!*sign)
-        return PSR_OK;
-    char *value = sign + 1 + strspn(sign + 1, " "), *label = text + 1 + strspn(text + 1, " ");
-    size_t length = sign > label ? (size_t)(sign - label) : 0;
-    while (length && label[length - 1] == ' ')
-        length--;
-    for (int i = 0; i < NLINE; i++)
-        for (int k = 0; k < 2; k++) {
-            const char *known = k ? lines[i].other : lines[i].label;
-            if (known && strlen(known) == length && !strncmp(known, label, length))
-                return take_value(r, &lines[i], value);
-        }
-    return PSR_OK;
-}
-
-static psr_status take_bin(struct reader *r, char *text)
-{
-    char *save, *index = strtok_r(text, " \t", &save), *word = strtok_r(NULL, " \t", &save);
-    struct psr_bestprof *best = r->best;
-    int64_t i;
-    double value;
-    if (!index)
-        return PSR_OK;
-    if (!word || psr_parse_int("", index, (int64_t)best->nbin, (int64_t)best->nbin, &i, NULL) ||
-        psr_parse_double("", word, -1e300, 1e300, &value, NULL))
-        return fail_line(r, "not the next bin and its value:", index);
-    psr_status st =
-        psr_grow(&best->profile, &r->room, best->nbin, sizeof value, "a profile", r->err);
-    if (!st)
-        best->profile[best->nbin++] = value;
-    return st;
-}
-
-static psr_status read_lines(struct reader *r)
-{
-    char text[LINE_MAX_BYTES];
-    bool exists;
-    for (;;) {
-        psr_status st = psr_text_lines_next(&r->lines, text, sizeof text, &exists, r->err);
-        if (st || !exists)
-            return st;
-        text[strcspn(text, "\r\n")] = 0;
-        st = *text == '#' ? take_header(r, text) : take_bin(r, text);
-        if (st)
-            return st;
-    }
-}
-
-psr_status psr_bestprof_read(struct psr_bestprof *best, const char *path, psr_err *err)
-{
-    struct reader r = {.best = best, .err = err};
-    memset(best, 0, sizeof *best);
-    for (int i = 0; i < NLINE; i++)
-        if (lines[i].kind != TEXT && lines[i].kind != BINS)
-            *(double *)(void *)((char *)best + lines[i].at) = NAN;
-    best->sigma = best->ntrial = best->sigma_trials = NAN;
-    psr_status st = psr_text_lines_open(&r.lines, path, PSR_TABLE_MAX_BYTES, err);
-    if (st)
-        return st;
-    st = read_lines(&r);
-    if (!st && (!best->nbin || (r.nbin && (int64_t)best->nbin != r.nbin)))
-        st = psr_fail(err, PSR_EFORMAT, "%s: %zu bins, and its header says %lld", r.lines.name,
-                      best->nbin, (long long)r.nbin);
-    psr_text_lines_close(&r.lines);
     return st;
 }
 

@@ -1,4 +1,5 @@
 /* Puts the numbered frames of a network stream in order. */
+#include "base/memory.h"
 #include "udp.h"
 
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct psr_frame_order {
         int64_t lost;
         int64_t shift; /* before it */
     } jump;
+    struct psr_own own;
     bool dropping;        /* until there is room again */
     unsigned char *frame; /* [room] slots */
     size_t *slot;         /* [room] of position p at p % room */
@@ -55,16 +57,16 @@ psr_status psr_frame_order_create(psr_frame_order **out, const struct psr_frame_
     if (!o)
         return psr_fail_nomem(err, "the order of frames", sizeof *o);
     o->d = *desc;
-    o->frame = malloc(desc->room * desc->frame_bytes);
-    o->slot = malloc(desc->room * sizeof *o->slot);
-    o->spare = malloc(desc->room * sizeof *o->spare);
-    o->position = malloc(desc->room * sizeof *o->position);
-    o->arrival_s = malloc(desc->room * sizeof *o->arrival_s);
-    o->strange.frame = malloc(CONFIRM * desc->frame_bytes);
-    if (!o->frame || !o->slot || !o->spare || !o->position || !o->arrival_s || !o->strange.frame) {
+    o->frame = psr_own(&o->own, desc->room, desc->frame_bytes);
+    o->slot = psr_own(&o->own, desc->room, sizeof *o->slot);
+    o->spare = psr_own(&o->own, desc->room, sizeof *o->spare);
+    o->position = psr_own(&o->own, desc->room, sizeof *o->position);
+    o->arrival_s = psr_own(&o->own, desc->room, sizeof *o->arrival_s);
+    o->strange.frame = psr_own(&o->own, CONFIRM, desc->frame_bytes);
+    psr_status st = psr_own_check(&o->own, "frames to be put in order", err);
+    if (st) {
         psr_frame_order_destroy(o);
-        return psr_fail_nomem(err, "frames to be put in order",
-                              (double)desc->room * ((double)desc->frame_bytes + 32));
+        return st;
     }
     for (size_t i = 0; i < desc->room; i++) {
         o->position[i] = -1;
@@ -80,12 +82,7 @@ void psr_frame_order_destroy(psr_frame_order *o)
 {
     if (!o)
         return;
-    free(o->frame);
-    free(o->slot);
-    free(o->spare);
-    free(o->position);
-    free(o->arrival_s);
-    free(o->strange.frame);
+    psr_own_free(&o->own);
     free(o);
 }
 

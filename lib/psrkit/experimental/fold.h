@@ -2,7 +2,8 @@
  *
  * A fold is a cube of profiles, [npart][nsub][nbin]: parts of the observation, sub-bands from the
  * lowest frequency up, and bins of pulse phase.  PRESTO's prepfold writes it as ROOT_NAME.pfd, and
- * the best profile as ROOT_NAME.pfd.bestprof; this module reads and writes both.
+ * the best profile as ROOT_NAME.pfd.bestprof; this module writes both and
+ * reads the first.
  *
  * psr_fold deals samples to profiles by prepfold's rule:
  *
@@ -136,12 +137,6 @@ struct psr_bestprof {
  * Status: those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_bestprof_write(psr_outfile *f, const struct psr_bestprof *best,
                                              psr_err *err);
-
-/* Reads a .bestprof file; lines of its header that it does not know are skipped.  The caller clears
- * *best, also after an error.
- * Status: PSR_EIO, PSR_ENOMEM, PSR_EFORMAT naming file, line and value */
-PSR_MUST_CHECK psr_status psr_bestprof_read(struct psr_bestprof *best, const char *path,
-                                            psr_err *err);
 
 /* Frees the profile; may be called again. */
 void psr_bestprof_clear(struct psr_bestprof *best);

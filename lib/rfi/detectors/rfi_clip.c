@@ -1,4 +1,5 @@
 /* Finds the spectra of an interval to clip, with several threads. */
+#include "base/memory.h"
 #include "rfi_detectors.h"
 
 #include "rfi/rules/clean_internal.h"
@@ -19,6 +20,7 @@ struct part {
 
 struct psr_rfi_clip {
     struct psr_rfi_clip_desc d;
+    struct psr_own own;
     bool exact; /* integers whose sums are exact in single precision */
     struct psr_clip clip;
     float *z, *work;           /* [n] */
@@ -34,38 +36,29 @@ static bool is_exact(const struct psr_layout *l)
            (double)l->nchan * (double)(1 << l->nbit) < (double)(1 << 24);
 }
 
-static bool allocate(psr_rfi_clip *p)
+static psr_status allocate(psr_rfi_clip *p, psr_err *err)
 {
     const size_t n = p->d.n, nchan = p->d.layout.nchan;
-    p->z = calloc(n, sizeof *p->z);
-    p->work = calloc(n, sizeof *p->work);
-    p->good = calloc(n, 1);
-    p->bad = calloc(n, 1);
-    p->list = calloc(n, sizeof *p->list);
-    p->sum = calloc(nchan, sizeof *p->sum);
-    p->clip.level = calloc(nchan, sizeof *p->clip.level);
-    bool all = p->z && p->work && p->good && p->bad && p->list && p->sum && p->clip.level;
+    p->z = psr_own(&p->own, n, sizeof *p->z);
+    p->work = psr_own(&p->own, n, sizeof *p->work);
+    p->good = psr_own(&p->own, n, 1);
+    p->bad = psr_own(&p->own, n, 1);
+    p->list = psr_own(&p->own, n, sizeof *p->list);
+    p->sum = psr_own(&p->own, nchan, sizeof *p->sum);
+    p->clip.level = psr_own(&p->own, nchan, sizeof *p->clip.level);
     for (int k = 0; k < PARTS; k++) {
-        p->part[k].sum = calloc(nchan, sizeof *p->sum);
-        p->part[k].row = calloc(nchan, sizeof *p->sum);
-        p->part[k].wide = calloc(nchan, sizeof *p->z);
-        all = all && p->part[k].sum && p->part[k].row && p->part[k].wide;
+        p->part[k].sum = psr_own(&p->own, nchan, sizeof *p->sum);
+        p->part[k].row = psr_own(&p->own, nchan, sizeof *p->sum);
+        p->part[k].wide = psr_own(&p->own, nchan, sizeof *p->z);
     }
-    return all;
+    return psr_own_check(&p->own, "clipping", err);
 }
 
 void psr_rfi_clip_destroy(psr_rfi_clip *p)
 {
     if (!p)
         return;
-    void *const own[] = {p->z, p->work, p->good, p->bad, p->list, p->sum, p->clip.level};
-    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
-        free(own[n]);
-    for (int k = 0; k < PARTS; k++) {
-        free(p->part[k].sum);
-        free(p->part[k].row);
-        free(p->part[k].wide);
-    }
+    psr_own_free(&p->own);
     free(p);
 }
 
@@ -79,11 +72,12 @@ psr_status psr_rfi_clip_create(psr_rfi_clip **out, const struct psr_rfi_clip_des
     p->exact = is_exact(&desc->layout);
     p->clip.sigma = (float)desc->sigma;
     p->clip.nchan = desc->layout.nchan;
-    if (allocate(p))
-        return PSR_OK;
-    psr_rfi_clip_destroy(p);
-    *out = NULL;
-    return psr_fail_nomem(err, "clipping", 14 * (double)desc->n);
+    psr_status st = allocate(p, err);
+    if (st) {
+        psr_rfi_clip_destroy(p);
+        *out = NULL;
+    }
+    return st;
 }
 
 /* In the order of PRESTO, whose sums of floats begin with the lowest channel. */

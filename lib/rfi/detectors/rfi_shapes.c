@@ -1,4 +1,5 @@
 /* Marks cells whose samples are distributed unlike those of their channel in other intervals. */
+#include "base/memory.h"
 #include "rfi_detectors.h"
 
 #include "stats/stats.h"
@@ -19,6 +20,7 @@ enum { MOST_LAGS = 32 };
 struct psr_rfi_iqrm {
     size_t nchan;
     float sigma;
+    struct psr_own own;
     float *difference;          /* [nchan] */
     uint32_t *cast, *received;  /* [nchan] votes */
     float limit[2 * MOST_LAGS]; /* of each lag, down and up */
@@ -31,23 +33,22 @@ psr_status psr_rfi_iqrm_create(psr_rfi_iqrm **out, size_t nchan, double sigma, p
         return psr_fail_nomem(err, "votes", sizeof *p);
     p->nchan = nchan;
     p->sigma = (float)sigma;
-    p->difference = malloc(nchan * sizeof *p->difference);
-    p->cast = malloc(nchan * sizeof *p->cast);
-    p->received = malloc(nchan * sizeof *p->received);
-    if (p->difference && p->cast && p->received)
-        return PSR_OK;
-    psr_rfi_iqrm_destroy(p);
-    *out = NULL;
-    return psr_fail_nomem(err, "votes", 12 * (double)nchan);
+    p->difference = psr_own(&p->own, nchan, sizeof *p->difference);
+    p->cast = psr_own(&p->own, nchan, sizeof *p->cast);
+    p->received = psr_own(&p->own, nchan, sizeof *p->received);
+    psr_status st = psr_own_check(&p->own, "votes", err);
+    if (st) {
+        psr_rfi_iqrm_destroy(p);
+        *out = NULL;
+    }
+    return st;
 }
 
 void psr_rfi_iqrm_destroy(psr_rfi_iqrm *p)
 {
     if (!p)
         return;
-    free(p->difference);
-    free(p->cast);
-    free(p->received);
+    psr_own_free(&p->own);
     free(p);
 }
 
@@ -130,6 +131,7 @@ static const double MOST_SCATTER = 3; /* of a channel, times that of all */
 static const double BITS = 1e-5;      /* rounding of the kurtosis of bits */
 
 struct shape_test {
+    struct psr_own own;
     const struct psr_rfi_cell *cell;
     size_t nint, nchan;
     unsigned char *found;
@@ -305,14 +307,12 @@ static void test_moment(struct shape_test *j, float (*value)(const struct psr_rf
 static psr_status allocate(struct shape_test *j, psr_err *err)
 {
     const size_t n = j->nint * j->nchan;
-    j->noise = malloc(j->nchan * sizeof *j->noise);
-    j->count = malloc(j->nchan * sizeof *j->count);
-    j->deviation = malloc(n * sizeof *j->deviation);
-    j->all = malloc((n > j->nchan ? n : j->nchan) * sizeof *j->all);
-    j->column = malloc(j->nint * sizeof *j->column);
-    if (j->noise && j->count && j->deviation && j->all && j->column)
-        return PSR_OK;
-    return psr_fail_nomem(err, "a comparison of intervals", 8 * (double)n);
+    j->noise = psr_own(&j->own, j->nchan, sizeof *j->noise);
+    j->count = psr_own(&j->own, j->nchan, sizeof *j->count);
+    j->deviation = psr_own(&j->own, n, sizeof *j->deviation);
+    j->all = psr_own(&j->own, n > j->nchan ? n : j->nchan, sizeof *j->all);
+    j->column = psr_own(&j->own, j->nint, sizeof *j->column);
+    return psr_own_check(&j->own, "a comparison of intervals", err);
 }
 
 psr_status psr_rfi_test_shapes(const struct psr_rfi_cell *cell, size_t nint, size_t nchan,
@@ -338,8 +338,6 @@ psr_status psr_rfi_test_shapes(const struct psr_rfi_cell *cell, size_t nint, siz
             test_moment(&j, kurtosis_of, &limits, PSR_RFI_FOUND_KURTOSIS);
         }
     }
-    void *const own[] = {j.noise, j.count, j.deviation, j.all, j.column};
-    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-        free(own[k]);
+    psr_own_free(&j.own);
     return st;
 }

@@ -37,39 +37,30 @@ static psr_status check_desc(const struct psr_clean_desc *d, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status allocate_clean_block(struct psr_clean_block *k, size_t nchan, size_t row_bytes)
-{
-    k->z = calloc(BLOCK, sizeof *k->z);
-    k->work = calloc(BLOCK, sizeof *k->work);
-    k->good = calloc(BLOCK, 1);
-    k->bad = calloc(BLOCK, 1);
-    k->flip = calloc(BLOCK, sizeof *k->flip);
-    k->sum = calloc(nchan, sizeof *k->sum);
-    k->row = calloc(nchan, sizeof *k->row);
-    k->masked = calloc(nchan, 1);
-    k->level = calloc(nchan, sizeof *k->level);
-    k->bitmask = calloc(row_bytes, 1);
-    bool all = k->z && k->work && k->good && k->bad && k->flip && k->sum && k->row && k->masked &&
-               k->level && k->bitmask;
-    return all ? PSR_OK : PSR_ENOMEM;
-}
-
 static psr_status allocate(psr_clean *p, psr_err *err)
 {
-    size_t nchan = p->d.nchan;
-    p->keep = malloc(nchan);
-    p->ordered = calloc(nchan, 1);
-    p->padding = calloc(nchan, sizeof *p->padding);
-    p->clip.level = calloc(nchan, sizeof *p->clip.level);
-    p->bandpass = calloc(nchan, sizeof *p->bandpass);
-    p->weight = calloc(nchan, sizeof *p->weight);
-    p->current = calloc(nchan, sizeof *p->current);
-    p->held = calloc(BLOCK, p->in.row_bytes);
-    bool all = p->keep && p->ordered && p->padding && p->clip.level && p->bandpass && p->weight &&
-               p->current && p->held;
-    for (int b = 0; b < BATCH && all; b++)
-        all = allocate_clean_block(&p->block[b], nchan, p->in.row_bytes) == PSR_OK;
-    return all ? PSR_OK : psr_fail_nomem(err, "cleaning", (double)psr_clean_bytes(p));
+    const size_t nchan = p->d.nchan;
+    p->keep = psr_own(&p->own, nchan, 1);
+    p->ordered = psr_own(&p->own, nchan, 1);
+    p->padding = psr_own(&p->own, nchan, sizeof *p->padding);
+    p->clip.level = psr_own(&p->own, nchan, sizeof *p->clip.level);
+    p->bandpass = psr_own(&p->own, nchan, sizeof *p->bandpass);
+    p->weight = psr_own(&p->own, nchan, sizeof *p->weight);
+    p->current = psr_own(&p->own, nchan, sizeof *p->current);
+    p->held = psr_own(&p->own, BLOCK, p->in.row_bytes);
+    for (struct psr_clean_block *k = p->block; k < p->block + BATCH; k++) {
+        k->z = psr_own(&p->own, BLOCK, sizeof *k->z);
+        k->work = psr_own(&p->own, BLOCK, sizeof *k->work);
+        k->good = psr_own(&p->own, BLOCK, 1);
+        k->bad = psr_own(&p->own, BLOCK, 1);
+        k->flip = psr_own(&p->own, BLOCK, sizeof *k->flip);
+        k->sum = psr_own(&p->own, nchan, sizeof *k->sum);
+        k->row = psr_own(&p->own, nchan, sizeof *k->row);
+        k->masked = psr_own(&p->own, nchan, 1);
+        k->level = psr_own(&p->own, nchan, sizeof *k->level);
+        k->bitmask = psr_own(&p->own, p->in.row_bytes, 1);
+    }
+    return psr_own_check(&p->own, "cleaning", err);
 }
 
 int64_t psr_clean_bytes(const psr_clean *p)
@@ -147,17 +138,10 @@ void psr_clean_destroy(psr_clean *p)
 {
     if (!p)
         return;
-    for (int b = 0; b < BATCH; b++) {
-        struct psr_clean_block *k = &p->block[b];
-        void *const own[] = {k->z,   k->work, k->good,   k->bad,   k->flip,
-                             k->sum, k->row,  k->masked, k->level, k->bitmask};
-        for (size_t n = 0; n < sizeof own / sizeof *own; n++)
-            free(own[n]);
-    }
-    void *const own[] = {p->keep,    p->ordered, p->padding, p->clip.level, p->bandpass, p->weight,
-                         p->current, p->held,    p->step,    p->span,       p->clip_span};
-    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
-        free(own[n]);
+    psr_own_free(&p->own);
+    free(p->step);
+    free(p->span);
+    free(p->clip_span);
     free(p);
 }
 

@@ -2,6 +2,7 @@
 #ifndef PSR_RFI_RULES_CLEAN_INTERNAL_H
 #define PSR_RFI_RULES_CLEAN_INTERNAL_H
 
+#include "base/memory.h"
 #include "dsp/block_sums.h"
 #include <psrkit/experimental/clean.h>
 #include <psrkit/status.h>
@@ -76,6 +77,7 @@ struct psr_clean_block {
 
 struct psr_clean {
     struct psr_clean_desc d;
+    struct psr_own own;
     struct psr_layout in, out;
     unsigned char *keep;
     float *padding; /* [nchan] of the mask, in the order of the data */

@@ -1,4 +1,5 @@
 /* Makes pictures of a burst for classifiers. */
+#include "base/memory.h"
 #include "edit_state.h"
 
 #include "formats/hdf5/cutout.h"
@@ -14,6 +15,7 @@ enum { NTIME = 256, NDM = 256, NFREQ = 256, TILE = 16 };
 
 struct psr_edit_cutout {
     struct psr_edit_cutout_desc d;
+    struct psr_own own;
     int64_t width, step; /* of the burst, and of a bin, in samples */
     int64_t first;       /* sample of the first bin without delay, from the first that comes */
     int64_t nrow;        /* samples so far */
@@ -111,19 +113,6 @@ static psr_status find_delays(psr_edit_cutout *c, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status make_room(psr_edit_cutout *c, psr_err *err)
-{
-    const size_t n = c->nchan;
-    c->delay = calloc((NDM + 1) * n, sizeof *c->delay);
-    c->mean = calloc(n, sizeof *c->mean);
-    c->dm_time = calloc((size_t)NDM * NTIME, sizeof *c->dm_time);
-    c->by_chan = calloc(n * NTIME, sizeof *c->by_chan);
-    c->picture = calloc(3 * (size_t)NTIME * NFREQ, sizeof *c->picture);
-    if (c->delay && c->mean && c->dm_time && c->by_chan && c->picture)
-        return PSR_OK;
-    return psr_fail_nomem(err, "a cut-out", (double)n * NTIME * sizeof *c->by_chan);
-}
-
 psr_status psr_edit_cutout_create(psr_edit_cutout **out, const struct psr_edit_cutout_desc *desc,
                                   psr_err *err)
 {
@@ -141,7 +130,12 @@ psr_status psr_edit_cutout_create(psr_edit_cutout **out, const struct psr_edit_c
     c->width = width_samples(desc->burst, obs->tsamp_s);
     c->step = step_samples(desc->burst, obs->tsamp_s);
     c->first = (int64_t)rint(t_s / obs->tsamp_s) - NTIME / 2 * c->step - desc->first;
-    psr_status st = make_room(c, err);
+    c->delay = psr_own(&c->own, (NDM + 1) * c->nchan, sizeof *c->delay);
+    c->mean = psr_own(&c->own, c->nchan, sizeof *c->mean);
+    c->dm_time = psr_own(&c->own, (size_t)NDM * NTIME, sizeof *c->dm_time);
+    c->by_chan = psr_own(&c->own, c->nchan * NTIME, sizeof *c->by_chan);
+    c->picture = psr_own(&c->own, 3 * (size_t)NTIME * NFREQ, sizeof *c->picture);
+    psr_status st = psr_own_check(&c->own, "a cut-out", err);
     if (!st)
         st = find_delays(c, err);
     if (st)
@@ -155,12 +149,8 @@ void psr_edit_cutout_destroy(psr_edit_cutout *c)
 {
     if (!c)
         return;
-    free(c->delay);
-    free(c->mean);
+    psr_own_free(&c->own);
     free(c->prefix);
-    free(c->dm_time);
-    free(c->by_chan);
-    free(c->picture);
     free(c);
 }
 

@@ -2,6 +2,7 @@
 #include "accelsearch_internal.h"
 #include "base/copy_desc.h"
 #include "base/device/device_internal.h"
+#include "base/memory.h"
 #include "compat/presto/presto_internal.h"
 #include "formats/series/series_internal.h"
 #include "search/matched/accel_plan.h"
@@ -23,6 +24,7 @@ static const struct psr_accel_ops *const backends[] = {
 enum { NBACKEND = sizeof backends / sizeof *backends };
 
 struct psr_accelsearch {
+    struct psr_own own;
     struct psr_accel_search search;
     struct psr_presto_search *presto; /* a compatible search, or */
     bool inmem;
@@ -71,16 +73,14 @@ static psr_status start_compat(psr_accelsearch *p, const struct psr_accelsearch_
 static psr_status start_spectra(psr_accelsearch *p, size_t batch, psr_err *err)
 {
     const int reach = psr_template_reach(p->search.jmax, p->search.lmax);
-    psr_status st = PSR_OK;
     p->batch = batch ? batch : 1;
-    p->norm = calloc(p->batch, sizeof *p->norm);
-    p->hits = calloc(p->batch, sizeof *p->hits);
-    p->measured = calloc(p->batch, sizeof *p->measured);
-    p->good = calloc(p->batch, sizeof *p->good);
-    p->which = calloc(p->batch, sizeof *p->which);
-    p->bad = calloc(p->batch, sizeof *p->bad);
-    if (!p->norm || !p->hits || !p->measured || !p->good || !p->which || !p->bad)
-        return psr_fail_nomem(err, "spectra", 96.0 * (double)p->batch);
+    p->norm = psr_own(&p->own, p->batch, sizeof *p->norm);
+    p->hits = psr_own(&p->own, p->batch, sizeof *p->hits);
+    p->measured = psr_own(&p->own, p->batch, sizeof *p->measured);
+    p->good = psr_own(&p->own, p->batch, sizeof *p->good);
+    p->which = psr_own(&p->own, p->batch, sizeof *p->which);
+    p->bad = psr_own(&p->own, p->batch, sizeof *p->bad);
+    psr_status st = psr_own_check(&p->own, "spectra", err);
     for (size_t i = 0; i < p->batch && !st && !p->presto; i++)
         st = psr_accel_normalise_create(&p->norm[i], &p->search, reach, err);
     return st || p->presto ? st : psr_accel_lines_create(&p->lines, &p->search, err);
@@ -140,12 +140,7 @@ void psr_accelsearch_destroy(psr_accelsearch *p)
         free(p->hits[i].hit);
     }
     psr_accel_lines_destroy(p->lines);
-    free(p->norm);
-    free(p->hits);
-    free(p->measured);
-    free(p->good);
-    free(p->which);
-    free(p->bad);
+    psr_own_free(&p->own);
     psr_rfft_destroy(p->rfft);
     psr_accel_search_forget(&p->search);
     free(p->list.cand);

@@ -36,6 +36,7 @@ static const struct psr_dedisp_ops *const backends[] = {
 enum { NBACKEND = sizeof backends / sizeof *backends };
 
 struct psr_dedisp {
+    struct psr_own own; /* what comes from the description */
     struct psr_dedisp_layout layout;
     const struct psr_dedisp_ops *ops;
     void *state;
@@ -49,16 +50,17 @@ struct psr_dedisp {
 static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_err *err)
 {
     struct psr_dedisp_layout *s = &p->layout;
-    p->freq_mhz = calloc(d->nchan, sizeof *p->freq_mhz);
-    p->position = calloc(d->nchan, sizeof *p->position);
-    s->chan = calloc(d->nchan, sizeof *s->chan);
-    s->pre = calloc(d->nchan, sizeof *s->pre);
-    s->coeff = calloc(d->nchan, sizeof *s->coeff);
-    s->dm = calloc(d->ndm, sizeof *s->dm);
+    p->freq_mhz = psr_own(&p->own, d->nchan, sizeof *p->freq_mhz);
+    p->position = psr_own(&p->own, d->nchan, sizeof *p->position);
+    s->chan = psr_own(&p->own, d->nchan, sizeof *s->chan);
+    s->pre = psr_own(&p->own, d->nchan, sizeof *s->pre);
+    s->coeff = psr_own(&p->own, d->nchan, sizeof *s->coeff);
+    s->dm = psr_own(&p->own, d->ndm, sizeof *s->dm);
     s->ndevice = d->ndevice ? d->ndevice : 1;
-    s->device = calloc(s->ndevice, sizeof *s->device);
-    if (!p->freq_mhz || !p->position || !s->chan || !s->pre || !s->coeff || !s->dm || !s->device)
-        return psr_fail_nomem(err, "a dedispersion plan", 40.0 * (double)d->nchan);
+    s->device = psr_own(&p->own, s->ndevice, sizeof *s->device);
+    psr_status st = psr_own_check(&p->own, "a dedispersion plan", err);
+    if (st)
+        return st;
     memcpy(p->freq_mhz, d->freq_mhz, d->nchan * sizeof *p->freq_mhz);
     memcpy(s->dm, d->dm, d->ndm * sizeof *s->dm);
     p->dmconst = d->dmconst;
@@ -401,14 +403,8 @@ void psr_dedisp_destroy(psr_dedisp *p)
         return;
     if (p->state)
         p->ops->destroy(p->state);
-    free(p->layout.chan);
-    free(p->layout.pre);
-    free(p->layout.coeff);
-    free(p->layout.dm);
     free(p->layout.align);
     psr_merge_destroy(&p->layout.tree);
-    free(p->layout.device);
-    free(p->freq_mhz);
-    free(p->position);
+    psr_own_free(&p->own);
     free(p);
 }

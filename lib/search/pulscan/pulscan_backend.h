@@ -5,6 +5,7 @@
 #ifndef PSR_SEARCH_PULSCAN_BACKEND_H
 #define PSR_SEARCH_PULSCAN_BACKEND_H
 
+#include "base/memory.h"
 #include "base/stop.h"
 #include <psrkit/experimental/pulscan.h>
 
@@ -34,6 +35,7 @@ struct psr_prefilter {
  *   d_h    = (..(p[h i] + p[h i + 1]) ..) + p[h i + h - 1],
  * with no products fused into the sums. */
 struct psr_pulscan_search {
+    struct psr_own own;
     size_t nbin;
     bool series;
     struct psr_redden redden; /* start 0: no de-reddening */

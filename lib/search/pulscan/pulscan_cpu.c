@@ -1,4 +1,5 @@
 /* Searches spectra with boxcars on the CPU. */
+#include "base/memory.h"
 #include "pulscan_internal.h"
 
 #include "base/threads/clones.h"
@@ -271,6 +272,7 @@ psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, cons
 
 struct cpu {
     const struct psr_pulscan_search *s;
+    struct psr_own own;
     struct psr_pulscan_series *series; /* NULL: spectra come as such */
     float *power;                      /* [nbin + pad] */
     float *sum;                        /* [nbin / 2 + pad] of two harmonics or more */
@@ -285,11 +287,7 @@ static void destroy(void *state)
 {
     struct cpu *c = state;
     psr_pulscan_series_destroy(c->series);
-    free(c->power);
-    free(c->sum);
-    free(c->work);
-    free(c->level);
-    free(c->in);
+    psr_own_free(&c->own);
     free(c);
 }
 
@@ -317,14 +315,13 @@ static psr_status allocate(struct cpu *c, psr_err *err)
         return psr_fail(err, PSR_ENOMEM, "search: %zu bins need %.0f MB, and the limit is %.0f MB",
                         s->nbin, bytes / 1e6, (double)s->mem_bytes / 1e6);
     c->bytes = (int64_t)bytes;
-    c->power = calloc(s->nbin + c->pad, sizeof *c->power);
-    c->sum = calloc(s->nbin / 2 + c->pad, sizeof *c->sum);
-    c->work = calloc((size_t)s->nthread * psr_tile_work(s), sizeof *c->work);
-    c->level = calloc(s->batch * s->nnorm_block, sizeof *c->level);
-    c->in = calloc(s->batch, sizeof *c->in);
-    if (!c->power || !c->sum || !c->work || !c->level || !c->in)
-        return psr_fail_nomem(err, "a search", bytes);
-    return s->series ? psr_pulscan_series_create(&c->series, s, err) : PSR_OK;
+    c->power = psr_own(&c->own, s->nbin + c->pad, sizeof *c->power);
+    c->sum = psr_own(&c->own, s->nbin / 2 + c->pad, sizeof *c->sum);
+    c->work = psr_own(&c->own, (size_t)s->nthread * psr_tile_work(s), sizeof *c->work);
+    c->level = psr_own(&c->own, s->batch * s->nnorm_block, sizeof *c->level);
+    c->in = psr_own(&c->own, s->batch, sizeof *c->in);
+    psr_status st = psr_own_check(&c->own, "a search", err);
+    return st || !s->series ? st : psr_pulscan_series_create(&c->series, s, err);
 }
 
 static psr_status create(void **state, const struct psr_pulscan_search *s, psr_err *err)

@@ -253,13 +253,14 @@ static psr_status set_widths(struct psr_pulscan_search *s, const struct psr_puls
     for (int z = 0; z < end; z = next_z(d, z))
         s->nz++;
     s->nharm = d->nnharm;
-    s->z = calloc(s->nz, sizeof *s->z);
-    s->harm = calloc(s->nharm, sizeof *s->harm);
-    s->nprefilter = calloc(s->nharm, sizeof *s->nprefilter);
-    s->boxes = calloc(s->nharm * s->nz, sizeof *s->boxes);
-    s->prefilter = calloc(s->nharm * s->nz, sizeof *s->prefilter);
-    if (!s->z || !s->harm || !s->nprefilter || !s->boxes || !s->prefilter)
-        return psr_fail_nomem(err, "widths of boxes", 40.0 * (double)(s->nharm * s->nz));
+    s->z = psr_own(&s->own, s->nz, sizeof *s->z);
+    s->harm = psr_own(&s->own, s->nharm, sizeof *s->harm);
+    s->nprefilter = psr_own(&s->own, s->nharm, sizeof *s->nprefilter);
+    s->boxes = psr_own(&s->own, s->nharm * s->nz, sizeof *s->boxes);
+    s->prefilter = psr_own(&s->own, s->nharm * s->nz, sizeof *s->prefilter);
+    psr_status st = psr_own_check(&s->own, "widths of boxes", err);
+    if (st)
+        return st;
     for (size_t k = 0, z = 0; z < (size_t)end; z = (size_t)next_z(d, (int)z))
         s->z[k++] = (int)z;
     memcpy(s->harm, d->nharm, s->nharm * sizeof *s->harm);
@@ -271,15 +272,13 @@ static psr_status set_stretches(struct psr_pulscan_search *s, psr_err *err)
 {
     int64_t nbin = (int64_t)s->nbin, n = (int64_t)s->normblock;
     s->nnorm_block = (size_t)((nbin + n - 1) / n);
-    s->norm_block = calloc(s->nnorm_block, sizeof *s->norm_block);
-    if (!s->norm_block)
-        return psr_fail_nomem(err, "normalisation", (double)s->nnorm_block * sizeof *s->norm_block);
-    for (size_t k = 0; k < s->nnorm_block; k++) {
+    s->norm_block = psr_own(&s->own, s->nnorm_block, sizeof *s->norm_block);
+    for (size_t k = 0; s->norm_block && k < s->nnorm_block; k++) {
         int64_t begin = (int64_t)k * n, end = begin + n < nbin ? begin + n : nbin;
         int64_t first = s->compat ? begin : end - n;
         s->norm_block[k] = (struct psr_norm_block){begin, end, first, end - first};
     }
-    return PSR_OK;
+    return psr_own_check(&s->own, "normalisation", err);
 }
 
 static psr_status set_zaps(struct psr_pulscan_search *s, const struct psr_pulscan_desc *d,
@@ -287,9 +286,9 @@ static psr_status set_zaps(struct psr_pulscan_search *s, const struct psr_pulsca
 {
     if (d->nzap == 0)
         return PSR_OK;
-    s->zap = calloc(d->nzap, sizeof *s->zap);
+    s->zap = psr_own(&s->own, d->nzap, sizeof *s->zap);
     if (!s->zap)
-        return psr_fail_nomem(err, "bins to zap", (double)d->nzap * sizeof *s->zap);
+        return psr_own_check(&s->own, "bins to zap", err);
     memcpy(s->zap, d->zap, d->nzap * sizeof *s->zap);
     s->nzap = psr_spans_tidy(s->zap, d->nzap, 1, (int64_t)s->nbin);
     return PSR_OK;
@@ -394,11 +393,5 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_signific
 
 void psr_pulscan_forget(struct psr_pulscan_search *s)
 {
-    free(s->norm_block);
-    free(s->zap);
-    free(s->z);
-    free(s->harm);
-    free(s->nprefilter);
-    free(s->boxes);
-    free(s->prefilter);
+    psr_own_free(&s->own);
 }

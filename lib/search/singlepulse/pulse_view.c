@@ -1,4 +1,5 @@
 /* Pictures of the spectra around a pulse: as they came, and shifted by its delays. */
+#include "base/memory.h"
 #include <psrkit/experimental/singlepulse.h>
 
 #include "base/copy_desc.h"
@@ -22,6 +23,7 @@ struct channel {
 
 struct psr_pulse_spectrum {
     size_t nchan;
+    struct psr_own own;
     int64_t first, width, flank;
     struct channel *channel; /* [nchan] */
     size_t *present;         /* [3 width] channels, from a width before the boxcar */
@@ -67,13 +69,13 @@ psr_status psr_pulse_spectrum_create(psr_pulse_spectrum **out,
     p->first = d.first;
     p->width = d.width;
     p->flank = 2 * d.width > FLANK_LEAST ? 2 * d.width : FLANK_LEAST;
-    p->channel = calloc(d.nchan, sizeof *p->channel);
-    p->present = calloc(3 * (size_t)d.width, sizeof *p->present);
-    p->a = calloc(d.nchan, sizeof *p->a);
-    p->counts = calloc(d.nchan, 1);
-    if (!p->channel || !p->present || !p->a || !p->counts) {
+    p->channel = psr_own(&p->own, d.nchan, sizeof *p->channel);
+    p->present = psr_own(&p->own, 3 * (size_t)d.width, sizeof *p->present);
+    p->a = psr_own(&p->own, d.nchan, sizeof *p->a);
+    p->counts = psr_own(&p->own, d.nchan, 1);
+    if ((st = psr_own_check(&p->own, "the spectrum of a pulse", err))) {
         psr_pulse_spectrum_destroy(p);
-        return psr_fail_nomem(err, "the spectrum of a pulse", (double)d.nchan * sizeof *p->channel);
+        return st;
     }
     for (size_t c = 0; c < d.nchan; c++)
         p->channel[c].delay = d.delay[c];
@@ -154,10 +156,7 @@ void psr_pulse_spectrum_destroy(psr_pulse_spectrum *p)
 {
     if (!p)
         return;
-    free(p->channel);
-    free(p->present);
-    free(p->a);
-    free(p->counts);
+    psr_own_free(&p->own);
     free(p);
 }
 
@@ -173,6 +172,7 @@ struct cells {
 };
 
 struct psr_pulse_view {
+    struct psr_own own; /* all but what cells and pictures have */
     size_t nchan;
     int64_t *delay;
     double *sum, *square, *count; /* [nchan] of all samples, less the first one */
@@ -207,16 +207,16 @@ static psr_status make_all(psr_pulse_view *p, const struct psr_pulse_spectrum_de
     const int64_t side = AROUND * d->width > LEAST ? AROUND * d->width : LEAST;
     const int64_t sweep = largest(d->delay, d->nchan), end = d->first + d->width + side;
     p->nchan = d->nchan;
-    p->delay = malloc(d->nchan * sizeof *p->delay);
-    p->sum = calloc(d->nchan, sizeof *p->sum);
-    p->square = calloc(d->nchan, sizeof *p->square);
-    p->count = calloc(d->nchan, sizeof *p->count);
-    p->zero = calloc(d->nchan, sizeof *p->zero);
-    if (!p->delay || !p->sum || !p->square || !p->count || !p->zero)
-        return psr_fail_nomem(err, "the picture of a pulse", (double)d->nchan * 36);
-    for (size_t c = 0; c < d->nchan; c++)
+    p->delay = psr_own(&p->own, d->nchan, sizeof *p->delay);
+    p->sum = psr_own(&p->own, d->nchan, sizeof *p->sum);
+    p->square = psr_own(&p->own, d->nchan, sizeof *p->square);
+    p->count = psr_own(&p->own, d->nchan, sizeof *p->count);
+    p->zero = psr_own(&p->own, d->nchan, sizeof *p->zero);
+    psr_status st = psr_own_check(&p->own, "the picture of a pulse", err);
+    for (size_t c = 0; c < d->nchan && !st; c++)
         p->delay[c] = d->delay[c];
-    psr_status st = make_cells(&p->aligned, d->nchan, d->first - side, end, err);
+    if (!st)
+        st = make_cells(&p->aligned, d->nchan, d->first - side, end, err);
     return st ? st : make_cells(&p->swept, d->nchan, d->first - side, end + sweep, err);
 }
 
@@ -351,11 +351,7 @@ void psr_pulse_view_destroy(psr_pulse_view *p)
         return;
     free_cells(&p->aligned);
     free_cells(&p->swept);
-    free(p->delay);
-    free(p->sum);
-    free(p->square);
-    free(p->count);
-    free(p->zero);
+    psr_own_free(&p->own);
     free(p->aligned_value);
     free(p->swept_value);
     free(p->series);

@@ -2,6 +2,7 @@
 #include <psrkit/experimental/fold.h>
 
 #include "search/fold/fold_internal.h"
+#include "tests/support/bestprof_read.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 
@@ -195,7 +196,7 @@ static psr_status rewrite_best(const char *from, const char *to)
 {
     struct psr_bestprof best;
     psr_outfile *f;
-    psr_status st = psr_bestprof_read(&best, from, &err);
+    psr_status st = bestprof_read(&best, from, &err);
     if (!st && !(st = psr_outfile_create(&f, to, &err))) {
         if (!(st = psr_bestprof_write(f, &best, &err)))
             st = psr_outfile_commit(f, &err);
@@ -235,7 +236,7 @@ static void test_best(void)
 {
     struct psr_bestprof best;
     write_text(scratch("a.bestprof"), best_text);
-    ok(psr_bestprof_read(&best, scratch("a.bestprof"), &err) == PSR_OK, "a .bestprof is read");
+    ok(bestprof_read(&best, scratch("a.bestprof"), &err) == PSR_OK, "a .bestprof is read");
     ok(best.topo[0].value == 11.5630585024741 && best.topo[0].error == 2.86e-07 &&
            best.sigma == 8.7 && best.prob == 1.79e-18 && best.dm == 242.342,
        "with its numbers");
@@ -257,12 +258,12 @@ static void test_best(void)
                  {"", "0 bins"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         write_text(scratch("c.bestprof"), wrong[i].text);
-        ok(psr_bestprof_read(&best, scratch("c.bestprof"), &err) == PSR_EFORMAT &&
+        ok(bestprof_read(&best, scratch("c.bestprof"), &err) == PSR_EFORMAT &&
                strstr(err.msg, wrong[i].says),
            "wrong text is refused: %s", err.msg);
         psr_bestprof_clear(&best);
     }
-    ok(psr_bestprof_read(&best, scratch("none"), &err) == PSR_EIO, "and no file: %s", err.msg);
+    ok(bestprof_read(&best, scratch("none"), &err) == PSR_EIO, "and no file: %s", err.msg);
 }
 
 /* --- PRESTO's own ----------------------------------------------------------------------------- */
@@ -298,7 +299,7 @@ static void test_derived(const char *pfd, const char *bestprof)
     struct psr_pfd p;
     struct psr_bestprof got = {.nbin = 0}, must = {.nbin = 0};
     bool same = psr_pfd_read(&p, pfd, 0, &err) == PSR_OK &&
-                psr_bestprof_read(&must, bestprof, &err) == PSR_OK &&
+                bestprof_read(&must, bestprof, &err) == PSR_OK &&
                 psr_fold_bestprof(&got, &p, &err) == PSR_OK;
     ok(same && is_near(&got, &must), "its numbers follow from the .pfd");
     psr_pfd_clear(&p);

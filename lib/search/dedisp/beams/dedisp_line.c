@@ -76,17 +76,18 @@ static psr_status merge_reach(const struct psr_merge_tree *tree, const int32_t *
 static psr_status align_trials(struct psr_dedisp_line *l, bool aligned, psr_err *err)
 {
     size_t nkept = l->layout->nkept, maxshift = psr_dedisp_maxshift(l->plan);
-    l->align = malloc(l->ndm * sizeof *l->align);
-    l->least = malloc(4 * nkept * sizeof *l->least);
-    l->ring = malloc(nkept * sizeof *l->ring);
-    if (!l->align || !l->least || !l->ring)
-        return psr_fail_nomem(err, "delays", 40.0 * (double)(nkept + l->ndm));
+    l->align = psr_own(&l->own, l->ndm, sizeof *l->align);
+    l->least = psr_own(&l->own, 4 * nkept, sizeof *l->least);
+    l->ring = psr_own(&l->own, nkept, sizeof *l->ring);
+    psr_status st = psr_own_check(&l->own, "delays", err);
+    if (st)
+        return st;
     l->largest = l->least + nkept;
     l->youngest = l->largest + nkept;
     l->oldest = l->youngest + nkept;
     for (size_t i = 0; i < l->ndm; i++)
         l->align[i] = aligned ? 0 : (int32_t)(maxshift - psr_dedisp_shift(l->plan, i));
-    psr_status st = merge_reach(&l->layout->tree, l->align, l->least, l->largest, err);
+    st = merge_reach(&l->layout->tree, l->align, l->least, l->largest, err);
     for (size_t k = 0; k < nkept && !st; k++) {
         l->youngest[k] = (int32_t)maxshift - l->largest[k];
         l->oldest[k] = (int32_t)maxshift - l->least[k];
@@ -113,12 +114,10 @@ static psr_status choose_trials(struct psr_dedisp_line *l, struct psr_dedisp_lin
 {
     const struct psr_dedisp_layout *s = l->layout;
     double sweep = sweep_of(s, b), last = 0;
-    b->trial = malloc(l->ndm * sizeof *b->trial);
-    b->row = malloc(l->ndm * sizeof *b->row);
-    if (!b->trial || !b->row)
-        return psr_fail_nomem(err, "trials", 12.0 * (double)l->ndm);
+    b->trial = psr_own(&l->own, l->ndm, sizeof *b->trial);
+    b->row = psr_own(&l->own, l->ndm, sizeof *b->row);
     b->first_row = l->nrow;
-    for (size_t i = 0; i < l->ndm; i++) {
+    for (size_t i = 0; b->row && i < l->ndm; i++) {
         b->row[i] = -1;
         if (i && (s->dm[i] - last) * sweep < 1)
             continue;
@@ -126,7 +125,7 @@ static psr_status choose_trials(struct psr_dedisp_line *l, struct psr_dedisp_lin
         b->trial[b->ndm++] = i;
         b->row[i] = (int32_t)l->nrow++;
     }
-    return PSR_OK;
+    return psr_own_check(&l->own, "trials", err);
 }
 
 static psr_status add_band(struct psr_dedisp_line *l, size_t first, size_t nparts, psr_err *err)
@@ -147,14 +146,12 @@ static psr_status make_bands(struct psr_dedisp_line *l, size_t nhalve, psr_err *
 {
     const struct psr_merge_tree *tree = &l->layout->tree;
     size_t n = psr_merge_parts_of(tree, tree->nlevel - 1, 0), was = n;
-    psr_status st = PSR_OK;
     l->nrow = l->ndm;
     if (tree->nlevel < 2 || !nhalve)
         return PSR_OK;
-    l->band = calloc(nhalve * 2 * n, sizeof *l->band);
-    l->part_band = calloc(nhalve * 2 * n, sizeof *l->part_band);
-    if (!l->band || !l->part_band)
-        return psr_fail_nomem(err, "sub-bands", 100.0 * (double)n);
+    l->band = psr_own(&l->own, nhalve * 2 * n, sizeof *l->band);
+    l->part_band = psr_own(&l->own, nhalve * 2 * n, sizeof *l->part_band);
+    psr_status st = psr_own_check(&l->own, "sub-bands", err);
     for (size_t h = 1; h <= nhalve && !st; h++) {
         size_t wide = (n + ((size_t)1 << h) - 1) >> h, step = wide > 1 ? wide / 2 : 1, first = 0;
         if (wide == was)
@@ -171,9 +168,9 @@ static psr_status make_bands(struct psr_dedisp_line *l, size_t nhalve, psr_err *
 static psr_status make_bias(struct psr_dedisp_line *l, psr_err *err)
 {
     double each = (double)l->layout->sample_bias * (double)l->layout->downsamp;
-    l->row_bias = malloc(l->nrow * sizeof *l->row_bias);
+    l->row_bias = psr_own(&l->own, l->nrow, sizeof *l->row_bias);
     if (!l->row_bias)
-        return psr_fail_nomem(err, "trials", 8.0 * (double)l->nrow);
+        return psr_own_check(&l->own, "trials", err);
     for (size_t i = 0; i < l->ndm; i++)
         l->row_bias[i] = each * (double)l->layout->nkept;
     for (const struct psr_dedisp_line_band *b = l->band; b < l->band + l->nband; b++)
@@ -196,9 +193,9 @@ psr_status psr_dedisp_line_program(struct psr_dedisp_line *l, psr_err *err)
     if (st)
         return st;
     l->nprogram = (l->ndm + pl->shape.ntrial - 1) / pl->shape.ntrial;
-    l->program = calloc(l->nprogram, sizeof *l->program);
+    l->program = psr_own(&l->own, l->nprogram, sizeof *l->program);
     if (!l->program)
-        return psr_fail_nomem(err, "dedispersion programs", 48.0 * (double)l->nprogram);
+        return psr_own_check(&l->own, "dedispersion programs", err);
     int failed = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(l->layout->nthread) reduction(+ : failed)
     for (size_t n = 0; n < l->nprogram; n++)
@@ -242,9 +239,9 @@ psr_status psr_dedisp_line_create(struct psr_dedisp_line *l,
     if (st)
         return st;
     l->layout = psr_dedisp_layout(l->plan);
-    l->freq_mhz = malloc(l->layout->nkept * sizeof *l->freq_mhz);
+    l->freq_mhz = psr_own(&l->own, l->layout->nkept, sizeof *l->freq_mhz);
     if (!l->freq_mhz)
-        return psr_fail_nomem(err, "channels", 8.0 * (double)l->layout->nkept);
+        return psr_own_check(&l->own, "channels", err);
     for (size_t k = 0; k < l->layout->nkept; k++)
         l->freq_mhz[k] = desc->freq_mhz[l->layout->chan[k]];
     l->lanes = psr_lanes_for(psr_dedisp_layout_sample_max(l->layout), l->layout->nkept);
@@ -257,22 +254,11 @@ void psr_dedisp_line_destroy(struct psr_dedisp_line *l)
 {
     for (size_t n = 0; l->program && n < l->nprogram; n++)
         free(l->program[n].code);
-    for (size_t b = 0; b < l->nband; b++) {
-        free(l->band[b].trial);
-        free(l->band[b].row);
-    }
     psr_rings_destroy(&l->rings);
     psr_dedisp_destroy(l->plan);
-    free(l->program);
     free(l->trial);
-    free(l->freq_mhz);
-    free(l->align);
-    free(l->least);
-    free(l->ring);
-    free(l->band);
-    free(l->part_band);
-    free(l->row_bias);
     free(l->out);
+    psr_own_free(&l->own);
     *l = (struct psr_dedisp_line){0};
 }
 

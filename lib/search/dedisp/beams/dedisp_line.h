@@ -2,6 +2,7 @@
 #ifndef PSR_SEARCH_DEDISP_BEAMS_DEDISP_LINE_H
 #define PSR_SEARCH_DEDISP_BEAMS_DEDISP_LINE_H
 
+#include "base/memory.h"
 #include "search/dedisp/cpu/dedisp_rings.h"
 #include <psrkit/experimental/dedisp.h>
 
@@ -14,6 +15,7 @@ struct psr_dedisp_line_band {
 };
 
 struct psr_dedisp_line {
+    struct psr_own own; /* all but trial, out and the code of programs */
     size_t downsamp, ndm, most;
     size_t *trial; /* [ndm] numbers in the description */
     psr_dedisp *plan;

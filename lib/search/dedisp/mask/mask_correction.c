@@ -38,13 +38,14 @@ psr_status psr_mask_correction_create(psr_mask_correction **out,
     p->nthread = psr_count_threads(desc->nthread);
     (void)frexp(desc->largest * (double)desc->nchan * (double)desc->downsamp, &bits);
     p->shift = 60 - bits < 48 ? 60 - bits : 48;
-    p->current = calloc(desc->nchan, sizeof *p->current);
-    p->level = calloc(desc->ndm, sizeof *p->level);
-    p->first = calloc(desc->nchan + 2, sizeof *p->first);
-    p->scratch = calloc((size_t)p->nthread, sizeof *p->scratch);
-    if (!p->current || !p->level || !p->first || !p->scratch) {
+    p->current = psr_own(&p->own, desc->nchan, sizeof *p->current);
+    p->level = psr_own(&p->own, desc->ndm, sizeof *p->level);
+    p->first = psr_own(&p->own, desc->nchan + 2, sizeof *p->first);
+    p->scratch = psr_own(&p->own, (size_t)p->nthread, sizeof *p->scratch);
+    psr_status st = psr_own_check(&p->own, "patching series", err);
+    if (st) {
         psr_mask_correction_destroy(p);
-        return psr_fail_nomem(err, "patching series", (double)(desc->nchan + desc->ndm) * 8);
+        return st;
     }
     *out = p;
     return PSR_OK;
@@ -208,12 +209,9 @@ void psr_mask_correction_destroy(psr_mask_correction *p)
         free(p->scratch[k].change);
         free(p->scratch[k].mark);
     }
-    free(p->current);
-    free(p->level);
     psr_mask_device_destroy(p->device);
     free(p->edge);
     free(p->sorted);
-    free(p->first);
-    free(p->scratch);
+    psr_own_free(&p->own);
     free(p);
 }

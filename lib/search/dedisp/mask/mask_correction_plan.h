@@ -2,6 +2,7 @@
 #ifndef PSR_SEARCH_DEDISP_MASK_MASK_CORRECTION_PLAN_H
 #define PSR_SEARCH_DEDISP_MASK_MASK_CORRECTION_PLAN_H
 
+#include "base/memory.h"
 #include "mask_correction.h"
 
 /* A step in samples of a channel as the plan sums them: sum q of downsamp samples gains part, and
@@ -17,6 +18,7 @@ struct psr_mask_device;
 
 struct psr_mask_correction {
     struct psr_mask_correction_desc d;
+    struct psr_own own;
     int nthread;
     int shift;        /* values are counted in 2^-shift */
     int64_t *current; /* [nchan] */

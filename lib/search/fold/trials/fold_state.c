@@ -120,10 +120,7 @@ void psr_fold_state_clear_workers(struct psr_fold_search *s)
     for (int i = 0; s->worker && i < s->nworker; i++) {
         struct psr_fold_worker *w = &s->worker[i];
         psr_fold_table_clear(&w->table);
-        free(w->part);
-        free(w->delay);
-        free(w->profile);
-        free(w->offset);
+        psr_own_free(&w->own);
     }
     free(s->worker);
     s->worker = NULL;
@@ -132,13 +129,12 @@ void psr_fold_state_clear_workers(struct psr_fold_search *s)
 static psr_status make_worker(struct psr_fold_search *s, struct psr_fold_worker *w, psr_err *err)
 {
     const struct psr_fold_trials *t = &s->trials;
-    w->part = calloc(FOLD_DMS_AT_ONCE * t->npart * t->nbin, sizeof *w->part);
-    w->delay = calloc(t->npart, sizeof *w->delay);
-    w->profile = calloc(t->nbin, sizeof *w->profile);
-    w->offset = calloc(FOLD_DMS_AT_ONCE * t->nsub, sizeof *w->offset);
-    if (!w->part || !w->delay || !w->profile || !w->offset)
-        return psr_fail_nomem(err, "a fold search", (double)t->npart * (double)t->nbin * 128);
-    return psr_fold_table_init(&w->table, &s->listed.sums, err);
+    w->part = psr_own(&w->own, FOLD_DMS_AT_ONCE * t->npart * t->nbin, sizeof *w->part);
+    w->delay = psr_own(&w->own, t->npart, sizeof *w->delay);
+    w->profile = psr_own(&w->own, t->nbin, sizeof *w->profile);
+    w->offset = psr_own(&w->own, FOLD_DMS_AT_ONCE * t->nsub, sizeof *w->offset);
+    psr_status st = psr_own_check(&w->own, "a fold search", err);
+    return st ? st : psr_fold_table_init(&w->table, &s->listed.sums, err);
 }
 
 /* Bytes that a thread needs. */

@@ -2,6 +2,7 @@
 #ifndef PSR_SEARCH_FOLD_TRIALS_FOLD_STATE_H
 #define PSR_SEARCH_FOLD_TRIALS_FOLD_STATE_H
 
+#include "base/memory.h"
 #include "search/fold/kernels/fold_sums.h"
 #include "search/fold/kernels/fold_trials.h"
 #include <complex.h>
@@ -18,6 +19,7 @@ struct psr_fold_found {
 };
 
 struct psr_fold_worker {
+    struct psr_own own;
     struct psr_fold_table table;
     double *part;            /* [FOLD_DMS_AT_ONCE][npart][nbin] */
     double *delay, *profile; /* [npart], [nbin] */
