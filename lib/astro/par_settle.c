@@ -256,34 +256,6 @@ static double date_of_tcb(double mjd)
     return mjd > 0 ? began_mjd + (mjd - began_mjd) / k : mjd;
 }
 
-static void convert_tcb(struct psr_ephemeris *e)
-{
-    const double k = 1 + 1.55051979176e-8;
-    double unit = k;
-    double *const dates[] = {&e->pepoch_mjd, &e->posepoch_mjd, &e->dmepoch_mjd,
-                             &e->t0_mjd,     &e->start_mjd,    &e->finish_mjd};
-    double *const rates[] = {&e->edot, &e->omdot_rads, &e->eps1dot, &e->eps2dot};
-    for (int i = 0; i < PSR_EPHEMERIS_NF; i++, unit *= k)
-        e->f[i] *= unit;
-    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++)
-        *dates[i] = date_of_tcb(*dates[i]);
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
-        *rates[i] *= k;
-    e->dm[0] *= k;
-    e->pb_s /= k;
-    e->asini_s /= k;
-    e->gamma_s /= k;
-    for (size_t i = 0; i < e->nglitch; i++) {
-        struct psr_glitch *g = &e->glitch[i];
-        g->epoch_mjd = date_of_tcb(g->epoch_mjd);
-        g->f0 *= k;
-        g->f0d *= k;
-        g->f1 *= k * k;
-        g->f2 *= k * k * k;
-        g->decay_s /= k;
-    }
-}
-
 psr_status psr_par_settle(struct psr_ephemeris *e, const struct par_file *p, psr_err *err)
 {
     psr_status st = settle_spin(e, p, err);
@@ -293,7 +265,31 @@ psr_status psr_par_settle(struct psr_ephemeris *e, const struct par_file *p, psr
         st = settle_orbit(e, p, err);
     if (!st)
         st = settle_glitches(e, p, err);
-    if (!st && !strcasecmp(p->text[PAR_UNITS], "TCB"))
-        convert_tcb(e);
+    if (!st && !strcasecmp(p->text[PAR_UNITS], "TCB")) {
+        const double k = 1 + 1.55051979176e-8;
+        double unit = k;
+        double *const dates[] = {&e->pepoch_mjd, &e->posepoch_mjd, &e->dmepoch_mjd,
+                                 &e->t0_mjd,     &e->start_mjd,    &e->finish_mjd};
+        double *const rates[] = {&e->edot, &e->omdot_rads, &e->eps1dot, &e->eps2dot};
+        for (int i = 0; i < PSR_EPHEMERIS_NF; i++, unit *= k)
+            e->f[i] *= unit;
+        for (size_t i = 0; i < sizeof dates / sizeof *dates; i++)
+            *dates[i] = date_of_tcb(*dates[i]);
+        for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+            *rates[i] *= k;
+        e->dm[0] *= k;
+        e->pb_s /= k;
+        e->asini_s /= k;
+        e->gamma_s /= k;
+        for (size_t i = 0; i < e->nglitch; i++) {
+            struct psr_glitch *g = &e->glitch[i];
+            g->epoch_mjd = date_of_tcb(g->epoch_mjd);
+            g->f0 *= k;
+            g->f0d *= k;
+            g->f1 *= k * k;
+            g->f2 *= k * k * k;
+            g->decay_s /= k;
+        }
+    }
     return st || e->pb_s == 0 ? st : check_left_out(e, p, err);
 }

@@ -129,8 +129,14 @@ static void draw_key(struct canvas *c, double most)
     canvas_frame(c, &key);
 }
 
-static void draw_plane(struct canvas *c, const struct planeplot *p)
+psr_status planeplot_draw(const struct planeplot *p, struct plotfile *f, psr_err *err)
 {
+    struct canvas *c;
+    if (!p->power)
+        return PSR_OK;
+    psr_status st = canvas_create_for(&c, f->format, WIDTH, HEIGHT, err);
+    if (st)
+        return st;
     const struct canvas_panel panel = {.left = 75,
                                        .top = 45,
                                        .width = 690,
@@ -152,17 +158,6 @@ static void draw_plane(struct canvas *c, const struct planeplot *p)
     canvas_frame(c, &panel);
     canvas_text(c, panel.left, 25, 12, p->title);
     draw_key(c, most > 0 ? (double)most : 1);
-}
-
-psr_status planeplot_draw(const struct planeplot *p, struct plotfile *f, psr_err *err)
-{
-    struct canvas *c;
-    if (!p->power)
-        return PSR_OK;
-    psr_status st = canvas_create_for(&c, f->format, WIDTH, HEIGHT, err);
-    if (st)
-        return st;
-    draw_plane(c, p);
     return plotfile_end(f, c, err);
 }
 

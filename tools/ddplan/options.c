@@ -95,17 +95,6 @@ static void add_cost(struct cli_table *list, struct ddplan_options *o)
     CLI_ADD(list, options);
 }
 
-/* The table of options, whose values go to o. */
-static void ddplan_fill_table(struct cli_table *list, struct ddplan_options *o)
-{
-    list->n = 0;
-    add_search(list, &o->given);
-    add_tolerance(list, o);
-    add_observation(list, &o->given);
-    add_output(list, o);
-    add_cost(list, o);
-}
-
 /* Spectra that PRESTO reads of a filterbank file at a time, which has no blocks of its own. */
 enum { SIGPROC_BLOCKLEN = 2400 };
 
@@ -292,12 +281,16 @@ static psr_status set_defaults(struct ddplan_options *o, const struct cli *tool,
 psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int argc, char **argv,
                                 psr_err *err)
 {
-    struct cli_table table;
+    struct cli_table table = {.n = 0};
     *o = (struct ddplan_options){.desc = defaults,
                                  .given = nothing_given,
                                  .script_for = "gpudedisp",
                                  .dm_pulse_width_us = NAN};
-    ddplan_fill_table(&table, o);
+    add_search(&table, &o->given);
+    add_tolerance(&table, o);
+    add_observation(&table, &o->given);
+    add_output(&table, o);
+    add_cost(&table, o);
     *tool = (struct cli){
         .name = "ddplan",
         .operands = "[OPTION]... [FILE]...",

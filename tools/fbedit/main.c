@@ -262,38 +262,33 @@ static psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_
     return st;
 }
 
-static psr_status process(struct run *r, psr_edit *p)
-{
-    struct psr_edit_report report;
-    psr_edit_describe(p, &report);
-    if (r->opt.verbose)
-        fbedit_print_plan(&r->tool, &r->opt.run, p);
-    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), report.count,
-                       "spectra", 1);
-    psr_status st = psr_edit_run(p, &r->err);
-    run_progress_end(&r->progress);
-    if (!st)
-        st = fbedit_add_write(&r->add, p, &r->err);
-    if (!st)
-        st = psr_edit_finish(p, &r->err);
-    if (!st) {
-        psr_output_group *group = r->add.group;
-        r->add.group = NULL;
-        st = group ? psr_output_group_commit(group, &r->err) : PSR_OK;
-    }
-    if (!st && !r->opt.quiet)
-        fbedit_note_dropped(&r->tool, p);
-    if (!st && r->opt.verbose)
-        fbedit_print_account(&r->tool, p);
-    return st;
-}
-
 static psr_status edit(struct run *r)
 {
     psr_edit *p = NULL;
     psr_status st = psr_edit_create(&p, &r->opt.run, &r->err);
-    if (!st)
-        st = process(r, p);
+    if (!st) {
+        struct psr_edit_report report;
+        psr_edit_describe(p, &report);
+        if (r->opt.verbose)
+            fbedit_print_plan(&r->tool, &r->opt.run, p);
+        run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose),
+                           report.count, "spectra", 1);
+        st = psr_edit_run(p, &r->err);
+        run_progress_end(&r->progress);
+        if (!st)
+            st = fbedit_add_write(&r->add, p, &r->err);
+        if (!st)
+            st = psr_edit_finish(p, &r->err);
+        if (!st) {
+            psr_output_group *group = r->add.group;
+            r->add.group = NULL;
+            st = group ? psr_output_group_commit(group, &r->err) : PSR_OK;
+        }
+        if (!st && !r->opt.quiet)
+            fbedit_note_dropped(&r->tool, p);
+        if (!st && r->opt.verbose)
+            fbedit_print_account(&r->tool, p);
+    }
     psr_edit_destroy(p);
     return st;
 }

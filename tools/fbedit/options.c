@@ -5,21 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The options of fbedit, in the order of --help. */
-
-static void add_input(struct cli_table *list, struct psr_source_desc *d, struct fbedit_words *w)
-{
-    cli_add_heading(list, "Input");
-    cli_add_observation(list, (struct cli_observation){.filterbank = &w->filterbank,
-                                                       .psrfits = &w->psrfits,
-                                                       .if_choice = &w->if_choice,
-                                                       .no_weights = &d->no_weights,
-                                                       .no_scales = &d->no_scales,
-                                                       .no_offsets = &d->no_offsets,
-                                                       .invert = &d->invert,
-                                                       .state = &w->state});
-}
-
 static void add_ranges(struct cli_table *list, struct fbedit_options *o, struct fbedit_words *w)
 {
     struct psr_edit_desc *d = &o->run;
@@ -253,8 +238,16 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
     *o = (struct fbedit_options){.seed = -1, .pad_s = 1};
     psr_edit_defaults(&o->run);
     o->source = (struct psr_source_desc){.size = sizeof o->source, .if_choice = -1};
-    /* Fills *list with options that set fields of *o and *w. */
-    add_input(&table, &o->source, &w);
+    /* In the order of --help. */
+    cli_add_heading(&table, "Input");
+    cli_add_observation(&table, (struct cli_observation){.filterbank = &w.filterbank,
+                                                         .psrfits = &w.psrfits,
+                                                         .if_choice = &w.if_choice,
+                                                         .no_weights = &o->source.no_weights,
+                                                         .no_scales = &o->source.no_scales,
+                                                         .no_offsets = &o->source.no_offsets,
+                                                         .invert = &o->source.invert,
+                                                         .state = &w.state});
     add_ranges(&table, o, &w);
     add_signals(&table, o);
     add_cleaning(&table, &o->run, &w);

@@ -146,42 +146,6 @@ static void print_found(const struct beams *b, const struct cli *tool)
     }
 }
 
-/* Runs a pipeline for each input, in turn block by block: the output of FOLDER/NAME.fil is ROOT_NAME.
- * Given:  o   with its callbacks; path and npath of its run are the beams
- * Status: those of psr_pipeline_create and psr_pipeline_run_beams; PSR_EINVAL for two beams of one name, or whose
- *         channels or samples differ */
-static psr_status gpudedisp_run_beams(const struct gpudedisp_options *o, struct cli *tool,
-                                      psr_err *err)
-{
-    struct beams b = {.o = o, .n = o->run.npath};
-    b.beam = calloc(b.n, sizeof *b.beam);
-    b.pipeline = calloc(b.n, sizeof *b.pipeline);
-    psr_status st = b.beam && b.pipeline
-                        ? name_beams(&b, err)
-                        : psr_fail(err, PSR_ENOMEM, "no memory for %zu beams", b.n);
-    if (!st)
-        st = create_beams(&b, err);
-    if (!st) {
-        psr_pipeline *const *p = b.pipeline;
-        if (b.o->verbose) {
-            gpudedisp_print_plan(tool, p[0]);
-            print_state(&b, tool);
-        }
-        st = psr_pipeline_run_beams(p, b.n, err);
-        for (size_t k = 0; k < b.n && !st; k++)
-            st = psr_pipeline_finish(p[k], err);
-        if (!st && b.o->verbose)
-            print_found(&b, tool);
-    }
-    for (size_t k = 0; b.beam && b.pipeline && k < b.n; k++) {
-        psr_pipeline_destroy(b.pipeline[k]);
-        free(b.beam[k].root);
-    }
-    free(b.beam);
-    free(b.pipeline);
-    return st;
-}
-
 /* --- tells of pulses as they are found: a line of JSON each ----------------------------------- */
 
 /* For psr_sink_live_desc, with a struct line_output: writes a line, and opens the output anew after SIGHUP. */
@@ -341,7 +305,34 @@ static psr_status run_beams(struct run *r)
 {
     run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), -1,
                        "spectra of the first beam", 1);
-    psr_status st = gpudedisp_run_beams(&r->opt, &r->tool, &r->err);
+    /* Runs a pipeline for each input, in turn block by block: the output of FOLDER/NAME.fil is ROOT_NAME. */
+    const struct gpudedisp_options *o = &r->opt;
+    struct beams b = {.o = o, .n = o->run.npath};
+    b.beam = calloc(b.n, sizeof *b.beam);
+    b.pipeline = calloc(b.n, sizeof *b.pipeline);
+    psr_status st = b.beam && b.pipeline
+                        ? name_beams(&b, &r->err)
+                        : psr_fail(&r->err, PSR_ENOMEM, "no memory for %zu beams", b.n);
+    if (!st)
+        st = create_beams(&b, &r->err);
+    if (!st) {
+        psr_pipeline *const *p = b.pipeline;
+        if (b.o->verbose) {
+            gpudedisp_print_plan(&r->tool, p[0]);
+            print_state(&b, &r->tool);
+        }
+        st = psr_pipeline_run_beams(p, b.n, &r->err);
+        for (size_t k = 0; k < b.n && !st; k++)
+            st = psr_pipeline_finish(p[k], &r->err);
+        if (!st && b.o->verbose)
+            print_found(&b, &r->tool);
+    }
+    for (size_t k = 0; b.beam && b.pipeline && k < b.n; k++) {
+        psr_pipeline_destroy(b.pipeline[k]);
+        free(b.beam[k].root);
+    }
+    free(b.beam);
+    free(b.pipeline);
     run_progress_end(&r->progress);
     return st;
 }

@@ -231,39 +231,6 @@ static void print_spin(struct psr_json *j, const char *clock,
     }
 }
 
-static void print_json(FILE *to, const struct gpufold_numbers *n)
-{
-    const struct psr_bestprof *best = &n->best;
-    const double ratio = (double)n->ratio.over / n->ratio.under;
-    struct psr_json j = {.put = cli_put_json, .ctx = to};
-    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
-    psr_json_string(&j, "candidate", best->candidate);
-    psr_json_string(&j, "input", best->input);
-    psr_json_int(&j, "nbin", (int64_t)best->nbin);
-    psr_json_double(&j, "redchi", best->redchi);
-    psr_json_double(&j, "sigma", best->sigma);
-    psr_json_double(&j, "sigma_trials", best->sigma_trials);
-    psr_json_double(&j, "dm", best->dm);
-    print_spin(&j, "topo", best->topo, ratio);
-    print_spin(&j, "bary", best->bary, ratio);
-    psr_json_double(&j, "p_ratio", ratio);
-    psr_json_double(&j, "moved_bins", n->moved_bins);
-    print_precisely(&j, "epoch_topo_mjd", best->tepoch_mjd);
-    print_precisely(&j, "epoch_bary_mjd", best->bepoch_mjd);
-    psr_json_int(&j, "trials", n->ntrial);
-    psr_json_double(&j, "independent_trials", round(best->ntrial));
-    psr_json_int(&j, "samples", n->nsamp);
-    psr_json_int(&j, "samples_folded", (int64_t)best->ndata);
-    psr_json_string(&j, "marks", n->narrow ? "narrow" : "-");
-    const struct psr_cand_score *score = &n->score;
-    for (int k = 0; k < PSR_CAND_NNUMBER; k++)
-        psr_json_double(&j, psr_cand_number_name((enum psr_cand_number)k), score->number[k]);
-    psr_json_double(&j, "probability", score->probability);
-    psr_json_string(&j, "reasons", score->reasons);
-    psr_json_end(&j, PSR_JSON_OBJECT);
-    fputc('\n', to);
-}
-
 psr_status gpufold_numbers_take(struct gpufold_numbers *n, const struct psr_folder_fold *fold,
                                 psr_err *err)
 {
@@ -284,7 +251,35 @@ psr_status gpufold_make_json(char **line, const struct gpufold_numbers *numbers,
     *line = NULL;
     FILE *to = open_memstream(line, &n);
     if (to) {
-        print_json(to, numbers);
+        const struct psr_bestprof *best = &numbers->best;
+        const double ratio = (double)numbers->ratio.over / numbers->ratio.under;
+        struct psr_json j = {.put = cli_put_json, .ctx = to};
+        psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+        psr_json_string(&j, "candidate", best->candidate);
+        psr_json_string(&j, "input", best->input);
+        psr_json_int(&j, "nbin", (int64_t)best->nbin);
+        psr_json_double(&j, "redchi", best->redchi);
+        psr_json_double(&j, "sigma", best->sigma);
+        psr_json_double(&j, "sigma_trials", best->sigma_trials);
+        psr_json_double(&j, "dm", best->dm);
+        print_spin(&j, "topo", best->topo, ratio);
+        print_spin(&j, "bary", best->bary, ratio);
+        psr_json_double(&j, "p_ratio", ratio);
+        psr_json_double(&j, "moved_bins", numbers->moved_bins);
+        print_precisely(&j, "epoch_topo_mjd", best->tepoch_mjd);
+        print_precisely(&j, "epoch_bary_mjd", best->bepoch_mjd);
+        psr_json_int(&j, "trials", numbers->ntrial);
+        psr_json_double(&j, "independent_trials", round(best->ntrial));
+        psr_json_int(&j, "samples", numbers->nsamp);
+        psr_json_int(&j, "samples_folded", (int64_t)best->ndata);
+        psr_json_string(&j, "marks", numbers->narrow ? "narrow" : "-");
+        const struct psr_cand_score *score = &numbers->score;
+        for (int k = 0; k < PSR_CAND_NNUMBER; k++)
+            psr_json_double(&j, psr_cand_number_name((enum psr_cand_number)k), score->number[k]);
+        psr_json_double(&j, "probability", score->probability);
+        psr_json_string(&j, "reasons", score->reasons);
+        psr_json_end(&j, PSR_JSON_OBJECT);
+        fputc('\n', to);
         if (fclose(to) == 0 && *line)
             return PSR_OK;
     }

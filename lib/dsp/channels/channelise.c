@@ -20,28 +20,6 @@ static psr_status check_count(const char *field, size_t value, size_t least, siz
                           value, least, most);
 }
 
-static psr_status check_counts(const struct psr_channelise_desc *d, psr_err *err)
-{
-    psr_status st = check_count("nchan_in", d->nchan_in, 1, PSR_CHANNELISE_CHAN_MAX, err);
-    if (!st)
-        st = check_count("npol", d->npol, 1, 2, err);
-    if (!st)
-        st = check_count("nchan", d->nchan, 1, PSR_CHANNELISE_CHAN_MAX, err);
-    if (!st)
-        st = check_count("ntap", d->ntap, 0, PSR_CHANNELISE_TAPS_MAX, err);
-    if (!st)
-        st = check_count("nfft", d->nfft, 0, PSR_CHANNELISE_FFT_MAX, err);
-    if (!st && d->nchan % d->nchan_in)
-        st = psr_fail_field(err, PSR_EINVAL, "nchan",
-                            "channeliser: %zu channels, must be a multiple of the %zu of the input",
-                            d->nchan, d->nchan_in);
-    if (!st && d->ntap > 1 && (d->nfft > 1 || d->dm > 0))
-        st = psr_fail_field(err, PSR_EUNSUPPORTED, "ntap",
-                            "channeliser: a polyphase filterbank of %zu taps has nfft 1 and DM 0",
-                            d->ntap);
-    return st;
-}
-
 static psr_status check_band(const struct psr_channelise_desc *d, psr_err *err)
 {
     if (!(fabs(d->bw_mhz) > 0 && fabs(d->bw_mhz) <= 1e9))
@@ -202,7 +180,23 @@ static psr_status channelise_measure(psr_channelise *p, psr_err *err)
 static psr_status prepare(psr_channelise *p, psr_err *err)
 {
     const struct psr_channelise_desc *d = &p->d;
-    psr_status st = check_counts(d, err);
+    psr_status st = check_count("nchan_in", d->nchan_in, 1, PSR_CHANNELISE_CHAN_MAX, err);
+    if (!st)
+        st = check_count("npol", d->npol, 1, 2, err);
+    if (!st)
+        st = check_count("nchan", d->nchan, 1, PSR_CHANNELISE_CHAN_MAX, err);
+    if (!st)
+        st = check_count("ntap", d->ntap, 0, PSR_CHANNELISE_TAPS_MAX, err);
+    if (!st)
+        st = check_count("nfft", d->nfft, 0, PSR_CHANNELISE_FFT_MAX, err);
+    if (!st && d->nchan % d->nchan_in)
+        st = psr_fail_field(err, PSR_EINVAL, "nchan",
+                            "channeliser: %zu channels, must be a multiple of the %zu of the input",
+                            d->nchan, d->nchan_in);
+    if (!st && d->ntap > 1 && (d->nfft > 1 || d->dm > 0))
+        st = psr_fail_field(err, PSR_EUNSUPPORTED, "ntap",
+                            "channeliser: a polyphase filterbank of %zu taps has nfft 1 and DM 0",
+                            d->ntap);
     if (!st)
         st = check_band(d, err);
     if (!st)

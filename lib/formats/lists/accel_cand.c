@@ -53,37 +53,33 @@ void psr_accel_unpack(struct psr_accel_record *record,
         memcpy(to + floats[i].member, bytes + floats[i].at, sizeof(float));
 }
 
-static struct psr_accel_record make_record(const struct psr_accel_cand *c)
-{
-    const struct psr_accel_harm *h = &c->harm[0];
-    double power = h->power.value, sig2 = 2 * power - log(M_PI * power);
-    return (struct psr_accel_record){
-        .r = c->r.value,
-        .z = c->z.value,
-        .w = c->w.value,
-        .rerr = (float)c->r.error,
-        .zerr = (float)c->z.error,
-        .werr = (float)c->w.error,
-        .pow = (float)power,
-        .powerr = (float)h->power.error,
-        .sig = (float)(power > 0 && sig2 > 0 ? sqrt(sig2) : 0),
-        .rawpow = (float)h->raw,
-        .phs = (float)h->phase_rad.value,
-        .phserr = (float)h->phase_rad.error,
-        .cen = (float)h->centroid.value,
-        .cenerr = (float)h->centroid.error,
-        .pur = (float)h->purity.value,
-        .purerr = (float)h->purity.error,
-        .locpow = (float)(power > 0 ? h->raw / power : 1),
-    };
-}
-
 psr_status psr_accel_write_cand(psr_outfile *f, const struct psr_accel_list *list, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < list->ncand && st == PSR_OK; i++) {
         unsigned char bytes[PSR_ACCEL_RECORD_BYTES];
-        struct psr_accel_record record = make_record(&list->cand[i]);
+        const struct psr_accel_cand *c = &list->cand[i];
+        const struct psr_accel_harm *h = &c->harm[0];
+        double power = h->power.value, sig2 = 2 * power - log(M_PI * power);
+        const struct psr_accel_record record = {
+            .r = c->r.value,
+            .z = c->z.value,
+            .w = c->w.value,
+            .rerr = (float)c->r.error,
+            .zerr = (float)c->z.error,
+            .werr = (float)c->w.error,
+            .pow = (float)power,
+            .powerr = (float)h->power.error,
+            .sig = (float)(power > 0 && sig2 > 0 ? sqrt(sig2) : 0),
+            .rawpow = (float)h->raw,
+            .phs = (float)h->phase_rad.value,
+            .phserr = (float)h->phase_rad.error,
+            .cen = (float)h->centroid.value,
+            .cenerr = (float)h->centroid.error,
+            .pur = (float)h->purity.value,
+            .purerr = (float)h->purity.error,
+            .locpow = (float)(power > 0 ? h->raw / power : 1),
+        };
         psr_accel_pack(&record, bytes);
         st = psr_outfile_write(f, bytes, sizeof bytes, err);
     }
@@ -107,38 +103,6 @@ static const char *const names[NFIELD] = {
     "freq_hz", "freq_err_hz", "fdot",   "accel_ms2", "box_first", "box_width",
     "members", "sign_known",  "tobs_s", "w",         "w_err",
 };
-
-static void list_values(const struct psr_accel_list *list, size_t i, double v[NFIELD])
-{
-    const struct psr_accel_cand *c = &list->cand[i];
-    double t = list->tobs_s, hz = c->r.value / t, fdot = c->z.value / (t * t);
-    const double all[NFIELD] = {
-        (double)i + 1,
-        c->sigma,
-        c->ln_p,
-        c->power,
-        c->dof,
-        c->coherent,
-        c->nharm,
-        c->r.value,
-        c->r.error,
-        c->z.value,
-        c->z.error,
-        1 / hz,
-        hz,
-        c->r.error / t,
-        fdot,
-        fdot * PSR_LIGHT_M_S / hz,
-        (double)c->first,
-        (double)c->width,
-        (double)c->members,
-        c->sign_known,
-        t,
-        list->jerk ? c->w.value : NAN,
-        list->jerk ? c->w.error : NAN,
-    };
-    memcpy(v, all, sizeof all);
-}
 
 psr_status psr_accel_write_csv_header(psr_outfile *f, psr_err *err)
 {
@@ -179,8 +143,33 @@ static psr_status write_rows(psr_outfile *f, const struct psr_accel_list *list, 
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < list->ncand && st == PSR_OK; i++) {
-        double v[NFIELD];
-        list_values(list, i, v);
+        const struct psr_accel_cand *c = &list->cand[i];
+        double t = list->tobs_s, hz = c->r.value / t, fdot = c->z.value / (t * t);
+        const double v[NFIELD] = {
+            (double)i + 1,
+            c->sigma,
+            c->ln_p,
+            c->power,
+            c->dof,
+            c->coherent,
+            c->nharm,
+            c->r.value,
+            c->r.error,
+            c->z.value,
+            c->z.error,
+            1 / hz,
+            hz,
+            c->r.error / t,
+            fdot,
+            fdot * PSR_LIGHT_M_S / hz,
+            (double)c->first,
+            (double)c->width,
+            (double)c->members,
+            c->sign_known,
+            t,
+            list->jerk ? c->w.value : NAN,
+            list->jerk ? c->w.error : NAN,
+        };
         st = write_row(f, file, v, err);
     }
     return st;

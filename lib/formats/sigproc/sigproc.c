@@ -129,28 +129,6 @@ static int count_or_zero(double v)
     return v > 0 ? (int)v : 0;
 }
 
-static void fill_rest(struct psr_obs *obs, const struct psr_sigproc_fields *fields)
-{
-    double day = floor(fields->value[PSR_KEY_TSTART]);
-    obs->tstart = (struct psr_mjd){.day = (long)day, .frac = fields->value[PSR_KEY_TSTART] - day};
-    if (!fields->seen[PSR_KEY_TSTART])
-        psr_note(fields->notes, "%s: the header has no tstart: MJD 0 is taken", fields->name);
-    obs->barycentric = fields->value[PSR_KEY_BARYCENTRIC] != 0;
-    obs->az_deg = finite_or_zero(fields->value[PSR_KEY_AZ_START]);
-    obs->za_deg = finite_or_zero(fields->value[PSR_KEY_ZA_START]);
-    obs->refdm = fields->value[PSR_KEY_REFDM];
-    obs->ibeam = count_or_zero(fields->value[PSR_KEY_IBEAM]);
-    obs->nbeam = count_or_zero(fields->value[PSR_KEY_NBEAMS]);
-    if (fields->seen[PSR_KEY_MACHINE_ID])
-        obs->machine_id = (int)fields->value[PSR_KEY_MACHINE_ID];
-    if (fields->seen[PSR_KEY_TELESCOPE_ID])
-        obs->telescope_id = (int)fields->value[PSR_KEY_TELESCOPE_ID];
-    strcpy(obs->telescope, psr_telescope_name(obs->telescope_id));
-    strcpy(obs->instrument, psr_machine_name(obs->machine_id));
-    if (*fields->source)
-        memcpy(obs->source, fields->source, sizeof obs->source);
-}
-
 /* Fills an initialised obs, and takes the table of frequencies over. */
 static psr_status fill_obs(struct psr_obs *obs, struct psr_sigproc_fields *fields, psr_err *err)
 {
@@ -173,7 +151,24 @@ static psr_status fill_obs(struct psr_obs *obs, struct psr_sigproc_fields *field
     if (st)
         return st;
     fill_position(obs, fields);
-    fill_rest(obs, fields);
+    double day = floor(fields->value[PSR_KEY_TSTART]);
+    obs->tstart = (struct psr_mjd){.day = (long)day, .frac = fields->value[PSR_KEY_TSTART] - day};
+    if (!fields->seen[PSR_KEY_TSTART])
+        psr_note(fields->notes, "%s: the header has no tstart: MJD 0 is taken", fields->name);
+    obs->barycentric = fields->value[PSR_KEY_BARYCENTRIC] != 0;
+    obs->az_deg = finite_or_zero(fields->value[PSR_KEY_AZ_START]);
+    obs->za_deg = finite_or_zero(fields->value[PSR_KEY_ZA_START]);
+    obs->refdm = fields->value[PSR_KEY_REFDM];
+    obs->ibeam = count_or_zero(fields->value[PSR_KEY_IBEAM]);
+    obs->nbeam = count_or_zero(fields->value[PSR_KEY_NBEAMS]);
+    if (fields->seen[PSR_KEY_MACHINE_ID])
+        obs->machine_id = (int)fields->value[PSR_KEY_MACHINE_ID];
+    if (fields->seen[PSR_KEY_TELESCOPE_ID])
+        obs->telescope_id = (int)fields->value[PSR_KEY_TELESCOPE_ID];
+    strcpy(obs->telescope, psr_telescope_name(obs->telescope_id));
+    strcpy(obs->instrument, psr_machine_name(obs->machine_id));
+    if (*fields->source)
+        memcpy(obs->source, fields->source, sizeof obs->source);
     return PSR_OK;
 }
 

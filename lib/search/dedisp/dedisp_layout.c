@@ -56,8 +56,11 @@ static psr_status check_trials(const struct psr_dedisp_desc *d, psr_err *err)
     return psr_check_resources("dedispersion", d->nthread, d->mem_bytes, err);
 }
 
-static psr_status check_algorithm(const struct psr_dedisp_desc *d, psr_err *err)
+psr_status psr_dedisp_check(const struct psr_dedisp_desc *d, psr_err *err)
 {
+    psr_status st;
+    if ((st = check_data(d, err)) || (st = check_trials(d, err)))
+        return st;
     if (d->algo == PSR_DEDISP_TREE && d->smear != 0 && !(d->smear >= 1.01 && d->smear <= 100))
         return psr_fail_field(err, PSR_EINVAL, "smear",
                               "dedispersion: smearing by a factor of %g is outside 1.01 to 100",
@@ -81,14 +84,6 @@ static psr_status check_algorithm(const struct psr_dedisp_desc *d, psr_err *err)
                 "channel %zu at %g MHz is not",
                 c, d->freq_mhz[c]);
     return PSR_OK;
-}
-
-psr_status psr_dedisp_check(const struct psr_dedisp_desc *d, psr_err *err)
-{
-    psr_status st;
-    if ((st = check_data(d, err)) || (st = check_trials(d, err)))
-        return st;
-    return check_algorithm(d, err);
 }
 
 /* --- orders the kept channels of a plan, and computes the delay of each at every trial -------- */

@@ -108,10 +108,14 @@ static double sweep_of(const struct psr_dedisp_layout *s, const struct psr_dedis
     return (1 / s->coeff[b->k0 + b->nkept - 1] - 1 / s->coeff[b->k0]) / s->dt_s;
 }
 
-/* Trials between which the delay changes by a sample over the sub-band. */
-static psr_status choose_trials(struct psr_dedisp_line *l, struct psr_dedisp_line_band *b,
-                                psr_err *err)
+static psr_status add_band(struct psr_dedisp_line *l, size_t first, size_t nparts, psr_err *err)
 {
+    size_t width = part_width(&l->layout->tree), nkept = l->layout->nkept;
+    struct psr_dedisp_line_band *b = l->band + l->nband;
+    size_t end = (first + nparts) * width < nkept ? (first + nparts) * width : nkept;
+    *b = (struct psr_dedisp_line_band){.k0 = first * width, .nkept = end - first * width};
+    l->nband++;
+    /* Trials between which the delay changes by a sample over the sub-band. */
     const struct psr_dedisp_layout *s = l->layout;
     double sweep = sweep_of(s, b), last = 0;
     b->trial = psr_own(&l->own, l->ndm, sizeof *b->trial);
@@ -125,17 +129,7 @@ static psr_status choose_trials(struct psr_dedisp_line *l, struct psr_dedisp_lin
         b->trial[b->ndm++] = i;
         b->row[i] = (int32_t)l->nrow++;
     }
-    return psr_own_check(&l->own, "trials", err);
-}
-
-static psr_status add_band(struct psr_dedisp_line *l, size_t first, size_t nparts, psr_err *err)
-{
-    size_t width = part_width(&l->layout->tree), nkept = l->layout->nkept;
-    struct psr_dedisp_line_band *b = l->band + l->nband;
-    size_t end = (first + nparts) * width < nkept ? (first + nparts) * width : nkept;
-    *b = (struct psr_dedisp_line_band){.k0 = first * width, .nkept = end - first * width};
-    l->nband++;
-    psr_status st = choose_trials(l, b, err);
+    psr_status st = psr_own_check(&l->own, "trials", err);
     l->part_band[l->nband - 1] =
         (struct psr_merge_part_band){.first = first, .nparts = nparts, .row = b->row};
     return st;
