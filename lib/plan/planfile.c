@@ -1,5 +1,6 @@
 /* Reads and writes dedispersion plans as text. */
 #include "base/input/readfd.h"
+#include "base/output/outfile_internal.h"
 #include "base/path.h"
 #include "base/tool.h"
 #include "ddplan_internal.h"
@@ -221,34 +222,25 @@ psr_status psr_planfile_read(struct psr_planfile *plan, const char *path, psr_er
     return st;
 }
 
-static psr_status write_remark(psr_outfile *f, const char *remark, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    while (remark && *remark && st == PSR_OK) {
-        int n = (int)strcspn(remark, "\n");
-        st = psr_outfile_printf(f, err, "# %.*s\n", n, remark);
-        remark += n + (remark[n] == '\n');
-    }
-    return st;
-}
-
 psr_status psr_planfile_write(psr_outfile *f, const struct psr_planfile *plan, const char *remark,
                               psr_err *err)
 {
     const struct psr_band *b = &plan->band;
-    psr_status st = write_remark(f, remark, err);
-    if (st == PSR_OK && plan->has_band)
-        st = psr_outfile_printf(f, err,
-                                "# band tsamp_s=%.10g nchan=%lld fctr_mhz=%.10g bw_mhz=%.10g\n",
-                                b->tsamp_s, (long long)b->nchan, b->fctr_mhz, b->bw_mhz);
-    if (st == PSR_OK)
-        st = psr_outfile_printf(f, err, "# lodm dmstep ndms downsamp nsub\n");
-    for (size_t i = 0; i < plan->nline && st == PSR_OK; i++) {
-        const struct psr_plan_line *l = &plan->line[i];
-        st = psr_outfile_printf(f, err, "%-9.10g %-6.10g %6lld %4lld %5lld\n", l->lodm, l->dmstep,
-                                (long long)l->ndm, (long long)l->downsamp, (long long)l->nsub);
+    while (remark && *remark) {
+        const int n = (int)strcspn(remark, "\n");
+        psr_outfile_put(f, "# %.*s\n", n, remark);
+        remark += n + (remark[n] == '\n');
     }
-    return st;
+    if (plan->has_band)
+        psr_outfile_put(f, "# band tsamp_s=%.10g nchan=%lld fctr_mhz=%.10g bw_mhz=%.10g\n",
+                        b->tsamp_s, (long long)b->nchan, b->fctr_mhz, b->bw_mhz);
+    psr_outfile_put(f, "# lodm dmstep ndms downsamp nsub\n");
+    for (size_t i = 0; i < plan->nline; i++) {
+        const struct psr_plan_line *l = &plan->line[i];
+        psr_outfile_put(f, "%-9.10g %-6.10g %6lld %4lld %5lld\n", l->lodm, l->dmstep,
+                        (long long)l->ndm, (long long)l->downsamp, (long long)l->nsub);
+    }
+    return psr_outfile_status(f, err);
 }
 
 psr_status psr_planfile_from_ddplan(struct psr_planfile *to, const struct psr_ddplan *from,

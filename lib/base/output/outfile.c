@@ -125,11 +125,10 @@ static psr_status push_bytes(psr_outfile *f, const void *bytes, size_t n, psr_er
 
 static psr_status flush_buffer(psr_outfile *f, psr_err *err)
 {
-    if (f->failure)
-        return fail_file(f, "write", err);
-    if (!f->used || f->held)
-        return PSR_OK;
-    psr_status st = push_bytes(f, f->buffer, f->used, err);
+    psr_status st = psr_outfile_status(f, err);
+    if (st || !f->used || f->held)
+        return st;
+    st = push_bytes(f, f->buffer, f->used, err);
     f->used = 0;
     return st;
 }
@@ -334,9 +333,10 @@ int64_t psr_outfile_size(const psr_outfile *f)
 psr_status psr_outfile_write(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
 {
     if (f->held) {
-        psr_status st = PSR_OK;
+        psr_status st = psr_outfile_status(f, err);
         while (!st && f->room < f->used + n)
-            st = psr_grow(&f->buffer, &f->room, f->room, 1, f->name, err);
+            if ((st = psr_grow(&f->buffer, &f->room, f->room, 1, f->name, err)))
+                f->failure = ENOMEM;
         if (st || !n)
             return st;
         memcpy(f->buffer + f->used, bytes, n);
@@ -360,11 +360,10 @@ psr_status psr_outfile_write(psr_outfile *f, const void *bytes, size_t n, psr_er
     return st;
 }
 
-psr_status psr_outfile_printf(psr_outfile *f, psr_err *err, const char *fmt, ...)
+static psr_status print(psr_outfile *f, psr_err *err, const char *fmt, va_list ap)
 {
     char line[1024], *text = line;
-    va_list ap, again;
-    va_start(ap, fmt);
+    va_list again;
     va_copy(again, ap);
     int n = psr_c_locale_vsnprintf(line, sizeof line, fmt, ap);
     if (n >= (int)sizeof line) {
@@ -373,12 +372,35 @@ psr_status psr_outfile_printf(psr_outfile *f, psr_err *err, const char *fmt, ...
             n = psr_c_locale_vsnprintf(text, (size_t)n + 1, fmt, again);
     }
     va_end(again);
-    va_end(ap);
+    if (n < 0 || !text)
+        f->failure = ENOMEM;
     psr_status st = n < 0 || !text ? psr_fail_nomem(err, f->name, n)
                                    : psr_outfile_write(f, text, (size_t)n, err);
     if (text != line)
         free(text);
     return st;
+}
+
+psr_status psr_outfile_printf(psr_outfile *f, psr_err *err, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    psr_status st = print(f, err, fmt, ap);
+    va_end(ap);
+    return st;
+}
+
+void psr_outfile_put(psr_outfile *f, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    (void)!print(f, NULL, fmt, ap);
+    va_end(ap);
+}
+
+psr_status psr_outfile_status(psr_outfile *f, psr_err *err)
+{
+    return f->failure ? fail_file(f, "write", err) : PSR_OK;
 }
 
 psr_status psr_outfile_truncate(psr_outfile *f, int64_t size, psr_err *err)

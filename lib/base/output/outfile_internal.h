@@ -47,6 +47,12 @@ PSR_MUST_CHECK psr_status psr_outfile_check_path(const char *path, psr_err *err)
  * once data have been buffered. */
 void psr_outfile_buffer(psr_outfile *f, size_t bytes);
 
+/* As psr_outfile_printf; a failure is reported by status, and by each later call that has one. */
+void psr_outfile_put(psr_outfile *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Status: that of the first call that failed */
+PSR_MUST_CHECK psr_status psr_outfile_status(psr_outfile *f, psr_err *err);
+
 /* Bytes written so far, including buffered ones. */
 int64_t psr_outfile_size(const psr_outfile *f);
 

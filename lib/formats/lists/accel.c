@@ -1,4 +1,5 @@
 /* Writes accelsearch's text file: the candidates, their harmonics, the .inf. */
+#include "base/output/outfile_internal.h"
 #include "lists_internal.h"
 
 #include "base/c_locale.h"
@@ -340,55 +341,42 @@ static const struct table fundamentals_table = {candidates, sizeof candidates / 
 static const struct table harmonics_table = {harmonics, sizeof harmonics / sizeof *harmonics};
 
 /* Centred in width, and cut to it. */
-static psr_status write_centred(psr_outfile *f, const char *text, int width, const char *end,
-                                psr_err *err)
+static void put_centred(psr_outfile *f, const char *text, int width, const char *end)
 {
     int n = (int)strlen(text);
     n = n > width ? width : n;
     int left = (width - n) / 2;
-    return psr_outfile_printf(f, err, "%*s%.*s%*s%s", left, "", n, text, width - n - left, "", end);
+    psr_outfile_put(f, "%*s%.*s%*s%s", left, "", n, text, width - n - left, "", end);
 }
 
-static psr_status write_titles(psr_outfile *f, const struct table *t, bool jerk, int line,
-                               psr_err *err)
+static void put_header(psr_outfile *f, const struct table *t, bool jerk)
 {
-    psr_status st = PSR_OK;
-    for (size_t c = 0; c < t->n && st == PSR_OK; c++)
-        if (jerk || !t->column[c].jerk)
-            st = write_centred(f, t->column[c].title[line], t->column[c].width,
-                               c + 1 < t->n ? "  " : "\n", err);
-    return st;
-}
-
-static psr_status write_header(psr_outfile *f, const struct table *t, bool jerk, psr_err *err)
-{
-    psr_status st = write_titles(f, t, jerk, 0, err);
-    if (st == PSR_OK)
-        st = write_titles(f, t, jerk, 1, err);
-    for (size_t c = 0; c < t->n && st == PSR_OK; c++) {
+    for (int line = 0; line < 2; line++)
+        for (size_t c = 0; c < t->n; c++)
+            if (jerk || !t->column[c].jerk)
+                put_centred(f, t->column[c].title[line], t->column[c].width,
+                            c + 1 < t->n ? "  " : "\n");
+    for (size_t c = 0; c < t->n; c++) {
         static const char dashes[] = "--------------------------------";
         int n = t->column[c].width + (c + 1 < t->n ? 2 : 0);
         if (jerk || !t->column[c].jerk)
-            st = psr_outfile_printf(f, err, "%.*s%s", n, dashes, c + 1 < t->n ? "" : "\n");
+            psr_outfile_put(f, "%.*s%s", n, dashes, c + 1 < t->n ? "" : "\n");
     }
-    return st;
 }
 
 /* Two more blanks precede the notes; empty notes are 20 blanks in the first table, 19 in the second. */
-static psr_status write_row(psr_outfile *f, const struct table *t, const struct row *row,
-                            const char *note, psr_err *err)
+static void put_row(psr_outfile *f, const struct table *t, const struct row *row, const char *note)
 {
-    psr_status st = PSR_OK;
-    for (size_t c = 0; c + 1 < t->n && st == PSR_OK; c++) {
+    for (size_t c = 0; c + 1 < t->n; c++) {
         char cell[CELL_MAX];
         if (t->column[c].jerk && !row->list->jerk)
             continue;
         struct row r = *row;
         r.at = t->column[c].at;
         t->column[c].print(cell, &r);
-        st = write_centred(f, cell, t->column[c].width, "  ", err);
+        put_centred(f, cell, t->column[c].width, "  ");
     }
-    return st == PSR_OK ? psr_outfile_printf(f, err, "  %.20s\n", note) : st;
+    psr_outfile_put(f, "  %.20s\n", note);
 }
 
 static psr_status write_inf(psr_outfile *f, const char *inf_path, psr_err *err)
@@ -407,18 +395,15 @@ psr_status psr_accel_write(psr_outfile *f, const struct psr_accel_list *list, co
 {
     static const char no_note[] = "                    ";
     struct row row = {.list = list};
-    psr_status st = write_header(f, &fundamentals_table, list->jerk, err);
-    for (row.i = 0; row.i < list->ncand && st == PSR_OK; row.i++)
-        st = write_row(f, &fundamentals_table, &row,
-                       *list->cand[row.i].note ? list->cand[row.i].note : &no_note[0], err);
-    if (st == PSR_OK)
-        st = psr_outfile_printf(f, err, "\n\n");
-    if (st == PSR_OK)
-        st = write_header(f, &harmonics_table, list->jerk, err);
-    for (row.i = 0; row.i < list->ncand && st == PSR_OK; row.i++)
-        for (row.h = 0; row.h < list->cand[row.i].nharm && st == PSR_OK; row.h++)
-            st = write_row(f, &harmonics_table, &row, &no_note[1], err);
-    if (st == PSR_OK)
-        st = psr_outfile_printf(f, err, "\n\n");
+    put_header(f, &fundamentals_table, list->jerk);
+    for (row.i = 0; row.i < list->ncand; row.i++)
+        put_row(f, &fundamentals_table, &row,
+                *list->cand[row.i].note ? list->cand[row.i].note : &no_note[0]);
+    psr_outfile_put(f, "\n\n");
+    put_header(f, &harmonics_table, list->jerk);
+    for (row.i = 0; row.i < list->ncand; row.i++)
+        for (row.h = 0; row.h < list->cand[row.i].nharm; row.h++)
+            put_row(f, &harmonics_table, &row, &no_note[1]);
+    psr_status st = psr_outfile_printf(f, err, "\n\n");
     return st == PSR_OK && inf_path ? write_inf(f, inf_path, err) : st;
 }

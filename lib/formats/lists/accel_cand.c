@@ -1,4 +1,5 @@
 /* Writes accelsearch's .cand records and .txtcand lines, and candidates as comma-separated values and as JSON. */
+#include "base/output/outfile_internal.h"
 #include "base/tool.h"
 #include "formats/spectra/header_keys.h"
 #include "search/matched/response/accel_internal.h"
@@ -106,43 +107,39 @@ static const char *const names[NFIELD] = {
 
 psr_status psr_accel_write_csv_header(psr_outfile *f, psr_err *err)
 {
-    psr_status st = psr_outfile_printf(f, err, "file");
-    for (size_t k = 0; k < NFIELD && st == PSR_OK; k++)
-        st = psr_outfile_printf(f, err, ",%s", names[k]);
-    return st == PSR_OK ? psr_outfile_printf(f, err, "\n") : st;
+    psr_outfile_put(f, "file");
+    for (size_t k = 0; k < NFIELD; k++)
+        psr_outfile_put(f, ",%s", names[k]);
+    return psr_outfile_printf(f, err, "\n");
 }
 
-static psr_status write_csv_row(psr_outfile *f, const char *file, const double v[NFIELD],
-                                psr_err *err)
+static void put_csv_row(psr_outfile *f, const char *file, const double v[NFIELD])
 {
-    psr_status st = psr_csv_write_text(f, file, err);
-    for (size_t k = 0; k < NFIELD && st == PSR_OK; k++)
-        st = isfinite(v[k]) ? psr_outfile_printf(f, err, ",%.10g", v[k])
-                            : psr_outfile_printf(f, err, ",");
-    return st == PSR_OK ? psr_outfile_printf(f, err, "\n") : st;
+    psr_csv_put_text(f, file);
+    for (size_t k = 0; k < NFIELD; k++)
+        if (isfinite(v[k]))
+            psr_outfile_put(f, ",%.10g", v[k]);
+        else
+            psr_outfile_put(f, ",");
+    psr_outfile_put(f, "\n");
 }
 
-static psr_status write_json_row(psr_outfile *f, const char *file, const double v[NFIELD],
-                                 psr_err *err)
+static void put_json_row(psr_outfile *f, const char *file, const double v[NFIELD])
 {
-    struct psr_json_output to = {f, err, PSR_OK};
-    struct psr_json j = {.put = psr_json_put, .ctx = &to};
+    struct psr_json j = {.put = psr_json_put, .ctx = f};
     psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
     psr_json_string(&j, "file", file);
     for (size_t k = 0; k < NFIELD; k++)
         psr_json_double(&j, names[k], v[k]);
     psr_json_end(&j, PSR_JSON_OBJECT);
-    psr_json_put(&to, "\n", 1);
-    return to.status;
+    psr_outfile_put(f, "\n");
 }
 
-static psr_status write_rows(psr_outfile *f, const struct psr_accel_list *list, const char *file,
-                             psr_status (*write_row)(psr_outfile *f, const char *file,
-                                                     const double v[NFIELD], psr_err *err),
-                             psr_err *err)
+static psr_status
+write_rows(psr_outfile *f, const struct psr_accel_list *list, const char *file,
+           void (*put_row)(psr_outfile *f, const char *file, const double v[NFIELD]), psr_err *err)
 {
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < list->ncand && st == PSR_OK; i++) {
+    for (size_t i = 0; i < list->ncand; i++) {
         const struct psr_accel_cand *c = &list->cand[i];
         double t = list->tobs_s, hz = c->r.value / t, fdot = c->z.value / (t * t);
         const double v[NFIELD] = {
@@ -170,19 +167,19 @@ static psr_status write_rows(psr_outfile *f, const struct psr_accel_list *list, 
             list->jerk ? c->w.value : NAN,
             list->jerk ? c->w.error : NAN,
         };
-        st = write_row(f, file, v, err);
+        put_row(f, file, v);
     }
-    return st;
+    return psr_outfile_status(f, err);
 }
 
 psr_status psr_accel_write_csv(psr_outfile *f, const struct psr_accel_list *list, const char *file,
                                psr_err *err)
 {
-    return write_rows(f, list, file, write_csv_row, err);
+    return write_rows(f, list, file, put_csv_row, err);
 }
 
 psr_status psr_accel_write_json(psr_outfile *f, const struct psr_accel_list *list, const char *file,
                                 psr_err *err)
 {
-    return write_rows(f, list, file, write_json_row, err);
+    return write_rows(f, list, file, put_json_row, err);
 }

@@ -2,6 +2,7 @@
 #include <psrkit/experimental/ffa.h>
 
 #include "base/c_locale.h"
+#include "base/output/outfile_internal.h"
 #include "base/tool.h"
 #include "formats/spectra/header_keys.h"
 #include "lists_internal.h"
@@ -15,39 +16,33 @@ static const char titles[] =
     "ra_deg,dec_deg,low_mhz,high_mhz\n";
 
 /* The columns that all rows share. */
-static psr_status write_origin(psr_outfile *f, const struct psr_ffa_list *list, psr_err *err)
+static void put_origin(psr_outfile *f, const struct psr_ffa_list *list)
 {
     const struct psr_inf *inf = &list->inf;
     const double low_mhz = inf->lowest_mhz - inf->chan_width_mhz / 2;
-    psr_status st = psr_outfile_printf(
-        f, err, ",%.12g,%.12g,%ld.%013.0f,%d,", list->tobs_s, inf->tbin_s, inf->epoch.day,
-        inf->epoch.frac < 1 - 1e-13 ? inf->epoch.frac * 1e13 : 1e13 - 1, inf->barycentric);
-    if (!st)
-        st = psr_csv_write_text(f, inf->telescope, err);
-    return st ? st
-              : psr_outfile_printf(f, err, ",%.10g,%.10g,%.10g,%.10g\n", inf->ra_deg, inf->dec_deg,
-                                   low_mhz, low_mhz + inf->chan_width_mhz * (double)inf->nchan);
+    psr_outfile_put(f, ",%.12g,%.12g,%ld.%013.0f,%d,", list->tobs_s, inf->tbin_s, inf->epoch.day,
+                    inf->epoch.frac < 1 - 1e-13 ? inf->epoch.frac * 1e13 : 1e13 - 1,
+                    inf->barycentric);
+    psr_csv_put_text(f, inf->telescope);
+    psr_outfile_put(f, ",%.10g,%.10g,%.10g,%.10g\n", inf->ra_deg, inf->dec_deg, low_mhz,
+                    low_mhz + inf->chan_width_mhz * (double)inf->nchan);
 }
 
 psr_status psr_ffa_list_write(psr_outfile *f, const struct psr_ffa_list *list, psr_err *err)
 {
-    psr_status st = psr_outfile_printf(f, err, "%s", titles);
-    for (size_t i = 0; i < list->n && !st; i++) {
+    psr_outfile_put(f, "%s", titles);
+    for (size_t i = 0; i < list->n; i++) {
         const struct psr_ffa_row *r = &list->row[i];
         char marks[PSR_SIFT_MARKS];
-        st = psr_outfile_printf(f, err, "%.13g,%.13g,%.10g,%.3f,%.6g,%.6g,%d,", r->period_s,
-                                r->freq_hz, r->dm, r->snr, r->width_s, r->duty, r->nbin);
-        if (!st)
-            st = psr_csv_write_text(f, psr_sift_name_marks(marks, r->marks), err);
-        if (!st)
-            st = psr_outfile_printf(f, err, ",");
-        for (size_t k = 0; k < r->nhit && !st; k++) /* "DM:SNR" of each, with blanks between */
-            st = psr_outfile_printf(f, err, "%s%.10g:%.2f", k ? " " : "", r->hit[k].dm,
-                                    r->hit[k].snr);
-        if (!st)
-            st = write_origin(f, list, err);
+        psr_outfile_put(f, "%.13g,%.13g,%.10g,%.3f,%.6g,%.6g,%d,", r->period_s, r->freq_hz, r->dm,
+                        r->snr, r->width_s, r->duty, r->nbin);
+        psr_csv_put_text(f, psr_sift_name_marks(marks, r->marks));
+        psr_outfile_put(f, ",");
+        for (size_t k = 0; k < r->nhit; k++) /* "DM:SNR" of each, with blanks between */
+            psr_outfile_put(f, "%s%.10g:%.2f", k ? " " : "", r->hit[k].dm, r->hit[k].snr);
+        put_origin(f, list);
     }
-    return st;
+    return psr_outfile_status(f, err);
 }
 
 /* --- reading ----------------------------------------------------------------------------------- */

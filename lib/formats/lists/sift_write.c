@@ -1,6 +1,7 @@
 /* Writes sifted candidates: sifting.py's layout, comma-separated values, JSON, rejects. */
 #include <psrkit/experimental/sift.h>
 
+#include "base/output/outfile_internal.h"
 #include "formats/spectra/header_keys.h"
 
 #include "base/tool.h"
@@ -71,17 +72,15 @@ static const char *name_segment(char text[16], const struct psr_sift_cand *c)
 
 static const char escaped[] = "\n\r\\", escapes[] = "nr\\";
 
-static psr_status write_name(psr_outfile *f, const char *name, psr_err *err)
+static void put_name(psr_outfile *f, const char *name)
 {
-    psr_status st = PSR_OK;
-    while (*name && !st) {
+    while (*name) {
         const size_t n = strcspn(name, escaped);
-        st = psr_outfile_write(f, name, n, err);
+        psr_outfile_put(f, "%.*s", (int)n, name);
         name += n;
-        if (!st && *name)
-            st = psr_outfile_printf(f, err, "\\%c", escapes[strchr(escaped, *name++) - escaped]);
+        if (*name)
+            psr_outfile_put(f, "\\%c", escapes[strchr(escaped, *name++) - escaped]);
     }
-    return st;
 }
 
 void psr_sift_unescape(char *name)
@@ -97,8 +96,7 @@ void psr_sift_unescape(char *name)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static psr_status write_row(psr_outfile *f, const struct psr_sift_cand *c, int decimals,
-                            psr_err *err)
+static void put_row(psr_outfile *f, const struct psr_sift_cand *c, int decimals)
 {
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)c->number);
@@ -110,43 +108,37 @@ static psr_status write_row(psr_outfile *f, const struct psr_sift_cand *c, int d
         length++;
     const int pad = NAME_WIDTH - (int)strlen(number) - 1 - (int)strlen(before) -
                     (int)(length < NAME_WIDTH ? length : NAME_WIDTH);
-    psr_status st = psr_outfile_printf(f, err, "%s", before);
-    if (!st)
-        st = write_name(f, c->file, err);
-    if (st)
-        return st;
-    return psr_outfile_printf(f, err,
-                              ":%s%*s   %7.*f  %6.2f  %6.2f    %2d     %7.1f  %7.1f  %12.6f  "
-                              "%10.2f  %8.2f  (%zu)",
-                              number, pad > 0 ? pad : 0, "", decimals, c->dm, c->snr, c->sigma,
-                              c->nharm, c->power, c->coherent, c->period_s * 1000, c->r, c->z,
-                              c->nhit);
+    psr_outfile_put(f, "%s", before);
+    put_name(f, c->file);
+    psr_outfile_put(f,
+                    ":%s%*s   %7.*f  %6.2f  %6.2f    %2d     %7.1f  %7.1f  %12.6f  "
+                    "%10.2f  %8.2f  (%zu)",
+                    number, pad > 0 ? pad : 0, "", decimals, c->dm, c->snr, c->sigma, c->nharm,
+                    c->power, c->coherent, c->period_s * 1000, c->r, c->z, c->nhit);
 }
 
 static psr_status write_text(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
 {
-    psr_status st = psr_outfile_printf(f, err, "%s\n", titles);
-    for (size_t i = 0; i < result->ncand && !st; i++) {
+    psr_outfile_put(f, "%s\n", titles);
+    for (size_t i = 0; i < result->ncand; i++) {
         const struct psr_sift_cand *c = &result->cand[i];
         char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
-        st = write_row(f, c, result->dm_decimals, err);
-        if (!st)
-            st = psr_outfile_printf(f, err, "%s%s", c->known ? "  = " : "", name_known(known, c));
-        if (!st && c->found & PSR_SIFT_BY_FFA)
-            st = psr_outfile_printf(f, err, "  by %s", name_searches(c->found));
-        if (!st)
-            st = psr_outfile_printf(f, err, "%s%s\n", c->marks ? "  ! " : "",
-                                    c->marks ? psr_sift_name_marks(marks, c->marks) : "");
-        for (size_t k = 0; c->nhit > 1 && k < c->nhit && !st; k++) {
+        put_row(f, c, result->dm_decimals);
+        psr_outfile_put(f, "%s%s", c->known ? "  = " : "", name_known(known, c));
+        if (c->found & PSR_SIFT_BY_FFA)
+            psr_outfile_put(f, "  by %s", name_searches(c->found));
+        psr_outfile_put(f, "%s%s\n", c->marks ? "  ! " : "",
+                        c->marks ? psr_sift_name_marks(marks, c->marks) : "");
+        for (size_t k = 0; c->nhit > 1 && k < c->nhit; k++) {
             const struct psr_sift_hit *hit = &c->hit[k];
-            st = psr_outfile_printf(f, err, "  DM=%6.*f SNR=%5.2f Sigma=%5.2f   ",
-                                    result->dm_decimals, hit->dm, hit->snr, hit->sigma);
-            for (int j = 0; j < (int)(hit->sigma / 3) && !st; j++)
-                st = psr_outfile_write(f, "*", 1, err);
-            st = st ? st : psr_outfile_write(f, "\n", 1, err);
+            psr_outfile_put(f, "  DM=%6.*f SNR=%5.2f Sigma=%5.2f   ", result->dm_decimals, hit->dm,
+                            hit->snr, hit->sigma);
+            for (int j = 0; j < (int)(hit->sigma / 3); j++)
+                psr_outfile_put(f, "*");
+            psr_outfile_put(f, "\n");
         }
     }
-    return st;
+    return psr_outfile_status(f, err);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -201,48 +193,36 @@ const char *psr_cand_number_name(enum psr_cand_number k)
 
 static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result, psr_err *err)
 {
-    psr_status st = psr_outfile_printf(f, err, "file");
-    for (size_t k = 0; k < NFIELD && !st; k++)
-        st = psr_outfile_printf(f, err, ",%s", fields[k]);
-    if (!st)
-        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,found,segment,note,marks");
-    for (int k = 0; k < PSR_CAND_SNR && !st; k++)
-        st = psr_outfile_printf(f, err, ",%s", psr_cand_number_name((enum psr_cand_number)k));
-    if (!st)
-        st = psr_outfile_printf(f, err, ",probability,reasons\n");
-    for (size_t i = 0; i < result->ncand && !st; i++) {
+    psr_outfile_put(f, "file");
+    for (size_t k = 0; k < NFIELD; k++)
+        psr_outfile_put(f, ",%s", fields[k]);
+    psr_outfile_put(f, ",dm_lo,dm_hi,found,segment,note,marks");
+    for (int k = 0; k < PSR_CAND_SNR; k++)
+        psr_outfile_put(f, ",%s", psr_cand_number_name((enum psr_cand_number)k));
+    psr_outfile_put(f, ",probability,reasons\n");
+    for (size_t i = 0; i < result->ncand; i++) {
         const struct psr_sift_cand *c = &result->cand[i];
         char known[KNOWN_MAX], marks[PSR_SIFT_MARKS], segment[16];
         double v[NFIELD];
         list_values(c, v);
-        st = psr_csv_write_text(f, c->path, err);
-        for (size_t k = 0; k < NFIELD && !st; k++)
-            st = psr_outfile_printf(f, err, ",%.10g", v[k]);
-        if (!st)
-            st = psr_outfile_printf(f, err, ",%.10g,%.10g,\"%s\",%s,", c->hit[0].dm,
-                                    c->hit[c->nhit - 1].dm, name_searches(c->found),
-                                    name_segment(segment, c));
-        if (!st)
-            st = psr_csv_write_text(f, name_known(known, c), err);
-        if (!st)
-            st = psr_outfile_printf(f, err, ",\"%s\"", psr_sift_name_marks(marks, c->marks));
-        if (!st) {
-            /* The last columns; nan for what is not folded. */
-            const struct psr_cand_score *s = c->score;
-            st = PSR_OK;
-            for (int k = 0; k < PSR_CAND_SNR && !st; k++)
-                st = psr_outfile_printf(f, err, ",%.4g", s ? s->number[k] : NAN);
-            st = st ? st
-                    : psr_outfile_printf(f, err, ",%.4g,\"%s\"", s ? s->probability : NAN,
-                                         s ? s->reasons : "");
-        }
-        if (!st)
-            st = psr_outfile_printf(f, err, "\n");
+        psr_csv_put_text(f, c->path);
+        for (size_t k = 0; k < NFIELD; k++)
+            psr_outfile_put(f, ",%.10g", v[k]);
+        psr_outfile_put(f, ",%.10g,%.10g,\"%s\",%s,", c->hit[0].dm, c->hit[c->nhit - 1].dm,
+                        name_searches(c->found), name_segment(segment, c));
+        psr_csv_put_text(f, name_known(known, c));
+        psr_outfile_put(f, ",\"%s\"", psr_sift_name_marks(marks, c->marks));
+        /* The last columns; nan for what is not folded. */
+        const struct psr_cand_score *score = c->score;
+        for (int k = 0; k < PSR_CAND_SNR; k++)
+            psr_outfile_put(f, ",%.4g", score ? score->number[k] : NAN);
+        psr_outfile_put(f, ",%.4g,\"%s\"\n", score ? score->probability : NAN,
+                        score ? score->reasons : "");
     }
-    return st;
+    return psr_outfile_status(f, err);
 }
 
-static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
+static void put_object(struct psr_json *j, const struct psr_sift_cand *c)
 {
     char known[KNOWN_MAX], marks[PSR_SIFT_MARKS], segment[16];
     double v[NFIELD];
@@ -281,33 +261,29 @@ psr_status psr_sift_write(psr_outfile *f, const struct psr_sift_result *result,
         return presto && result->ncand == 0 ? PSR_OK : write_text(f, result, err);
     case PSR_SIFT_CSV:
         return write_csv(f, result, err);
-    case PSR_SIFT_JSON: {
-        struct psr_json_output to = {f, err, PSR_OK};
-        for (size_t i = 0; i < result->ncand && !to.status; i++) {
-            struct psr_json j = {.put = psr_json_put, .ctx = &to};
-            write_object(&j, &result->cand[i]);
-            psr_json_put(&to, "\n", 1);
+    case PSR_SIFT_JSON:
+        for (size_t i = 0; i < result->ncand; i++) {
+            struct psr_json j = {.put = psr_json_put, .ctx = f};
+            put_object(&j, &result->cand[i]);
+            psr_outfile_put(f, "\n");
         }
-        return to.status;
-    }
-    case PSR_SIFT_REJECTS: {
-        psr_status st = psr_outfile_printf(f, err, "%s\n", titles);
-        for (size_t i = 0; i < result->nreject && !st; i++) {
+        return psr_outfile_status(f, err);
+    case PSR_SIFT_REJECTS:
+        psr_outfile_put(f, "%s\n", titles);
+        for (size_t i = 0; i < result->nreject; i++) {
             const struct psr_sift_cand *c = &result->reject[i];
-            st = write_row(f, c, result->dm_decimals, err);
-            if (!st)
-                st = psr_outfile_printf(f, err, "  %s", reasons[c->reason]);
-            if (!st && c->of_file && !(st = psr_outfile_write(f, " ", 1, err)) &&
-                !(st = write_name(f, c->of_file, err)))
-                st = psr_outfile_printf(f, err, ":%lld", (long long)c->of_number);
-            if (!st && c->reason == PSR_SIFT_HARMONIC)
-                st = psr_outfile_printf(f, err, ", %d/%d of its frequency", c->ratio[0],
-                                        c->ratio[1]);
-            if (!st)
-                st = psr_outfile_write(f, "\n", 1, err);
+            put_row(f, c, result->dm_decimals);
+            psr_outfile_put(f, "  %s", reasons[c->reason]);
+            if (c->of_file) {
+                psr_outfile_put(f, " ");
+                put_name(f, c->of_file);
+                psr_outfile_put(f, ":%lld", (long long)c->of_number);
+            }
+            if (c->reason == PSR_SIFT_HARMONIC)
+                psr_outfile_put(f, ", %d/%d of its frequency", c->ratio[0], c->ratio[1]);
+            psr_outfile_put(f, "\n");
         }
-        return st;
-    }
+        return psr_outfile_status(f, err);
     }
     return psr_fail_field(err, PSR_EINVAL, "format", "sift: format = %d is none", (int)format);
 }

@@ -1,5 +1,6 @@
 /* Writes single pulses and their clusters as text. */
 #include "base/c_locale.h"
+#include "base/output/outfile_internal.h"
 #include "base/tool.h"
 #include "formats/spectra/header_keys.h"
 #include "lists_internal.h"
@@ -52,25 +53,24 @@ psr_status psr_cluster_write_bands(psr_outfile *f, const double *dm, const size_
                                    double tsamp_s, const struct psr_pulse_band *band,
                                    const struct psr_cluster *clusters, size_t n, psr_err *err)
 {
-    psr_status st = psr_outfile_printf(
-        f, err, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks%s\n",
-        has_edges(band) ? "\tlow_mhz\thigh_mhz" : "");
-    for (size_t k = 0; !st && k < n; k++) {
+    psr_outfile_put(f,
+                    "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks%s\n",
+                    has_edges(band) ? "\tlow_mhz\thigh_mhz" : "");
+    for (size_t k = 0; k < n; k++) {
         const struct psr_cluster *c = &clusters[k];
         const struct psr_event *e = &c->best;
         double each = scale ? (double)scale[e->trial] : 1, sample = (double)e->sample * each;
         char marks[PSR_PULSE_MARKS];
-        st = psr_outfile_printf(f, err, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\t%s",
-                                e->snr, sample, sample * tsamp_s, log2((double)e->width * each),
-                                band ? band[e->trial].trial : e->trial, dm[e->trial], c->members,
-                                (long long)c->first, (long long)c->last,
-                                pulse_name_marks(c->marks, marks, "-"));
-        if (!st && has_edges(band))
-            st = psr_outfile_printf(f, err, "\t%.10g\t%.10g", band[e->trial].low_mhz,
-                                    band[e->trial].high_mhz);
-        st = st ? st : psr_outfile_printf(f, err, "\n");
+        psr_outfile_put(f, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\t%s", e->snr,
+                        sample, sample * tsamp_s, log2((double)e->width * each),
+                        band ? band[e->trial].trial : e->trial, dm[e->trial], c->members,
+                        (long long)c->first, (long long)c->last,
+                        pulse_name_marks(c->marks, marks, "-"));
+        if (has_edges(band))
+            psr_outfile_put(f, "\t%.10g\t%.10g", band[e->trial].low_mhz, band[e->trial].high_mhz);
+        psr_outfile_put(f, "\n");
     }
-    return st;
+    return psr_outfile_status(f, err);
 }
 
 psr_status psr_cluster_write(psr_outfile *f, const double *dm, const size_t *scale, double tsamp_s,
@@ -174,11 +174,9 @@ psr_status psr_burst_write_csv(psr_outfile *f, const struct psr_burst *b, double
     char inf[DATE_BYTES], top[DATE_BYTES], marks[PSR_PULSE_MARKS];
     format_date(inf, b->mjd_inf);
     format_date(top, b->mjd_top);
-    psr_status st =
-        psr_outfile_printf(f, err, "%.6f,%s,%s,%s,%s,%.10g,%.6g,%.6g,%.10g,%.10g,%d,%zu,", time_s,
-                           inf, top, frame_of(b), scale_of(b), b->dm, b->snr, b->width_s,
-                           b->low_mhz, b->high_mhz, b->beam, b->members);
-    if (!st)
-        st = psr_csv_write_text(f, pulse_name_marks(b->marks, marks, ""), err);
-    return st ? st : psr_outfile_printf(f, err, "\n");
+    psr_outfile_put(f, "%.6f,%s,%s,%s,%s,%.10g,%.6g,%.6g,%.10g,%.10g,%d,%zu,", time_s, inf, top,
+                    frame_of(b), scale_of(b), b->dm, b->snr, b->width_s, b->low_mhz, b->high_mhz,
+                    b->beam, b->members);
+    psr_csv_put_text(f, pulse_name_marks(b->marks, marks, ""));
+    return psr_outfile_printf(f, err, "\n");
 }

@@ -117,16 +117,9 @@ PSR_MUST_CHECK psr_status psr_text_row_double(const struct psr_text_row *row, in
 /* --- pieces of rows of comma-separated values, and JSON into output files --- */
 
 /* Writes a value in quotes, doubled inside, where the text would not be one value without. */
-PSR_MUST_CHECK psr_status psr_csv_write_text(psr_outfile *f, const char *text, psr_err *err);
+void psr_csv_put_text(psr_outfile *f, const char *text);
 
-/* Where psr_json_put writes to; status is that of the first failure. */
-struct psr_json_output {
-    psr_outfile *f;
-    psr_err *err;
-    psr_status status;
-};
-
-/* For put of a struct psr_json; ctx is a struct psr_json_output. */
+/* For put of a struct psr_json; ctx is a psr_outfile, whose status tells of failures. */
 void psr_json_put(void *ctx, const char *bytes, size_t n);
 
 /* --- parses lists of channels, of intervals and of trial DMs from text and from files --- */

@@ -1,4 +1,5 @@
 /* Reads text files of rows of words, with errors that name file, line and column. */
+#include "base/output/outfile_internal.h"
 #include "header_keys.h"
 
 #include "base/tool.h"
@@ -111,19 +112,16 @@ psr_status psr_text_table_read(const char *path, psr_text_row_function *take, vo
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-psr_status psr_csv_write_text(psr_outfile *f, const char *text, psr_err *err)
+void psr_csv_put_text(psr_outfile *f, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n"))
-        return psr_outfile_printf(f, err, "%s", text);
-    psr_status st = psr_outfile_printf(f, err, "\"");
-    for (; *text && st == PSR_OK; text++)
-        st = psr_outfile_printf(f, err, *text == '"' ? "\"\"" : "%c", *text);
-    return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
+    const bool plain = !strpbrk(text, ",\"\r\n");
+    psr_outfile_put(f, "%s", plain ? text : "\"");
+    for (; *text && !plain; text++)
+        psr_outfile_put(f, *text == '"' ? "\"\"" : "%c", *text);
+    psr_outfile_put(f, "%s", plain ? "" : "\"");
 }
 
 void psr_json_put(void *ctx, const char *bytes, size_t n)
 {
-    struct psr_json_output *to = ctx;
-    if (!to->status)
-        to->status = psr_outfile_write(to->f, bytes, n, to->err);
+    (void)!psr_outfile_write(ctx, bytes, n, NULL);
 }

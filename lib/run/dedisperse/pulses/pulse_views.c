@@ -121,8 +121,7 @@ static psr_status put_picture(struct psr_json *j, const char *name,
 psr_status psr_pulse_view_write(psr_outfile *f, const psr_pulse_view *view,
                                 const struct psr_pulse_view_place *at, psr_err *err)
 {
-    struct psr_json_output to = {f, err, PSR_OK};
-    struct psr_json j = {.put = psr_json_put, .ctx = &to};
+    struct psr_json j = {.put = psr_json_put, .ctx = f};
     struct psr_pulse_picture aligned, swept, series;
     psr_pulse_view_pictures(view, &aligned, &swept, &series);
     psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
@@ -136,6 +135,5 @@ psr_status psr_pulse_view_write(psr_outfile *f, const psr_pulse_view *view,
     if (!st)
         st = put_picture(&j, "swept", &swept, at, err);
     psr_json_end(&j, PSR_JSON_OBJECT);
-    psr_json_put(&to, "\n", 1);
-    return st ? st : to.status;
+    return st ? st : psr_outfile_printf(f, err, "\n");
 }
