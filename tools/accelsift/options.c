@@ -6,85 +6,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_rules(struct cli_table *list, struct accelsift_options *o)
-{
-    struct psr_sift_desc *d = &o->run;
-    const struct cli_option options[] = {
-        {"Rejections", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"sigma_threshold", CLI_DOUBLE, &d->sigma_threshold, "S", 0, 1e9,
-         "Reject candidates of a lower sigma (default 4)."},
-        {"c_pow_threshold", CLI_DOUBLE, &d->c_pow_threshold, "P", 0, 1e30,
-         "But keep those of one harmonic that have this coherent power (default 100)."},
-        {"harm_pow_cutoff", CLI_DOUBLE, &d->harm_pow_cutoff, "P", 0, 1e30,
-         "Reject candidates without a harmonic of this power (default 8)."},
-        {"short_period", CLI_DOUBLE, &d->short_period_s, "SEC", 0, 1e9,
-         "Reject shorter periods (default 0.0005)."},
-        {"long_period", CLI_DOUBLE, &d->long_period_s, "SEC", 0, 1e9,
-         "Reject longer periods (default 15)."},
-        {"known_birds_p", CLI_LIST, &o->known_p, "MS,ERR", 0, 0,
-         "Reject periods within ERR of this one, both in ms; may be given again."},
-        {"known_birds_f", CLI_LIST, &o->known_f, "HZ,ERR", 0, 0,
-         "Reject frequencies within ERR of this one, both in Hz; may be given again."},
-        {"birds, zaplist", CLI_TEXT, &o->birds, "FILE", 0, 0,
-         "Reject the frequencies of a .birds or .zaplist file."},
-        {"lines", CLI_TEXT, &o->lines, "FILE", 0, 0,
-         "Mark candidates at the lines of ROOT_rfifind.zaplist, if they are no stronger than "
-         "these, and DM 0 fits them, and put them after the others. So it is, with or without "
-         "this, with those that DM 0 fits and no dispersed pulse; not with known pulsars."},
-        {"baryv", CLI_DOUBLE, &d->baryv, "V", -0.1, 0.1,
-         "Mean velocity of the telescope towards the source, in units of c, which moves "
-         "topocentric frequencies of -birds in barycentric lists (default 0)."},
-    };
-    CLI_ADD(list, options);
-}
+#define AT(member) CLI_AT(struct accelsift_options, member)
 
-static void add_comparison(struct cli_table *list, struct accelsift_options *o)
-{
-    struct psr_sift_desc *d = &o->run;
-    const struct cli_option options[] = {
-        {"Comparison", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"r_err", CLI_DOUBLE, &d->r_err, "BINS", 1e-6, 1e6,
-         "Candidates nearer than this are one (default 1.1 Fourier bins)."},
-        {"min_num_DMs", CLI_INT, &d->min_num_dms, "N", 0, 1e9,
-         "Reject candidates found at fewer DMs (default 2)."},
-        {"low_DM_cutoff", CLI_DOUBLE, &d->low_dm_cutoff, "DM", -1e9, 1e9,
-         "Reject candidates that are best at this DM or below, and fit no dispersed pulse (default "
-         "2)."},
-        {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE", 0, 0,
-         "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV."},
-        {"catalogue_radius", CLI_DOUBLE, &d->catalogue_deg, "DEG", 0, 180,
-         "Pulsars farther from the position of the observation are other ones (default 1)."},
-        {"compat", CLI_TEXT, &o->compat, "NAME", 0, 0, "presto: the list of ACCEL_sift.py."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_files(struct cli_table *list, struct accelsift_options *o)
-{
-    const struct cli_option options[] = {
-        {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"list", CLI_TEXT, &o->list, "FILE", 0, 0,
-         "Sift the lists that this file names, too, one per line (-: standard input)."},
-        {"globaccel", CLI_TEXT, &o->pattern, "PATTERN", 0, 0,
-         "Sift the lists whose names match, too, as 'obs_DM*_ACCEL_200'; there may be none."},
-        {"folds", CLI_TEXT, &o->folds, "FILE", 0, 0,
-         "Order the candidates by the probability that their folds give: the lines of gpufold "
-         "-json, of candidates of the same lists. CSV and JSON get its numbers. A file that does "
-         "not exist has no folds."},
-        {"o", CLI_LIST, &o->outputs, "FILE", 0, 0,
-         "Write the candidates to FILE: as comma-separated values if it ends in .csv, as JSON if "
-         "it ends in .json or .jsonl, "
-         "else in sifting.py's layout; - is standard output (default); may be given again."},
-        {"csv", CLI_FLAG, &o->csv, NULL, 0, 0, "Comma-separated values, whatever the ending."},
-        {"json", CLI_FLAG, &o->json, NULL, 0, 0,
-         "JSON, one candidate per line, whatever the ending."},
-        {"rejects", CLI_TEXT, &o->rejects, "FILE", 0, 0,
-         "Write the rejected candidates, each with the reason."},
-    };
-    CLI_ADD(list, options);
-    cli_add_limits(list, &o->ncpus, NULL);
-    cli_add_verbosity(list, &o->quiet, &o->verbose);
-}
+static const struct cli_option options[] = {
+    {"Rejections", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"sigma_threshold", CLI_DOUBLE, AT(run.sigma_threshold), "S", 0, 1e9,
+     "Reject candidates of a lower sigma (default 4)."},
+    {"c_pow_threshold", CLI_DOUBLE, AT(run.c_pow_threshold), "P", 0, 1e30,
+     "But keep those of one harmonic that have this coherent power (default 100)."},
+    {"harm_pow_cutoff", CLI_DOUBLE, AT(run.harm_pow_cutoff), "P", 0, 1e30,
+     "Reject candidates without a harmonic of this power (default 8)."},
+    {"short_period", CLI_DOUBLE, AT(run.short_period_s), "SEC", 0, 1e9,
+     "Reject shorter periods (default 0.0005)."},
+    {"long_period", CLI_DOUBLE, AT(run.long_period_s), "SEC", 0, 1e9,
+     "Reject longer periods (default 15)."},
+    {"known_birds_p", CLI_LIST, AT(known_p), "MS,ERR", 0, 0,
+     "Reject periods within ERR of this one, both in ms; may be given again."},
+    {"known_birds_f", CLI_LIST, AT(known_f), "HZ,ERR", 0, 0,
+     "Reject frequencies within ERR of this one, both in Hz; may be given again."},
+    {"birds, zaplist", CLI_TEXT, AT(birds), "FILE", 0, 0,
+     "Reject the frequencies of a .birds or .zaplist file."},
+    {"lines", CLI_TEXT, AT(lines), "FILE", 0, 0,
+     "Mark candidates at the lines of ROOT_rfifind.zaplist, if they are no stronger than "
+     "these, and DM 0 fits them, and put them after the others. So it is, with or without "
+     "this, with those that DM 0 fits and no dispersed pulse; not with known pulsars."},
+    {"baryv", CLI_DOUBLE, AT(run.baryv), "V", -0.1, 0.1,
+     "Mean velocity of the telescope towards the source, in units of c, which moves "
+     "topocentric frequencies of -birds in barycentric lists (default 0)."},
+    {"Comparison", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"r_err", CLI_DOUBLE, AT(run.r_err), "BINS", 1e-6, 1e6,
+     "Candidates nearer than this are one (default 1.1 Fourier bins)."},
+    {"min_num_DMs", CLI_INT, AT(run.min_num_dms), "N", 0, 1e9,
+     "Reject candidates found at fewer DMs (default 2)."},
+    {"low_DM_cutoff", CLI_DOUBLE, AT(run.low_dm_cutoff), "DM", -1e9, 1e9,
+     "Reject candidates that are best at this DM or below, and fit no dispersed pulse (default "
+     "2)."},
+    {"catalogue, catalog", CLI_TEXT, AT(catalogue), "FILE", 0, 0,
+     "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV."},
+    {"catalogue_radius", CLI_DOUBLE, AT(run.catalogue_deg), "DEG", 0, 180,
+     "Pulsars farther from the position of the observation are other ones (default 1)."},
+    {"compat", CLI_TEXT, AT(compat), "NAME", 0, 0, "presto: the list of ACCEL_sift.py."},
+    {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"list", CLI_TEXT, AT(list), "FILE", 0, 0,
+     "Sift the lists that this file names, too, one per line (-: standard input)."},
+    {"globaccel", CLI_TEXT, AT(pattern), "PATTERN", 0, 0,
+     "Sift the lists whose names match, too, as 'obs_DM*_ACCEL_200'; there may be none."},
+    {"folds", CLI_TEXT, AT(folds), "FILE", 0, 0,
+     "Order the candidates by the probability that their folds give: the lines of gpufold "
+     "-json, of candidates of the same lists. CSV and JSON get its numbers. A file that does "
+     "not exist has no folds."},
+    {"o", CLI_LIST, AT(outputs), "FILE", 0, 0,
+     "Write the candidates to FILE: as comma-separated values if it ends in .csv, as JSON if "
+     "it ends in .json or .jsonl, "
+     "else in sifting.py's layout; - is standard output (default); may be given again."},
+    {"csv", CLI_FLAG, AT(csv), NULL, 0, 0, "Comma-separated values, whatever the ending."},
+    {"json", CLI_FLAG, AT(json), NULL, 0, 0, "JSON, one candidate per line, whatever the ending."},
+    {"rejects", CLI_TEXT, AT(rejects), "FILE", 0, 0,
+     "Write the rejected candidates, each with the reason."},
+};
 
 /* "VALUE,ERROR" of each. */
 static void read_birds(const struct cli *tool, const char *option, const struct cli_list *list,
@@ -115,9 +94,9 @@ int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int a
     struct cli_table table = {.n = 0};
     *o = (struct accelsift_options){.ncpus = 0};
     psr_sift_defaults(&o->run);
-    add_rules(&table, o);
-    add_comparison(&table, o);
-    add_files(&table, o);
+    CLI_FILL(&table, options, o);
+    cli_add_limits(&table, &o->ncpus, NULL);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "accelsift",
         .operands = "[OPTION]... FILE_ACCEL_Z...",

@@ -27,58 +27,42 @@ static const char summary[] =
     "Pulscan's power is chi^2; the summed power of accelsearch is chi^2 / 2 with 2 degrees of "
     "freedom per harmonic. -accel converts both; otherwise double the power of accelsearch.";
 
-static void add_input(struct cli_table *list, struct options *o)
-{
-    const struct cli_option options[] = {
-        {"Input", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"harmonics", CLI_INT, &o->harmonics, "H", 1, 1e5,
-         "Rows hold only POWER, with H(H+1)(Z+1) degrees of freedom, as for Pulscan's sums over "
-         "harmonics 1 to H."},
-        {"z", CLI_INT, &o->z, "Z", 0, 1e9, "The Z of -harmonics: boxes of Z + 1 bins (default 0)."},
-        {"accel", CLI_FLAG, &o->accel, NULL, 0, 0,
-         "Read FILE, or standard input: an ACCEL file of accelsearch (its summed powers are "
-         "doubled) or a candidate list of Pulscan (its powers are chi^2). Also print the listed "
-         "sigma."},
-    };
-    CLI_ADD(list, options);
-}
+#define AT(member) CLI_AT(struct options, member)
 
-static void add_trials(struct cli_table *list, struct options *o)
-{
-    const struct cli_option options[] = {
-        {"Trials", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"ntrials", CLI_DOUBLE, &o->ntrials, "N", 1, 1e300,
-         "Print the probability for the best of N trials, min(1, N p) (default 1)."},
-        {"sidak", CLI_FLAG, &o->sidak, NULL, 0, 0,
-         "Use 1 - (1 - p)^N, which is exact for independent trials."},
-        {"Thresholds", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"inverse", CLI_DOUBLE, &o->inverse, "SIGMA", -1e6, 1e6,
-         "Print the POWER that has this sigma after trials; rows hold only DOF."},
-        {"inverse-logp", CLI_DOUBLE, &o->inverse_logp, "X", -5e11, 0,
-         "The same for ln p = X after trials, X from -5e11 to 0."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_output(struct cli_table *list, struct options *o)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"gauss", CLI_FLAG, &o->gauss, NULL, 0, 0,
-         "Print only the equivalent Gaussian sigma; negative if p > 1/2."},
-        {"poly", CLI_FLAG, &o->poly, NULL, 0, 0,
-         "Also print ln p from the polynomial of the Pulscan paper for one trial, its error, and "
-         "1 if the error is within 2 %, else 0. It is valid for at least 300 degrees of freedom "
-         "and POWER >= 2.6 DOF, and otherwise only for much larger POWER."},
-        {"csv", CLI_FLAG, &o->csv, NULL, 0, 0, "Print comma-separated values with a header."},
-        {"json", CLI_FLAG, &o->json, NULL, 0, 0,
-         "Print a JSON array of objects; infinite values are null."},
-        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"ncpus", CLI_INT, &o->ncpus, "N", 1, 1024,
-         "Threads for rows of standard input (default: all)."},
-    };
-    CLI_ADD(list, options);
-}
+static const struct cli_option options[] = {
+    {"Input", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"harmonics", CLI_INT, AT(harmonics), "H", 1, 1e5,
+     "Rows hold only POWER, with H(H+1)(Z+1) degrees of freedom, as for Pulscan's sums over "
+     "harmonics 1 to H."},
+    {"z", CLI_INT, AT(z), "Z", 0, 1e9, "The Z of -harmonics: boxes of Z + 1 bins (default 0)."},
+    {"accel", CLI_FLAG, AT(accel), NULL, 0, 0,
+     "Read FILE, or standard input: an ACCEL file of accelsearch (its summed powers are "
+     "doubled) or a candidate list of Pulscan (its powers are chi^2). Also print the listed "
+     "sigma."},
+    {"Trials", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"ntrials", CLI_DOUBLE, AT(ntrials), "N", 1, 1e300,
+     "Print the probability for the best of N trials, min(1, N p) (default 1)."},
+    {"sidak", CLI_FLAG, AT(sidak), NULL, 0, 0,
+     "Use 1 - (1 - p)^N, which is exact for independent trials."},
+    {"Thresholds", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"inverse", CLI_DOUBLE, AT(inverse), "SIGMA", -1e6, 1e6,
+     "Print the POWER that has this sigma after trials; rows hold only DOF."},
+    {"inverse-logp", CLI_DOUBLE, AT(inverse_logp), "X", -5e11, 0,
+     "The same for ln p = X after trials, X from -5e11 to 0."},
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"gauss", CLI_FLAG, AT(gauss), NULL, 0, 0,
+     "Print only the equivalent Gaussian sigma; negative if p > 1/2."},
+    {"poly", CLI_FLAG, AT(poly), NULL, 0, 0,
+     "Also print ln p from the polynomial of the Pulscan paper for one trial, its error, and "
+     "1 if the error is within 2 %, else 0. It is valid for at least 300 degrees of freedom "
+     "and POWER >= 2.6 DOF, and otherwise only for much larger POWER."},
+    {"csv", CLI_FLAG, AT(csv), NULL, 0, 0, "Print comma-separated values with a header."},
+    {"json", CLI_FLAG, AT(json), NULL, 0, 0,
+     "Print a JSON array of objects; infinite values are null."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"ncpus", CLI_INT, AT(ncpus), "N", 1, 1024,
+     "Threads for rows of standard input (default: all)."},
+};
 
 static void check_options(const struct cli *tool, const struct options *o)
 {
@@ -185,9 +169,7 @@ int main(int argc, char **argv)
 {
     struct options o = {.ntrials = 1, .inverse = NAN, .inverse_logp = NAN, .z = -1};
     struct cli_table table = {.n = 0};
-    add_input(&table, &o);
-    add_trials(&table, &o);
-    add_output(&table, &o);
+    CLI_FILL(&table, options, &o);
     struct cli tool = {
         .name = "chi2sig",
         .operands = "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]",

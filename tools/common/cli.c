@@ -391,6 +391,15 @@ void cli_table_add(struct cli_table *table, const struct cli_option *option, siz
     table->n += n;
 }
 
+void cli_table_fill(struct cli_table *table, const struct cli_option *option, size_t n, void *base)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct cli_option row = option[i];
+        row.value = (char *)base + (uintptr_t)row.value;
+        cli_table_add(table, &row, 1);
+    }
+}
+
 void cli_add_heading(struct cli_table *table, const char *name)
 {
     cli_table_add(table, &(const struct cli_option){.name = name, .type = CLI_HEADING}, 1);

@@ -34,7 +34,7 @@ struct cli_list {
 struct cli_option {
     const char *name; /* without dashes; several as "l, loDM" */
     enum cli_type type;
-    void *value;
+    void *value;      /* or CLI_AT, in a table for CLI_FILL */
     const char *arg;  /* what --help calls the value */
     double min, max;  /* limits of a number */
     const char *help; /* one sentence with unit and default */
@@ -51,6 +51,13 @@ struct cli_table {
 void cli_table_add(struct cli_table *table, const struct cli_option *option, size_t n);
 
 #define CLI_ADD(table, options) cli_table_add(table, options, sizeof(options) / sizeof *(options))
+
+/* The same of a table whose values are members of *base. */
+void cli_table_fill(struct cli_table *table, const struct cli_option *option, size_t n, void *base);
+
+#define CLI_AT(type, member) ((void *)offsetof(type, member))
+#define CLI_FILL(table, options, base)                                                             \
+    cli_table_fill(table, options, sizeof(options) / sizeof *(options), base)
 
 /* The rows after it stand under this heading. */
 void cli_add_heading(struct cli_table *table, const char *name);

@@ -6,101 +6,95 @@
 
 /* --- the table of the options of a Fourier search --------------------------------------------- */
 
+#define AT(member) CLI_AT(struct fourier_options, member)
+
+static const struct cli_option input[] = {
+    {"rednoise", CLI_FLAG, AT(search.rednoise), NULL, 0, 0,
+     "Remove red noise from .dat and .fft files: the line between the ends of a series, and "
+     "local medians as in realfft -rednoise (default: do not change the spectrum)."},
+    {"startwidth", CLI_INT, AT(search.startwidth), "N", 2, 50,
+     "Length of the first block of -rednoise, bins (default 6)."},
+    {"endwidth", CLI_INT, AT(search.endwidth), "N", 50, PSR_FOURIER_ENDWIDTH,
+     "Length of the last block of -rednoise, bins; reproduces realfft if given (default: 30 "
+     "zmax, at least 100). For a .fft file without red noise, the length that was used to "
+     "remove it (default 100)."},
+    {"endfreq", CLI_DOUBLE, AT(search.endfreq_hz), "HZ", 0.1, 1e6,
+     "Frequency from which the blocks of -rednoise have their last length (default 6 Hz)."},
+    {"zaplist", CLI_TEXT, AT(zaplist), "FILE", 0, 0,
+     "Ignore frequencies: PRESTO's .zaplist or .birds."},
+    {"baryv", CLI_DOUBLE, AT(search.baryv), "V", -0.1, 0.1,
+     "Velocity towards the source over c, for the topocentric lines of -zaplist (default 0; of "
+     "series that gpudedisp searches, that of its barycentring)."},
+};
+
+static const struct cli_option search[] = {
+    {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"search", CLI_TEXT, AT(name), "NAME", 0, 0,
+     "boxes: fast, less sensitive; matched: the search of accelsearch; both: one list, with "
+     "the boxes that matched has not found (default boxes; if run as accelsearch, matched)."},
+    {"zmax", CLI_INT, AT(search.zmax), "N", 0, PSR_PULSCAN_MAX_Z - 1,
+     "Largest drift in bins over the observation, rounded up to even (default 200); for "
+     "matched, of the highest harmonic."},
+    {"wmax", CLI_INT, AT(search.wmax), "N", 0, PSR_ACCELSEARCH_MAX_W,
+     "Also search jerks up to N bins over the observation, rounded up to a multiple of 20 "
+     "(default: none); ignored for boxes, which tolerate jerk."},
+    {"numharm", CLI_INT, AT(search.numharm), "N", 1, 32,
+     "Largest number of harmonics summed: 1, 2, 3 (boxes), 4, 8, 16 or 32; smaller sums are "
+     "searched too (default 4; matched 8)."},
+    {"sigma", CLI_DOUBLE, AT(search.sigma), "S", 1, 1000,
+     "Sigma threshold of candidates (default 2)."},
+    {"flo", CLI_DOUBLE, AT(search.flo_hz), "HZ", 0, 1e9,
+     "Lowest frequency of the fundamental, or for matched of the highest harmonic summed "
+     "(default 1 Hz)."},
+    {"fhi", CLI_DOUBLE, AT(search.fhi_hz), "HZ", 0, 1e9,
+     "Highest frequency, likewise (default 10000 Hz)."},
+    {"rlo", CLI_DOUBLE, AT(search.rlo), "R", 0, 0x1p53, "Lowest bin, instead of -flo."},
+    {"rhi", CLI_DOUBLE, AT(search.rhi), "R", 0, 0x1p53, "Highest bin, instead of -fhi."},
+    {"lobin", CLI_DOUBLE, AT(search.lobin), "R", 0, 0x1p53,
+     "For matched, search no bin below R (default 0)."},
+    {"zstep", CLI_INT, AT(search.zstep), "N", 1, PSR_PULSCAN_MAX_Z,
+     "Step between drifts (default 2)."},
+    {"logz", CLI_FLAG, AT(search.logz), NULL, 0, 0, "Search only drifts 0, 1, 2, 4, 8 ..: faster."},
+    {"chunkwidth", CLI_INT, AT(search.chunkwidth), "N", 1, 0x1p31,
+     "Bins per block of -rblock and -compat, which keep the best box of each width (default "
+     "4096; -compat: 32768)."},
+    {"normalizechunkwidth", CLI_INT, AT(search.normalizechunkwidth), "N", 2, 0x1p31,
+     "Bins per normalisation block (default: 30 zmax, at least 4096)."},
+    {"rblock", CLI_FLAG, AT(search.rblock), NULL, 0, 0,
+     "Keep one box per block and width, and report its block but not its position within it."},
+    {"turbo", CLI_INT, AT(search.turbo), "N", 0, 3,
+     "As in Pulscan: 1 is -rblock, 2 is -rblock -zstep 2, 3 is -logz."},
+    {"significance", CLI_TEXT, AT(significance), "NAME", 0, 0,
+     "exact (default), or poly: the polynomial of White et al."},
+    {"noharmremove", CLI_FLAG, AT(search.noharmremove), NULL, 0, 0,
+     "Keep candidates whose frequencies have small ratios."},
+    {"confirm", CLI_FLAG, AT(search.confirm), NULL, 0, 0,
+     "List only what the matched search finds within 15 bins of a box, as it lists it, with "
+     "-wmax too; takes the time of both."},
+    {"compat", CLI_TEXT, AT(compat), "NAME", 0, 0,
+     "pulscan: reproduce Pulscan's list, ROOT_ZMAX_N_NUMHARM_N_TURBO_N.pulscand; presto: "
+     "reproduce the list of accelsearch on one thread; both including their faults."},
+    {"Matched search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"median", CLI_FLAG, AT(median), NULL, 0, 0,
+     "Normalise powers by the medians of blocks (the default)."},
+    {"locpow", CLI_FLAG, AT(search.locpow), NULL, 0, 0,
+     "Normalise by the mean of the 20 surrounding bins."},
+    {"photon", CLI_FLAG, AT(search.photon), NULL, 0, 0, "Normalise by the sum of the series."},
+    {"noharmpolish", CLI_FLAG, AT(search.noharmpolish), NULL, 0, 0,
+     "Measure each harmonic of a candidate separately."},
+    {"inmem", CLI_FLAG, AT(search.inmem), NULL, 0, 0,
+     "With -compat presto: as accelsearch -inmem; otherwise ignored."},
+    {"otheropt", CLI_FLAG, AT(otheropt), NULL, 0, 0, "Ignored: it has no effect in accelsearch."},
+};
+
 void fourier_options_add_input(struct cli_table *list, struct fourier_options *o)
 {
-    const struct cli_option options[] = {
-        {"rednoise", CLI_FLAG, &o->search.rednoise, NULL, 0, 0,
-         "Remove red noise from .dat and .fft files: the line between the ends of a series, and "
-         "local medians as in realfft -rednoise (default: do not change the spectrum)."},
-        {"startwidth", CLI_INT, &o->search.startwidth, "N", 2, 50,
-         "Length of the first block of -rednoise, bins (default 6)."},
-        {"endwidth", CLI_INT, &o->search.endwidth, "N", 50, PSR_FOURIER_ENDWIDTH,
-         "Length of the last block of -rednoise, bins; reproduces realfft if given (default: 30 "
-         "zmax, at least 100). For a .fft file without red noise, the length that was used to "
-         "remove it (default 100)."},
-        {"endfreq", CLI_DOUBLE, &o->search.endfreq_hz, "HZ", 0.1, 1e6,
-         "Frequency from which the blocks of -rednoise have their last length (default 6 Hz)."},
-        {"zaplist", CLI_TEXT, &o->zaplist, "FILE", 0, 0,
-         "Ignore frequencies: PRESTO's .zaplist or .birds."},
-        {"baryv", CLI_DOUBLE, &o->search.baryv, "V", -0.1, 0.1,
-         "Velocity towards the source over c, for the topocentric lines of -zaplist (default 0; of "
-         "series that gpudedisp searches, that of its barycentring)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_general(struct cli_table *list, struct fourier_options *o)
-{
-    const struct cli_option options[] = {
-        {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"search", CLI_TEXT, &o->name, "NAME", 0, 0,
-         "boxes: fast, less sensitive; matched: the search of accelsearch; both: one list, with "
-         "the boxes that matched has not found (default boxes; if run as accelsearch, matched)."},
-        {"zmax", CLI_INT, &o->search.zmax, "N", 0, PSR_PULSCAN_MAX_Z - 1,
-         "Largest drift in bins over the observation, rounded up to even (default 200); for "
-         "matched, of the highest harmonic."},
-        {"wmax", CLI_INT, &o->search.wmax, "N", 0, PSR_ACCELSEARCH_MAX_W,
-         "Also search jerks up to N bins over the observation, rounded up to a multiple of 20 "
-         "(default: none); ignored for boxes, which tolerate jerk."},
-        {"numharm", CLI_INT, &o->search.numharm, "N", 1, 32,
-         "Largest number of harmonics summed: 1, 2, 3 (boxes), 4, 8, 16 or 32; smaller sums are "
-         "searched too (default 4; matched 8)."},
-        {"sigma", CLI_DOUBLE, &o->search.sigma, "S", 1, 1000,
-         "Sigma threshold of candidates (default 2)."},
-        {"flo", CLI_DOUBLE, &o->search.flo_hz, "HZ", 0, 1e9,
-         "Lowest frequency of the fundamental, or for matched of the highest harmonic summed "
-         "(default 1 Hz)."},
-        {"fhi", CLI_DOUBLE, &o->search.fhi_hz, "HZ", 0, 1e9,
-         "Highest frequency, likewise (default 10000 Hz)."},
-        {"rlo", CLI_DOUBLE, &o->search.rlo, "R", 0, 0x1p53, "Lowest bin, instead of -flo."},
-        {"rhi", CLI_DOUBLE, &o->search.rhi, "R", 0, 0x1p53, "Highest bin, instead of -fhi."},
-        {"lobin", CLI_DOUBLE, &o->search.lobin, "R", 0, 0x1p53,
-         "For matched, search no bin below R (default 0)."},
-        {"zstep", CLI_INT, &o->search.zstep, "N", 1, PSR_PULSCAN_MAX_Z,
-         "Step between drifts (default 2)."},
-        {"logz", CLI_FLAG, &o->search.logz, NULL, 0, 0,
-         "Search only drifts 0, 1, 2, 4, 8 ..: faster."},
-        {"chunkwidth", CLI_INT, &o->search.chunkwidth, "N", 1, 0x1p31,
-         "Bins per block of -rblock and -compat, which keep the best box of each width (default "
-         "4096; -compat: 32768)."},
-        {"normalizechunkwidth", CLI_INT, &o->search.normalizechunkwidth, "N", 2, 0x1p31,
-         "Bins per normalisation block (default: 30 zmax, at least 4096)."},
-        {"rblock", CLI_FLAG, &o->search.rblock, NULL, 0, 0,
-         "Keep one box per block and width, and report its block but not its position within it."},
-        {"turbo", CLI_INT, &o->search.turbo, "N", 0, 3,
-         "As in Pulscan: 1 is -rblock, 2 is -rblock -zstep 2, 3 is -logz."},
-        {"significance", CLI_TEXT, &o->significance, "NAME", 0, 0,
-         "exact (default), or poly: the polynomial of White et al."},
-        {"noharmremove", CLI_FLAG, &o->search.noharmremove, NULL, 0, 0,
-         "Keep candidates whose frequencies have small ratios."},
-        {"confirm", CLI_FLAG, &o->search.confirm, NULL, 0, 0,
-         "List only what the matched search finds within 15 bins of a box, as it lists it, with "
-         "-wmax too; takes the time of both."},
-        {"compat", CLI_TEXT, &o->compat, "NAME", 0, 0,
-         "pulscan: reproduce Pulscan's list, ROOT_ZMAX_N_NUMHARM_N_TURBO_N.pulscand; presto: "
-         "reproduce the list of accelsearch on one thread; both including their faults."},
-    };
-    CLI_ADD(list, options);
+    CLI_FILL(list, input, o);
 }
 
 void fourier_options_add_search(struct cli_table *list, struct fourier_options *o)
 {
-    add_general(list, o);
-    const struct cli_option options[] = {
-        {"Matched search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"median", CLI_FLAG, &o->median, NULL, 0, 0,
-         "Normalise powers by the medians of blocks (the default)."},
-        {"locpow", CLI_FLAG, &o->search.locpow, NULL, 0, 0,
-         "Normalise by the mean of the 20 surrounding bins."},
-        {"photon", CLI_FLAG, &o->search.photon, NULL, 0, 0, "Normalise by the sum of the series."},
-        {"noharmpolish", CLI_FLAG, &o->search.noharmpolish, NULL, 0, 0,
-         "Measure each harmonic of a candidate separately."},
-        {"inmem", CLI_FLAG, &o->search.inmem, NULL, 0, 0,
-         "With -compat presto: as accelsearch -inmem; otherwise ignored."},
-        {"otheropt", CLI_FLAG, &o->otheropt, NULL, 0, 0,
-         "Ignored: it has no effect in accelsearch."},
-    };
-    CLI_ADD(list, options);
+    CLI_FILL(list, search, o);
 }
 
 /* --- the options of a Fourier search: what their table cannot express ------------------------- */

@@ -15,85 +15,56 @@
 
 static const double any = 1e300, whole = 1e15; /* ranges that accept every value */
 
-static void add_search(struct cli_table *list, struct ddplan_given *g)
-{
-    const struct cli_option options[] = {
-        {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"l, loDM", CLI_DOUBLE, &g->lodm, "DM", -any, any, "Lowest DM, pc cm^-3 (default 0)."},
-        {"d, hiDM", CLI_DOUBLE, &g->hidm, "DM", -any, any, "Highest DM, pc cm^-3 (default 1000)."},
-        {"r, res", CLI_DOUBLE, &g->res_ms, "MS", -any, any,
-         "Acceptable time resolution, ms (default: the best possible)."},
-        {"s, subbands", CLI_INT, &g->nsub, "N", -whole, whole,
-         "Dedisperse in two steps with N sub-bands (default 0: exactly, in one step)."},
-        {"p, procs", CLI_INT, &g->nproc, "N", -whole, whole,
-         "Processors that share the calls of mpiprepsubband (default 1)."},
-    };
-    CLI_ADD(list, options);
-}
+#define AT(member) CLI_AT(struct ddplan_options, member)
 
-static void add_tolerance(struct cli_table *list, struct ddplan_options *o)
-{
-    const struct cli_option options[] = {
-        {"dm_tol", CLI_DOUBLE, &o->dm_tol, "F", 1.0001, 100,
-         "Instead of a plan list the DMs, one a line for gpudedisp -dms, between which a pulse "
-         "becomes at most F times as wide, as Heimdall does (there 1.25 by default)."},
-        {"dm_pulse_width", CLI_DOUBLE, &o->dm_pulse_width_us, "US", 0, 1e8,
-         "With -dm_tol: width of the pulse, microseconds (default 40)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_observation(struct cli_table *list, struct ddplan_given *g)
-{
-    const struct cli_option options[] = {
-        {"Observation (each overrides the value from a file)", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"t, dt", CLI_DOUBLE, &g->tsamp_s, "SEC", -any, any, "Sample time, s (default 64e-6)."},
-        {"f, fctr", CLI_DOUBLE, &g->fctr_mhz, "MHZ", -any, any,
-         "Centre frequency, MHz (default 1400)."},
-        {"b, bw", CLI_DOUBLE, &g->bw_mhz, "MHZ", -any, any, "Bandwidth, MHz (default 300)."},
-        {"n, numchan", CLI_INT, &g->nchan, "N", -whole, whole, "Channels (default 1024)."},
-        {"k, blocklen", CLI_INT, &g->blocklen, "N", -whole, whole,
-         "Spectra per block: downsampling factors divide it (default 1024)."},
-        {"c, cDM, cohdm", CLI_DOUBLE, &g->cohdm, "DM", -any, any,
-         "DM at which the channels are coherently dedispersed (default 0)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_output(struct cli_table *list, struct ddplan_options *o)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"plan", CLI_TEXT, &o->plan, "FILE", 0, 0,
-         "Write the plan for gpudedisp -plan to FILE; - is standard output."},
-        {"w, write", CLI_FLAG, &o->script, NULL, 0, 0, "Print a shell script that runs the plan."},
-        {"for", CLI_TEXT, &o->script_for, "PROGRAM", 0, 0,
-         "Program the script calls: gpudedisp (default) or prepsubband."},
-        {"json", CLI_FLAG, &o->json, NULL, 0, 0, "Print the plan as JSON."},
-        {"o, output", CLI_TEXT, &o->draw, "FILE", 0, 0,
-         "Write a plot of smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; .eps is "
-         "appended to other names (needs cairo)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_cost(struct cli_table *list, struct ddplan_options *o)
-{
-    const struct cli_option options[] = {
-        {"Cost", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"cost", CLI_FLAG, &o->cost, NULL, 0, 0,
-         "Also print the cost of the plan in gpudedisp: bytes, additions, seconds."},
-        {"rates", CLI_TEXT, &o->rates, "LIST", 0, 0,
-         "Rates of the machine per second, as read=1e9,add=5e9,write=1e9,tree=5e10 (default: "
-         "additions are measured, 1e9 bytes/s assumed)."},
-        {"smear", CLI_DOUBLE, &o->smear, "F", 1.01, 100,
-         "Factor of -algo tree, as of gpudedisp -smear (default 1.07)."},
-        {"T, tobs", CLI_DOUBLE, &o->tobs_s, "SEC", 1e-6, 1e9,
-         "Length of the observation, s (default: from the file, or 600)."},
-        {"nbit", CLI_INT, &o->nbit, "N", 1, 32, "Bits per sample (default: from the file, or 8)."},
-    };
-    CLI_ADD(list, options);
-}
+static const struct cli_option options[] = {
+    {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"l, loDM", CLI_DOUBLE, AT(given.lodm), "DM", -any, any, "Lowest DM, pc cm^-3 (default 0)."},
+    {"d, hiDM", CLI_DOUBLE, AT(given.hidm), "DM", -any, any,
+     "Highest DM, pc cm^-3 (default 1000)."},
+    {"r, res", CLI_DOUBLE, AT(given.res_ms), "MS", -any, any,
+     "Acceptable time resolution, ms (default: the best possible)."},
+    {"s, subbands", CLI_INT, AT(given.nsub), "N", -whole, whole,
+     "Dedisperse in two steps with N sub-bands (default 0: exactly, in one step)."},
+    {"p, procs", CLI_INT, AT(given.nproc), "N", -whole, whole,
+     "Processors that share the calls of mpiprepsubband (default 1)."},
+    {"dm_tol", CLI_DOUBLE, AT(dm_tol), "F", 1.0001, 100,
+     "Instead of a plan list the DMs, one a line for gpudedisp -dms, between which a pulse "
+     "becomes at most F times as wide, as Heimdall does (there 1.25 by default)."},
+    {"dm_pulse_width", CLI_DOUBLE, AT(dm_pulse_width_us), "US", 0, 1e8,
+     "With -dm_tol: width of the pulse, microseconds (default 40)."},
+    {"Observation (each overrides the value from a file)", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"t, dt", CLI_DOUBLE, AT(given.tsamp_s), "SEC", -any, any, "Sample time, s (default 64e-6)."},
+    {"f, fctr", CLI_DOUBLE, AT(given.fctr_mhz), "MHZ", -any, any,
+     "Centre frequency, MHz (default 1400)."},
+    {"b, bw", CLI_DOUBLE, AT(given.bw_mhz), "MHZ", -any, any, "Bandwidth, MHz (default 300)."},
+    {"n, numchan", CLI_INT, AT(given.nchan), "N", -whole, whole, "Channels (default 1024)."},
+    {"k, blocklen", CLI_INT, AT(given.blocklen), "N", -whole, whole,
+     "Spectra per block: downsampling factors divide it (default 1024)."},
+    {"c, cDM, cohdm", CLI_DOUBLE, AT(given.cohdm), "DM", -any, any,
+     "DM at which the channels are coherently dedispersed (default 0)."},
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"plan", CLI_TEXT, AT(plan), "FILE", 0, 0,
+     "Write the plan for gpudedisp -plan to FILE; - is standard output."},
+    {"w, write", CLI_FLAG, AT(script), NULL, 0, 0, "Print a shell script that runs the plan."},
+    {"for", CLI_TEXT, AT(script_for), "PROGRAM", 0, 0,
+     "Program the script calls: gpudedisp (default) or prepsubband."},
+    {"json", CLI_FLAG, AT(json), NULL, 0, 0, "Print the plan as JSON."},
+    {"o, output", CLI_TEXT, AT(draw), "FILE", 0, 0,
+     "Write a plot of smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; .eps is "
+     "appended to other names (needs cairo)."},
+    {"Cost", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"cost", CLI_FLAG, AT(cost), NULL, 0, 0,
+     "Also print the cost of the plan in gpudedisp: bytes, additions, seconds."},
+    {"rates", CLI_TEXT, AT(rates), "LIST", 0, 0,
+     "Rates of the machine per second, as read=1e9,add=5e9,write=1e9,tree=5e10 (default: "
+     "additions are measured, 1e9 bytes/s assumed)."},
+    {"smear", CLI_DOUBLE, AT(smear), "F", 1.01, 100,
+     "Factor of -algo tree, as of gpudedisp -smear (default 1.07)."},
+    {"T, tobs", CLI_DOUBLE, AT(tobs_s), "SEC", 1e-6, 1e9,
+     "Length of the observation, s (default: from the file, or 600)."},
+    {"nbit", CLI_INT, AT(nbit), "N", 1, 32, "Bits per sample (default: from the file, or 8)."},
+};
 
 /* Spectra that PRESTO reads of a filterbank file at a time, which has no blocks of its own. */
 enum { SIGPROC_BLOCKLEN = 2400 };
@@ -286,11 +257,7 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
                                  .given = nothing_given,
                                  .script_for = "gpudedisp",
                                  .dm_pulse_width_us = NAN};
-    add_search(&table, &o->given);
-    add_tolerance(&table, o);
-    add_observation(&table, &o->given);
-    add_output(&table, o);
-    add_cost(&table, o);
+    CLI_FILL(&table, options, o);
     *tool = (struct cli){
         .name = "ddplan",
         .operands = "[OPTION]... [FILE]...",

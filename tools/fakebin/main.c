@@ -12,176 +12,112 @@
 
 /* --- the options of fakebin, in the order of --help ------------------------------------------- */
 
-static void add_pulsar(struct cli_table *list, struct fakebin_options *o)
-{
-    const struct cli_option options[] = {
-        {"Pulsar", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"period", CLI_DOUBLE, &o->period_ms, "MS", 0, 1e8,
-         "Period in ms (default: random, 1 to 1000, or none with -add); 0: no pulsar."},
-        {"width", CLI_DOUBLE, &o->width_percent, "PERCENT", 1e-4, 100,
-         "Width of its top-hat pulse, percent of the period (default 4)."},
-        {"snrpeak", CLI_DOUBLE, &o->snrpeak, "S", 0, 1e6,
-         "S/N of one sample at the peak, all channels added (default 1)."},
-        {"dm", CLI_DOUBLE, &o->dm, "DM", 0, 1e6, "DM in pc cm^-3 (default: random, 1 to 1000)."},
-        {"nosmear", CLI_FLAG, &o->nosmear, NULL, 0, 0,
-         "Do not broaden the pulse by sampling and dispersion within a channel."},
-        {"pdot", CLI_DOUBLE, &o->pdot, "X", -1, 1, "Period derivative, s/s (default 0)."},
-        {"accn", CLI_DOUBLE, &o->accn, "A", -1e7, 1e7,
-         "Acceleration, m/s^2; -period is then the period at mid-observation (default 0)."},
-        {"legacy-phase", CLI_FLAG, &o->legacy_phase, NULL, 0, 0,
-         "Compute the phase as t/P(t), as SIGPROC's fake does, which doubles the drift."},
-    };
-    CLI_ADD(list, options);
-}
+#define AT(member) CLI_AT(struct fakebin_options, member)
 
-static void add_orbit(struct cli_table *list, struct fakebin_options *o)
-{
-    struct signals_orbit *b = &o->orbit;
-    const struct cli_option options[] = {
-        {"Orbit", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"binary", CLI_FLAG, &o->binary, NULL, 0, 0, "Put the pulsar in a binary."},
-        {"bper", CLI_DOUBLE, &b->period_h, "H", 1e-6, 1e9, "Orbital period in hours (default 10)."},
-        {"becc", CLI_DOUBLE, &b->ecc, "E", 0, 0.9999, "Eccentricity (default 0)."},
-        {"binc", CLI_DOUBLE, &b->inc_deg, "DEG", -360, 360, "Inclination (default 90)."},
-        {"bomega", CLI_DOUBLE, &b->omega_deg, "DEG", -1e6, 1e6,
-         "Longitude of periastron (default 0)."},
-        {"bphase", CLI_DOUBLE, &b->phase, "X", -1e6, 1e6,
-         "Time of periastron after the start, in orbits (default 0)."},
-        {"bpmass", CLI_DOUBLE, &b->pulsar_msun, "M", 1e-6, 1e9,
-         "Mass of the pulsar, solar masses (default 1.4)."},
-        {"bcmass", CLI_DOUBLE, &b->companion_msun, "M", 1e-9, 1e9,
-         "Mass of the companion, solar masses (default 5)."},
-    };
-    CLI_ADD(list, options);
-}
+static const struct cli_option options[] = {
+    {"Pulsar", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"period", CLI_DOUBLE, AT(period_ms), "MS", 0, 1e8,
+     "Period in ms (default: random, 1 to 1000, or none with -add); 0: no pulsar."},
+    {"width", CLI_DOUBLE, AT(width_percent), "PERCENT", 1e-4, 100,
+     "Width of its top-hat pulse, percent of the period (default 4)."},
+    {"snrpeak", CLI_DOUBLE, AT(snrpeak), "S", 0, 1e6,
+     "S/N of one sample at the peak, all channels added (default 1)."},
+    {"dm", CLI_DOUBLE, AT(dm), "DM", 0, 1e6, "DM in pc cm^-3 (default: random, 1 to 1000)."},
+    {"nosmear", CLI_FLAG, AT(nosmear), NULL, 0, 0,
+     "Do not broaden the pulse by sampling and dispersion within a channel."},
+    {"pdot", CLI_DOUBLE, AT(pdot), "X", -1, 1, "Period derivative, s/s (default 0)."},
+    {"accn", CLI_DOUBLE, AT(accn), "A", -1e7, 1e7,
+     "Acceleration, m/s^2; -period is then the period at mid-observation (default 0)."},
+    {"legacy-phase", CLI_FLAG, AT(legacy_phase), NULL, 0, 0,
+     "Compute the phase as t/P(t), as SIGPROC's fake does, which doubles the drift."},
+    {"Orbit", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"binary", CLI_FLAG, AT(binary), NULL, 0, 0, "Put the pulsar in a binary."},
+    {"bper", CLI_DOUBLE, AT(orbit.period_h), "H", 1e-6, 1e9,
+     "Orbital period in hours (default 10)."},
+    {"becc", CLI_DOUBLE, AT(orbit.ecc), "E", 0, 0.9999, "Eccentricity (default 0)."},
+    {"binc", CLI_DOUBLE, AT(orbit.inc_deg), "DEG", -360, 360, "Inclination (default 90)."},
+    {"bomega", CLI_DOUBLE, AT(orbit.omega_deg), "DEG", -1e6, 1e6,
+     "Longitude of periastron (default 0)."},
+    {"bphase", CLI_DOUBLE, AT(orbit.phase), "X", -1e6, 1e6,
+     "Time of periastron after the start, in orbits (default 0)."},
+    {"bpmass", CLI_DOUBLE, AT(orbit.pulsar_msun), "M", 1e-6, 1e9,
+     "Mass of the pulsar, solar masses (default 1.4)."},
+    {"bcmass", CLI_DOUBLE, AT(orbit.companion_msun), "M", 1e-9, 1e9,
+     "Mass of the companion, solar masses (default 5)."},
+    {"More signals", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"add", CLI_LIST, AT(add), "TEXT", 0, 0,
+     "Add a signal, e.g. \"burst dm=475 t=2.0 width=2e-3 snr=20\"; may be repeated."},
+    {"addfile", CLI_LIST, AT(addfile), "FILE", 0, 0, "Add one signal for each line of FILE."},
+    {"Observation", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"tobs", CLI_DOUBLE, AT(tobs_s), "SEC", 1e-9, 1e9, "Length in s (default 10)."},
+    {"tsamp", CLI_DOUBLE, AT(tsamp_us), "US", 1e-3, 1e9,
+     "Sample time in microseconds (default 80)."},
+    {"tstart", CLI_DOUBLE, AT(tstart_mjd), "MJD", 0, 1e6,
+     "Start (default 50000.0, with -vdif 60000.0)."},
+    {"nchans", CLI_INT, AT(nchans), "N", 1, 1 << 20, "Channels (default 128)."},
+    {"nbits", CLI_INT, AT(nbits), "N", 1, 32, "Bits per sample: 1 2 4 8 16 32 (default 4)."},
+    {"nifs", CLI_INT, AT(nifs), "N", 1, 16,
+     "Number of IFs, with equal signals and independent noise (default 1)."},
+    {"fch1", CLI_DOUBLE, AT(fch1_mhz), "MHZ", 1e-3, 1e9,
+     "Centre of the first and highest channel (default 433.968)."},
+    {"foff", CLI_DOUBLE, AT(foff_mhz), "MHZ", -1e6, 1e6,
+     "Channel width; its sign is ignored (default 0.062)."},
+    {"source", CLI_LIST, AT(source), "NAME", 0, 0,
+     "Name of the source in the header. With -array: theta,theta',snr[,dm=,t=,width=], a "
+     "source in the sky; may be repeated."},
+    {"dmconst", CLI_TEXT, AT(dmconst), "K", 0, 0,
+     "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
+     "MHz^2 s."},
+    {"array", CLI_TEXT, AT(array), "FILE", 0, 0,
+     "Write voltages of the dishes of this array as a DADA file for frbbeam."},
+    {"vdif", CLI_FLAG, AT(vdif), NULL, 0, 0,
+     "Write voltages of one telescope as VDIF frames for gpudigifil: channels of -foff MHz, "
+     "sampled at that rate, -nifs polarisations, and signals of -add."},
+    {"real", CLI_FLAG, AT(real), NULL, 0, 0,
+     "Of -vdif: real samples, at twice the rate (default: complex)."},
+    {"Noise", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"seed", CLI_INT, AT(seed), "N", -1, 9e18, "Seed (default -1: from the clock)."},
+    {"rednoise", CLI_DOUBLE, AT(rednoise), "S", 0, 1e6,
+     "Add red noise common to all channels, S sigma of one channel (default 0)."},
+    {"redindex", CLI_DOUBLE, AT(redindex), "X", -4, 0,
+     "Spectral index of the red noise (default -2)."},
+    {"bandpass", CLI_TEXT, AT(bandpass), "FILE", 0, 0,
+     "Multiply each channel's power by a number from FILE, highest channel first."},
+    {"rfi", CLI_LIST, AT(rfi), "TEXT", 0, 0,
+     "Add interference: tone, radar, phone, mains, spark, jump, bandpass or drop, e.g. \"spark "
+     "rate=2 width=1e-3 level=1\"; may be repeated."},
+    {"evenodd", CLI_FLAG, AT(evenodd), NULL, 0, 0,
+     "Write only 0 and 1 in alternate channels, 32 bits."},
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(output), "FILE", 0, 0,
+     "Write the observation to FILE; - is standard output (default), dada://KEY a ring of "
+     "psrdada."},
+    {"psrfits", CLI_FLAG, AT(psrfits), NULL, 0, 0, "Write PSRFITS instead of filterbank."},
+    {"dat", CLI_FLAG, AT(dat), NULL, 0, 0,
+     "Write the dedispersed series instead: FILE_DM12.00.dat with its .inf."},
+    {"truth", CLI_TEXT, AT(truth), "FILE", 0, 0, "Write a table of the injected signals."},
+    {"headerless", CLI_FLAG, AT(headerless), NULL, 0, 0, "Write no header."},
+    {"swapout", CLI_FLAG, AT(swapout), NULL, 0, 0,
+     "Write big-endian numbers, including the header."},
+    {"Network", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"udp", CLI_TEXT, AT(udp), "ADDRESS:PORT", 0, 0,
+     "Send the filterbank in numbered datagrams instead, or the frames of -vdif, at the rate "
+     "at which they are sampled."},
+    {"rate", CLI_DOUBLE, AT(rate), "X", 0, 1e9,
+     "Send at X times that rate (default 1); 0: as fast as it is made."},
+    {"loss", CLI_DOUBLE, AT(loss), "P", 0, 0.999,
+     "Do not send this fraction of the datagrams (default 0)."},
+    {"twice", CLI_DOUBLE, AT(twice), "P", 0, 1,
+     "Send this fraction of the others twice (default 0)."},
+    {"reorder", CLI_INT, AT(reorder), "N", 0, 65536,
+     "Send datagrams out of order, up to N after their turn (default 0)."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+};
 
-static void add_signals(struct cli_table *list, struct fakebin_options *o)
-{
-    const struct cli_option options[] = {
-        {"More signals", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"add", CLI_LIST, &o->add, "TEXT", 0, 0,
-         "Add a signal, e.g. \"burst dm=475 t=2.0 width=2e-3 snr=20\"; may be repeated."},
-        {"addfile", CLI_LIST, &o->addfile, "FILE", 0, 0, "Add one signal for each line of FILE."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_observation(struct cli_table *list, struct fakebin_options *o)
-{
-    const struct cli_option options[] = {
-        {"Observation", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"tobs", CLI_DOUBLE, &o->tobs_s, "SEC", 1e-9, 1e9, "Length in s (default 10)."},
-        {"tsamp", CLI_DOUBLE, &o->tsamp_us, "US", 1e-3, 1e9,
-         "Sample time in microseconds (default 80)."},
-        {"tstart", CLI_DOUBLE, &o->tstart_mjd, "MJD", 0, 1e6,
-         "Start (default 50000.0, with -vdif 60000.0)."},
-        {"nchans", CLI_INT, &o->nchans, "N", 1, 1 << 20, "Channels (default 128)."},
-        {"nbits", CLI_INT, &o->nbits, "N", 1, 32, "Bits per sample: 1 2 4 8 16 32 (default 4)."},
-        {"nifs", CLI_INT, &o->nifs, "N", 1, 16,
-         "Number of IFs, with equal signals and independent noise (default 1)."},
-        {"fch1", CLI_DOUBLE, &o->fch1_mhz, "MHZ", 1e-3, 1e9,
-         "Centre of the first and highest channel (default 433.968)."},
-        {"foff", CLI_DOUBLE, &o->foff_mhz, "MHZ", -1e6, 1e6,
-         "Channel width; its sign is ignored (default 0.062)."},
-        {"source", CLI_LIST, &o->source, "NAME", 0, 0,
-         "Name of the source in the header. With -array: theta,theta',snr[,dm=,t=,width=], a "
-         "source in the sky; may be repeated."},
-        {"dmconst", CLI_TEXT, &o->dmconst, "K", 0, 0,
-         "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
-         "MHz^2 s."},
-        {"array", CLI_TEXT, &o->array, "FILE", 0, 0,
-         "Write voltages of the dishes of this array as a DADA file for frbbeam."},
-        {"vdif", CLI_FLAG, &o->vdif, NULL, 0, 0,
-         "Write voltages of one telescope as VDIF frames for gpudigifil: channels of -foff MHz, "
-         "sampled at that rate, -nifs polarisations, and signals of -add."},
-        {"real", CLI_FLAG, &o->real, NULL, 0, 0,
-         "Of -vdif: real samples, at twice the rate (default: complex)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_noise(struct cli_table *list, struct fakebin_options *o)
-{
-    const struct cli_option options[] = {
-        {"Noise", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"seed", CLI_INT, &o->seed, "N", -1, 9e18, "Seed (default -1: from the clock)."},
-        {"rednoise", CLI_DOUBLE, &o->rednoise, "S", 0, 1e6,
-         "Add red noise common to all channels, S sigma of one channel (default 0)."},
-        {"redindex", CLI_DOUBLE, &o->redindex, "X", -4, 0,
-         "Spectral index of the red noise (default -2)."},
-        {"bandpass", CLI_TEXT, &o->bandpass, "FILE", 0, 0,
-         "Multiply each channel's power by a number from FILE, highest channel first."},
-        {"rfi", CLI_LIST, &o->rfi, "TEXT", 0, 0,
-         "Add interference: tone, radar, phone, mains, spark, jump, bandpass or drop, e.g. \"spark "
-         "rate=2 width=1e-3 level=1\"; may be repeated."},
-        {"evenodd", CLI_FLAG, &o->evenodd, NULL, 0, 0,
-         "Write only 0 and 1 in alternate channels, 32 bits."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_output(struct cli_table *list, struct fakebin_options *o)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &o->output, "FILE", 0, 0,
-         "Write the observation to FILE; - is standard output (default), dada://KEY a ring of "
-         "psrdada."},
-        {"psrfits", CLI_FLAG, &o->psrfits, NULL, 0, 0, "Write PSRFITS instead of filterbank."},
-        {"dat", CLI_FLAG, &o->dat, NULL, 0, 0,
-         "Write the dedispersed series instead: FILE_DM12.00.dat with its .inf."},
-        {"truth", CLI_TEXT, &o->truth, "FILE", 0, 0, "Write a table of the injected signals."},
-        {"headerless", CLI_FLAG, &o->headerless, NULL, 0, 0, "Write no header."},
-        {"swapout", CLI_FLAG, &o->swapout, NULL, 0, 0,
-         "Write big-endian numbers, including the header."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_network(struct cli_table *list, struct fakebin_options *o)
-{
-    const struct cli_option options[] = {
-        {"Network", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"udp", CLI_TEXT, &o->udp, "ADDRESS:PORT", 0, 0,
-         "Send the filterbank in numbered datagrams instead, or the frames of -vdif, at the rate "
-         "at which they are sampled."},
-        {"rate", CLI_DOUBLE, &o->rate, "X", 0, 1e9,
-         "Send at X times that rate (default 1); 0: as fast as it is made."},
-        {"loss", CLI_DOUBLE, &o->loss, "P", 0, 0.999,
-         "Do not send this fraction of the datagrams (default 0)."},
-        {"twice", CLI_DOUBLE, &o->twice, "P", 0, 1,
-         "Send this fraction of the others twice (default 0)."},
-        {"reorder", CLI_INT, &o->reorder, "N", 0, 65536,
-         "Send datagrams out of order, up to N after their turn (default 0)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_running(struct cli_table *list, struct fakebin_options *o)
-{
-    const struct cli_option running[] = {{"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL}};
-    const struct cli_option verbosity[] = {
-        {"q", CLI_FLAG, &o->quiet, NULL, 0, 0, "No notes, no progress."},
-        {"v", CLI_FLAG, &o->verbose, NULL, 0, 0, "Report what is made and how fast."},
-    };
-    CLI_ADD(list, running);
-    cli_add_limits(list, &o->ncpus, NULL);
-    CLI_ADD(list, verbosity);
-}
-
-/* Fills *table with options that set fields of *o. */
-static void fakebin_fill_table(struct cli_table *list, struct fakebin_options *o)
-{
-    list->n = 0;
-    add_pulsar(list, o);
-    add_orbit(list, o);
-    add_signals(list, o);
-    add_observation(list, o);
-    add_noise(list, o);
-    add_output(list, o);
-    add_network(list, o);
-    add_running(list, o);
-}
+static const struct cli_option verbosity[] = {
+    {"q", CLI_FLAG, AT(quiet), NULL, 0, 0, "No notes, no progress."},
+    {"v", CLI_FLAG, AT(verbose), NULL, 0, 0, "Report what is made and how fast."},
+};
 
 /* --- fakebin: makes synthetic observations ---------------------------------------------------- */
 
@@ -265,8 +201,10 @@ static void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, i
                                   char **argv)
 {
     *o = defaults;
-    struct cli_table table;
-    fakebin_fill_table(&table, o);
+    struct cli_table table = {.n = 0};
+    CLI_FILL(&table, options, o);
+    cli_add_limits(&table, &o->ncpus, NULL);
+    CLI_FILL(&table, verbosity, o);
     *tool = (struct cli){
         .name = "fakebin",
         .operands = "[OPTION]... [-o FILE | -udp ADDRESS:PORT]",

@@ -8,7 +8,18 @@
 
 /* --- the command line (options.c) ---------------------------------------------------- */
 
+/* What the description has in another form. */
+struct fbedit_words {
+    bool filterbank, psrfits;
+    int64_t if_choice;
+    const char *state;
+    const char *chans, *band, *order;
+    struct cli_list set;
+    const char *clean, *format, *gaps, *cutout;
+};
+
 struct fbedit_options {
+    struct fbedit_words words;
     struct psr_edit_desc run; /* source is below */
     struct psr_source_desc source;
     struct cli_list add, addfile; /* signals */
@@ -19,16 +30,6 @@ struct fbedit_options {
     bool bary;   /* its times are those of barycentred series */
     bool cutout; /* pictures of each for classifiers, instead of spectra */
     bool quiet, verbose;
-};
-
-/* What the description has in another form. */
-struct fbedit_words {
-    bool filterbank, psrfits;
-    int64_t if_choice;
-    const char *state;
-    const char *chans, *band, *order;
-    struct cli_list set;
-    const char *clean, *format, *gaps, *cutout;
 };
 
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.

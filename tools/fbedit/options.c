@@ -5,112 +5,81 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_ranges(struct cli_table *list, struct fbedit_options *o, struct fbedit_words *w)
-{
-    struct psr_edit_desc *d = &o->run;
-    const struct cli_option options[] = {
-        {"set", CLI_LIST, &w->set, "KEY=VALUE", 0, 0,
-         "Correct the header of the input, before all else, and as often as needed: source, "
-         "telescope, position (RA,DEC), tstart (MJD), tsamp (s), fch1, foff (MHz), beam, nbeams, "
-         "machine."},
-        {"gaps", CLI_TEXT, &w->gaps, "HOW", 0, 0,
-         "What stands for data that are missing between or within files: mean (of each channel, "
-         "default), zero, or none: the run fails."},
-        {"Ranges", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"start", CLI_TEXT, &d->start, "TIME", 0, 0,
-         "First spectrum: seconds from the start of the input (12.5), a date (60000.5mjd), or "
-         "spectra (2000smp); the nearest is taken."},
-        {"end", CLI_TEXT, &d->end, "TIME", 0, 0,
-         "The first spectrum that is left out, in the same forms."},
-        {"around", CLI_TEXT, &o->around, "LIST", 0, 0,
-         "Write a file for each burst of gpudedisp's list (ROOT.cand), FILE_0001 and so on: its "
-         "sweep, and -pad before and after."},
-        {"pad", CLI_DOUBLE, &o->pad_s, "SEC", 0, 1e6, "Of -around (default 1)."},
-        {"bary", CLI_FLAG, &o->bary, NULL, 0, 0,
-         "The times of -around's list are barycentric: of gpudedisp without -nobary, where the "
-         "input has a "
-         "position."},
-        {"cutout", CLI_TEXT, &w->cutout, "NAME", 0, 0,
-         "your: write for each burst of -around what classifiers read, the pictures of frequency "
-         "and "
-         "time and of DM and time, 256 x 256, in HDF5 as your_candmaker.py does."},
-        {"chans", CLI_TEXT, &w->chans, "A:B", 0, 0,
-         "Channels A to B in the order of the file, from 0, B not included; A: and :B are open."},
-        {"band", CLI_TEXT, &w->band, "MHZ:MHZ", 0, 0,
-         "Channels whose centres lie within, both included."},
-        {"order", CLI_TEXT, &w->order, "HOW", 0, 0,
-         "Order of the channels in frequency: up, or down, the highest first (default: as they "
-         "are)."},
-    };
-    CLI_ADD(list, options);
-}
+#define AT(member) CLI_AT(struct fbedit_options, member)
 
-static void add_signals(struct cli_table *list, struct fbedit_options *o)
-{
-    const struct cli_option options[] = {
-        {"Signals", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"add", CLI_LIST, &o->add, "TEXT", 0, 0,
-         "Add a signal before cleaning, as fakebin does, e.g. \"burst dm=475 t=2.0 width=2e-3 "
-         "snr=20\"; may be repeated. Time 0 is the start of the range."},
-        {"addfile", CLI_LIST, &o->addfile, "FILE", 0, 0, "Add one signal for each line of FILE."},
-        {"truth", CLI_TEXT, &o->truth, "FILE", 0, 0,
-         "Write the table of the signals to FILE (default: the output's name and .truth; of "
-         "standard output and rings none)."},
-        {"seed", CLI_INT, &o->seed, "N", -1, 9e18,
-         "Seed of the rounding of what is added (default -1: from the clock)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_cleaning(struct cli_table *list, struct psr_edit_desc *d, struct fbedit_words *w)
-{
-    const struct cli_option options[] = {
-        {"Cleaning", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"mask", CLI_TEXT, &d->mask, "FILE", 0, 0,
-         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it."},
-        {"clip", CLI_DOUBLE, &d->clip_sigma, "S", 0, 1000,
-         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
-         "(default 0: do not clip)."},
-        {"zerodm", CLI_FLAG, &d->zerodm, NULL, 0, 0,
-         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
-         "clipping."},
-        {"clean", CLI_TEXT, &w->clean, "HOW", 0, 0,
-         "auto: write what gpudedisp -clean auto searches, samples of 8 bits with one level and "
-         "scatter, without interference. none (default): only what the other options say."},
-        {"dedisperse", CLI_DOUBLE, &d->dm, "DM", 0, 1e6,
-         "Shift channels by their delays to the highest at this DM, pc cm^-3."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_samples(struct cli_table *list, struct psr_edit_desc *d)
-{
-    const struct cli_option options[] = {
-        {"Samples", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"tdecimate", CLI_INT, &d->tsum, "N", 1, 1e12, "Sum N spectra."},
-        {"fdecimate", CLI_INT, &d->fsum, "N", 1, 1 << 20,
-         "Sum N channels.  Sums are written where all that are possible fit, otherwise means."},
-        {"nbits", CLI_INT, &d->nbits, "N", 1, 32,
-         "Bits per sample: 1, 2, 4, 8, 16, or 32: floats (default: as they are).  Where values do "
-         "not fit, each channel gets the same mean and scatter."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_output(struct cli_table *list, struct psr_edit_desc *d, struct fbedit_words *w)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &d->output, "FILE", 0, 0,
-         "Write the observation to FILE; - is standard output, dada://KEY a ring of psrdada."},
-        {"format", CLI_TEXT, &w->format, "NAME", 0, 0,
-         "sigproc, psrfits, dada or fbh5 (default: psrfits for .fits, .fit and .sf, dada for .dada "
-         "and rings, fbh5 for .h5 and .hdf5, otherwise sigproc)."},
-        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"ncpus, threads", CLI_INT, &d->nthread, "N", 1, 4096, "Threads (default: all cores)."},
-    };
-    CLI_ADD(list, options);
-}
+static const struct cli_option options[] = {
+    {"set", CLI_LIST, AT(words.set), "KEY=VALUE", 0, 0,
+     "Correct the header of the input, before all else, and as often as needed: source, "
+     "telescope, position (RA,DEC), tstart (MJD), tsamp (s), fch1, foff (MHz), beam, nbeams, "
+     "machine."},
+    {"gaps", CLI_TEXT, AT(words.gaps), "HOW", 0, 0,
+     "What stands for data that are missing between or within files: mean (of each channel, "
+     "default), zero, or none: the run fails."},
+    {"Ranges", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"start", CLI_TEXT, AT(run.start), "TIME", 0, 0,
+     "First spectrum: seconds from the start of the input (12.5), a date (60000.5mjd), or "
+     "spectra (2000smp); the nearest is taken."},
+    {"end", CLI_TEXT, AT(run.end), "TIME", 0, 0,
+     "The first spectrum that is left out, in the same forms."},
+    {"around", CLI_TEXT, AT(around), "LIST", 0, 0,
+     "Write a file for each burst of gpudedisp's list (ROOT.cand), FILE_0001 and so on: its "
+     "sweep, and -pad before and after."},
+    {"pad", CLI_DOUBLE, AT(pad_s), "SEC", 0, 1e6, "Of -around (default 1)."},
+    {"bary", CLI_FLAG, AT(bary), NULL, 0, 0,
+     "The times of -around's list are barycentric: of gpudedisp without -nobary, where the "
+     "input has a "
+     "position."},
+    {"cutout", CLI_TEXT, AT(words.cutout), "NAME", 0, 0,
+     "your: write for each burst of -around what classifiers read, the pictures of frequency "
+     "and "
+     "time and of DM and time, 256 x 256, in HDF5 as your_candmaker.py does."},
+    {"chans", CLI_TEXT, AT(words.chans), "A:B", 0, 0,
+     "Channels A to B in the order of the file, from 0, B not included; A: and :B are open."},
+    {"band", CLI_TEXT, AT(words.band), "MHZ:MHZ", 0, 0,
+     "Channels whose centres lie within, both included."},
+    {"order", CLI_TEXT, AT(words.order), "HOW", 0, 0,
+     "Order of the channels in frequency: up, or down, the highest first (default: as they "
+     "are)."},
+    {"Signals", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"add", CLI_LIST, AT(add), "TEXT", 0, 0,
+     "Add a signal before cleaning, as fakebin does, e.g. \"burst dm=475 t=2.0 width=2e-3 "
+     "snr=20\"; may be repeated. Time 0 is the start of the range."},
+    {"addfile", CLI_LIST, AT(addfile), "FILE", 0, 0, "Add one signal for each line of FILE."},
+    {"truth", CLI_TEXT, AT(truth), "FILE", 0, 0,
+     "Write the table of the signals to FILE (default: the output's name and .truth; of "
+     "standard output and rings none)."},
+    {"seed", CLI_INT, AT(seed), "N", -1, 9e18,
+     "Seed of the rounding of what is added (default -1: from the clock)."},
+    {"Cleaning", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"mask", CLI_TEXT, AT(run.mask), "FILE", 0, 0,
+     "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it."},
+    {"clip", CLI_DOUBLE, AT(run.clip_sigma), "S", 0, 1000,
+     "Clip spectra whose sum deviates from the mean by more than S standard deviations "
+     "(default 0: do not clip)."},
+    {"zerodm", CLI_FLAG, AT(run.zerodm), NULL, 0, 0,
+     "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
+     "clipping."},
+    {"clean", CLI_TEXT, AT(words.clean), "HOW", 0, 0,
+     "auto: write what gpudedisp -clean auto searches, samples of 8 bits with one level and "
+     "scatter, without interference. none (default): only what the other options say."},
+    {"dedisperse", CLI_DOUBLE, AT(run.dm), "DM", 0, 1e6,
+     "Shift channels by their delays to the highest at this DM, pc cm^-3."},
+    {"Samples", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"tdecimate", CLI_INT, AT(run.tsum), "N", 1, 1e12, "Sum N spectra."},
+    {"fdecimate", CLI_INT, AT(run.fsum), "N", 1, 1 << 20,
+     "Sum N channels.  Sums are written where all that are possible fit, otherwise means."},
+    {"nbits", CLI_INT, AT(run.nbits), "N", 1, 32,
+     "Bits per sample: 1, 2, 4, 8, 16, or 32: floats (default: as they are).  Where values do "
+     "not fit, each channel gets the same mean and scatter."},
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(run.output), "FILE", 0, 0,
+     "Write the observation to FILE; - is standard output, dada://KEY a ring of psrdada."},
+    {"format", CLI_TEXT, AT(words.format), "NAME", 0, 0,
+     "sigproc, psrfits, dada or fbh5 (default: psrfits for .fits, .fit and .sf, dada for .dada "
+     "and rings, fbh5 for .h5 and .hdf5, otherwise sigproc)."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"ncpus, threads", CLI_INT, AT(run.nthread), "N", 1, 4096, "Threads (default: all cores)."},
+};
 
 /* "A:B", cut at its colon.
  * Returned: false if it has none, or more than fits */
@@ -233,26 +202,23 @@ static void take_words(struct fbedit_options *o, const struct fbedit_words *w,
 
 int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, char **argv)
 {
-    struct fbedit_words w = {.if_choice = -1, .clean = "none"};
     struct cli_table table = {.n = 0};
-    *o = (struct fbedit_options){.seed = -1, .pad_s = 1};
+    *o = (struct fbedit_options){
+        .words = {.if_choice = -1, .clean = "none"}, .seed = -1, .pad_s = 1};
+    struct fbedit_words *w = &o->words;
     psr_edit_defaults(&o->run);
     o->source = (struct psr_source_desc){.size = sizeof o->source, .if_choice = -1};
     /* In the order of --help. */
     cli_add_heading(&table, "Input");
-    cli_add_observation(&table, (struct cli_observation){.filterbank = &w.filterbank,
-                                                         .psrfits = &w.psrfits,
-                                                         .if_choice = &w.if_choice,
+    cli_add_observation(&table, (struct cli_observation){.filterbank = &w->filterbank,
+                                                         .psrfits = &w->psrfits,
+                                                         .if_choice = &w->if_choice,
                                                          .no_weights = &o->source.no_weights,
                                                          .no_scales = &o->source.no_scales,
                                                          .no_offsets = &o->source.no_offsets,
                                                          .invert = &o->source.invert,
-                                                         .state = &w.state});
-    add_ranges(&table, o, &w);
-    add_signals(&table, o);
-    add_cleaning(&table, &o->run, &w);
-    add_samples(&table, &o->run);
-    add_output(&table, &o->run, &w);
+                                                         .state = &w->state});
+    CLI_FILL(&table, options, o);
     cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "fbedit",
@@ -271,6 +237,6 @@ int fbedit_options_parse(struct fbedit_options *o, struct cli *tool, int argc, c
     int n = cli_parse(tool, argc, argv);
     if (n == 0)
         cli_usage_error(tool, "no input; - reads standard input");
-    take_words(o, &w, tool);
+    take_words(o, w, tool);
     return n;
 }

@@ -11,6 +11,7 @@
 
 struct frbbeam_options {
     struct psr_beamformer_desc run;
+    const char *tds; /* N or @FILE */
     bool quiet, verbose;
 };
 
@@ -27,38 +28,41 @@ static int count_stdin(const struct psr_beamformer_desc *d, int npath, char **pa
     return n;
 }
 
-static void add_array(struct cli_table *list, struct psr_beamformer_desc *d)
-{
-    const struct cli_option options[] = {
-        {"Array", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"array", CLI_TEXT, &d->array, "FILE", 0, 0,
-         "Array file: grid, spacing, position of each input."},
-        {"weights", CLI_TEXT, &d->weights, "FILE", 0, 0,
-         "Complex gain of each channel, polarisation and dish, as text or .npy (default: all 1)."},
-        {"site", CLI_TEXT, &d->site, "LON,LAT,H", 0, 0,
-         "Site of the array, overriding its file: degrees east, degrees north, metres (WGS84)."},
-    };
-    CLI_ADD(list, options);
-}
+#define AT(member) CLI_AT(struct frbbeam_options, member)
 
-static void add_beams(struct cli_table *list, struct psr_beamformer_desc *d, const char **tds)
-{
-    const struct cli_option options[] = {
-        {"Beams", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"beams", CLI_TEXT, &d->beams, "FILE", 0, 0,
-         "Directions, one per line: theta, azimuth and elevation, or right ascension and "
-         "declination."},
-        {"grid", CLI_FLAG, &d->grid, NULL, 0, 0,
-         "Form the 2M x 2N half-integer directions of the grid, at every frequency."},
-        {"beam", CLI_INT, &d->beam, "K", 0, 1 << 20, "Form only beam K, counted from 0."},
-        {"cadence", CLI_DOUBLE, &d->cadence_s, "SEC", 1e-6, 1e6,
-         "Seconds between updates of tracking beams (default 1)."},
-        {"tds", CLI_TEXT, tds, "N|@FILE", 0, 0,
-         "Voltage samples per intensity sample (default: about 1 ms); @FILE lists them by "
-         "frequency."},
-    };
-    CLI_ADD(list, options);
-}
+static const struct cli_option options[] = {
+    {"Array", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"array", CLI_TEXT, AT(run.array), "FILE", 0, 0,
+     "Array file: grid, spacing, position of each input."},
+    {"weights", CLI_TEXT, AT(run.weights), "FILE", 0, 0,
+     "Complex gain of each channel, polarisation and dish, as text or .npy (default: all 1)."},
+    {"site", CLI_TEXT, AT(run.site), "LON,LAT,H", 0, 0,
+     "Site of the array, overriding its file: degrees east, degrees north, metres (WGS84)."},
+    {"Beams", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"beams", CLI_TEXT, AT(run.beams), "FILE", 0, 0,
+     "Directions, one per line: theta, azimuth and elevation, or right ascension and "
+     "declination."},
+    {"grid", CLI_FLAG, AT(run.grid), NULL, 0, 0,
+     "Form the 2M x 2N half-integer directions of the grid, at every frequency."},
+    {"beam", CLI_INT, AT(run.beam), "K", 0, 1 << 20, "Form only beam K, counted from 0."},
+    {"cadence", CLI_DOUBLE, AT(run.cadence_s), "SEC", 1e-6, 1e6,
+     "Seconds between updates of tracking beams (default 1)."},
+    {"tds", CLI_TEXT, AT(tds), "N|@FILE", 0, 0,
+     "Voltage samples per intensity sample (default: about 1 ms); @FILE lists them by "
+     "frequency."},
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(run.root), "ROOT", 0, 0,
+     "Write files whose names begin with ROOT: ROOT_beam0000.fil and so on; with -beam K, - is "
+     "standard output."},
+    {"nbits", CLI_INT, AT(run.nbits), "N", 4, 32,
+     "Bits per sample: 4, 8 (default) or 32 (floats)."},
+    {"scale", CLI_TEXT, AT(run.scale), "FILE", 0, 0,
+     "Use the scales of an earlier run, ROOT.scale, instead of measuring them."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"device", CLI_TEXT, AT(run.device), "NAME", 0, 0,
+     "Device that forms beams: auto (a GPU if there is one, the default), cpu, cuda, or the "
+     "number of a GPU."},
+};
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
@@ -132,45 +136,15 @@ static psr_status run(struct run *r)
     return st;
 }
 
-static void add_output(struct cli_table *list, struct psr_beamformer_desc *d)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &d->root, "ROOT", 0, 0,
-         "Write files whose names begin with ROOT: ROOT_beam0000.fil and so on; with -beam K, - is "
-         "standard output."},
-        {"nbits", CLI_INT, &d->nbits, "N", 4, 32,
-         "Bits per sample: 4, 8 (default) or 32 (floats)."},
-        {"scale", CLI_TEXT, &d->scale, "FILE", 0, 0,
-         "Use the scales of an earlier run, ROOT.scale, instead of measuring them."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_running(struct cli_table *list, struct psr_beamformer_desc *d)
-{
-    const struct cli_option options[] = {
-        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"device", CLI_TEXT, &d->device, "NAME", 0, 0,
-         "Device that forms beams: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "number of a GPU."},
-    };
-    CLI_ADD(list, options);
-    cli_add_limits(list, &d->nthread, &d->mem_bytes);
-}
-
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 static int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv)
 {
-    const char *tds = NULL;
     struct cli_table table = {.n = 0};
     *o = (struct frbbeam_options){.quiet = false};
     psr_beamformer_defaults(&o->run);
-    add_array(&table, &o->run);
-    add_beams(&table, &o->run, &tds);
-    add_output(&table, &o->run);
-    add_running(&table, &o->run);
+    CLI_FILL(&table, options, o);
+    cli_add_limits(&table, &o->run.nthread, &o->run.mem_bytes);
     cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "frbbeam",
@@ -186,6 +160,7 @@ static int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, in
     int n = cli_parse(tool, argc, argv);
     struct psr_beamformer_desc *run = &o->run;
     psr_err why;
+    const char *tds = o->tds;
     if (tds && !strcmp(tds, "@"))
         cli_usage_error(tool, "-tds @FILE: the name is missing");
     if (tds && *tds == '@')

@@ -4,58 +4,40 @@
 
 #include <string.h>
 
-/* The options of gpuaccel-pulscan, in the order of --help. */
+#define AT(member) CLI_AT(struct accel_options, member)
 
-static void add_input(struct cli_table *list, struct accel_options *o)
-{
-    const struct cli_option options[] = {
-        {"Input", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"files", CLI_TEXT, &o->files, "FILE", 0, 0,
-         "Also search the files listed in FILE, one per line; - is standard input."},
-    };
-    CLI_ADD(list, options);
-    fourier_options_add_input(list, &o->fourier);
-}
+static const struct cli_option files[] = {
+    {"Input", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"files", CLI_TEXT, AT(files), "FILE", 0, 0,
+     "Also search the files listed in FILE, one per line; - is standard input."},
+};
 
-static void add_output(struct cli_table *list, struct accel_options *o)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &o->root, "ROOT", 0, 0,
-         "Write files whose names begin with ROOT (default: the input's name without suffix); with "
-         "-csv or -json, write the table to ROOT; - is -csv on standard output."},
-        {"outdir", CLI_TEXT, &o->outdir, "DIR", 0, 0,
-         "Write to DIR instead of the folder of the input."},
-        {"csv", CLI_FLAG, &o->csv, NULL, 0, 0,
-         "Print one table of comma-separated values for all files on standard output instead of "
-         "ACCEL files."},
-        {"json", CLI_FLAG, &o->json, NULL, 0, 0, "The same as JSON, one object per line."},
-        {"maxcands", CLI_INT, &o->fourier.search.maxcands, "N", 0, 1e9,
-         "Largest number of candidates per file (default 200; 0: all); a note reports more."},
-        {"plot", CLI_TEXT, &o->plot, "FILE.png", 0, 0,
-         "Plot the (r, z) plane around the best candidate; format by suffix: png, pdf, svg, eps "
-         "or ps (needs cairo)."},
-        {"fftout", CLI_FLAG, &o->fourier.search.keep_spectra, NULL, 0, 0,
-         "Write the spectra of .dat files as ROOT.fft, or ROOT_red.fft with -rednoise."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_running(struct cli_table *list, struct accel_options *o)
-{
-    const struct cli_option options[] = {
-        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"device", CLI_TEXT, &o->fourier.search.device, "NAME", 0, 0,
-         "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, hybrid (boxes "
-         "only), or the numbers of GPUs that share the files: 0,1,2,3 or all; -compat presto: the "
-         "CPU."},
-        {"batch", CLI_INT, &o->fourier.search.batch, "N", 1, 4096,
-         "Files searched at once (default: depends on the device)."},
-    };
-    CLI_ADD(list, options);
-    cli_add_limits(list, &o->fourier.search.nthread, &o->fourier.search.mem_bytes);
-    cli_add_verbosity(list, &o->quiet, &o->verbose);
-}
+static const struct cli_option output[] = {
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(root), "ROOT", 0, 0,
+     "Write files whose names begin with ROOT (default: the input's name without suffix); with "
+     "-csv or -json, write the table to ROOT; - is -csv on standard output."},
+    {"outdir", CLI_TEXT, AT(outdir), "DIR", 0, 0,
+     "Write to DIR instead of the folder of the input."},
+    {"csv", CLI_FLAG, AT(csv), NULL, 0, 0,
+     "Print one table of comma-separated values for all files on standard output instead of "
+     "ACCEL files."},
+    {"json", CLI_FLAG, AT(json), NULL, 0, 0, "The same as JSON, one object per line."},
+    {"maxcands", CLI_INT, AT(fourier.search.maxcands), "N", 0, 1e9,
+     "Largest number of candidates per file (default 200; 0: all); a note reports more."},
+    {"plot", CLI_TEXT, AT(plot), "FILE.png", 0, 0,
+     "Plot the (r, z) plane around the best candidate; format by suffix: png, pdf, svg, eps "
+     "or ps (needs cairo)."},
+    {"fftout", CLI_FLAG, AT(fourier.search.keep_spectra), NULL, 0, 0,
+     "Write the spectra of .dat files as ROOT.fft, or ROOT_red.fft with -rednoise."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"device", CLI_TEXT, AT(fourier.search.device), "NAME", 0, 0,
+     "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, hybrid (boxes "
+     "only), or the numbers of GPUs that share the files: 0,1,2,3 or all; -compat presto: the "
+     "CPU."},
+    {"batch", CLI_INT, AT(fourier.search.batch), "N", 1, 4096,
+     "Files searched at once (default: depends on the device)."},
+};
 
 /* Combinations that the table cannot express. */
 static void check_combinations(const struct accel_options *o, const struct cli *tool, int n,
@@ -92,15 +74,15 @@ bool accel_has_table(const struct accel_options *o)
 
 int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, char **argv)
 {
-    struct cli_table table;
+    struct cli_table table = {.n = 0};
     *o = (struct accel_options){.csv = false};
     fourier_options_init(&o->fourier);
-    /* Fills *table with options that set fields of *o. */
-    table.n = 0;
-    add_input(&table, o);
+    CLI_FILL(&table, files, o);
+    fourier_options_add_input(&table, &o->fourier);
     fourier_options_add_search(&table, &o->fourier);
-    add_output(&table, o);
-    add_running(&table, o);
+    CLI_FILL(&table, output, o);
+    cli_add_limits(&table, &o->fourier.search.nthread, &o->fourier.search.mem_bytes);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "gpuaccel-pulscan",
         .operands = "[OPTION]... FILE.fft|FILE.dat|FILE.sdat|FILE.tim...",

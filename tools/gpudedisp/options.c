@@ -370,7 +370,7 @@ static void fill_prepdata(struct gpudedisp_options *o, const struct cli *tool)
 
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
 {
-    struct cli_table table;
+    struct cli_table table = {.n = 0};
     *o = (struct gpudedisp_options){.dmconst = "presto",
                                     .algo = "direct",
                                     .format = "dat",

@@ -8,13 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct digifil_options {
-    struct psr_filterbank_desc run;
-    bool quiet, verbose;
-};
-
-/* Converts gpudigifil's command line to the description of a filterbank. */
-
 /* What the description has in another form. */
 struct words {
     const char *filterbank; /* NCHAN, NCHAN:D or NCHAN:RES */
@@ -22,6 +15,12 @@ struct words {
     double dm;
     bool stokes, circular;
     bool no_excision, fpt; /* of digifil, without meaning here */
+};
+
+struct digifil_options {
+    struct psr_filterbank_desc run;
+    struct words words;
+    bool quiet, verbose;
 };
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -115,85 +114,56 @@ static psr_status run(struct run *r)
     return st;
 }
 
-static void add_input(struct cli_table *list, struct psr_filterbank_desc *d)
-{
-    const struct cli_option options[] = {
-        {"Input", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"S", CLI_DOUBLE, &d->start_s, "SEC", 0, 1e9, "Seconds to skip at the start."},
-        {"T", CLI_DOUBLE, &d->total_s, "SEC", 0, 1e9, "Seconds to process (default 0: all)."},
-        {"P", CLI_INT, &d->pol, "K", 0, 1, "Use only polarisation K, from 0."},
-        {"freq", CLI_DOUBLE, &d->freq_mhz, "MHZ", 1e-3, 1e9,
-         "Centre of the band, instead of the header's; VDIF has none."},
-        {"bw", CLI_DOUBLE, &d->bw_mhz, "MHZ", -1e9, 1e9,
-         "Width of the band, negative if frequencies run down, instead of the header's."},
-        {"npol", CLI_INT, &d->npol, "N", 1, 2,
-         "Polarisations of VDIF (default: 2 if the number of threads is even, else 1)."},
-        {"source", CLI_TEXT, &d->source, "NAME", 0, 0, "Source, instead of the header's."},
-        {"telescope", CLI_TEXT, &d->telescope, "NAME", 0, 0, "Telescope, instead of the header's."},
-    };
-    CLI_ADD(list, options);
-}
+#define AT(member) CLI_AT(struct digifil_options, member)
 
-static void add_channels(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
-{
-    const struct cli_option options[] = {
-        {"Channels", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"F", CLI_TEXT, &w->filterbank, "N[:D|:M]", 0, 0,
-         "Channels of the whole band (default: those of the input); :D dedisperses coherently "
-         "within them (with -D); :M transforms back with M points: channels with sharp edges."},
-        {"x", CLI_INT, &d->freq_res, "M", 1, 1 << 28, "Points of the transform back, with :D too."},
-        {"D", CLI_DOUBLE, &w->dm, "DM", 0, 1e6, "DM of -F N:D, pc cm^-3."},
-        {"pfb", CLI_INT, &d->ntap, "TAPS", 1, 64, "Polyphase filterbank of TAPS taps."},
-        {"f", CLI_INT, &d->fsum, "N", 1, 1 << 20, "Channels to sum."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_detection(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
-{
-    const struct cli_option options[] = {
-        {"Detection", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"t", CLI_INT, &d->tsum, "N", 1, 1 << 24, "Spectra to sum."},
-        {"d", CLI_INT, &w->npol, "N", 1, 4,
-         "Products: 1 PP+QQ (default), 2 PP and QQ, 4 PP, QQ, Re PQ and Im PQ."},
-        {"stokes", CLI_FLAG, &w->stokes, NULL, 0, 0, "Write I, Q, U and V."},
-        {"circular", CLI_FLAG, &w->circular, NULL, 0, 0,
-         "Polarisations are left- and right-handed, for -stokes."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_output(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &d->output, "FILE", 0, 0,
-         "Write the filterbank to FILE; - is standard output, dada://KEY a ring of psrdada."},
-        {"b", CLI_INT, &w->nbits, "N", -32, 32,
-         "Bits per sample: 1, 2 (default), 4, 8, 16, or -32: floats."},
-        {"I", CLI_DOUBLE, &d->interval_s, "SEC", 0, 1e9,
-         "Seconds from one rescaling of the channels to the next (default 10); 0: none."},
-        {"c", CLI_FLAG, &d->constant, NULL, 0, 0, "Scale all as the first interval."},
-        {"s", CLI_DOUBLE, &d->scale, "X", 1e-9, 1e9, "Factor before digitising (default 1)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_running(struct cli_table *list, struct psr_filterbank_desc *d, struct words *w)
-{
-    const struct cli_option options[] = {
-        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"ncpus, threads", CLI_INT, &d->nthread, "N", 1, 4096, "Threads (default: all cores)."},
-        {"device", CLI_TEXT, &d->device, "NAME", 0, 0,
-         "Device that makes spectra: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "number of a GPU."},
-        {"B", CLI_DOUBLE, &d->block_mb, "MB", 0, 1e6,
-         "Voltages that a GPU takes at a time (default: 34 MB, or 0.05 s of a pipe)."},
-        {"2", CLI_FLAG, &w->no_excision, NULL, 0, 0, "Accepted: 2-bit voltages are never excised."},
-        {"p", CLI_FLAG, &w->fpt, NULL, 0, 0, "Accepted, without effect."},
-    };
-    CLI_ADD(list, options);
-}
+static const struct cli_option options[] = {
+    {"Input", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"S", CLI_DOUBLE, AT(run.start_s), "SEC", 0, 1e9, "Seconds to skip at the start."},
+    {"T", CLI_DOUBLE, AT(run.total_s), "SEC", 0, 1e9, "Seconds to process (default 0: all)."},
+    {"P", CLI_INT, AT(run.pol), "K", 0, 1, "Use only polarisation K, from 0."},
+    {"freq", CLI_DOUBLE, AT(run.freq_mhz), "MHZ", 1e-3, 1e9,
+     "Centre of the band, instead of the header's; VDIF has none."},
+    {"bw", CLI_DOUBLE, AT(run.bw_mhz), "MHZ", -1e9, 1e9,
+     "Width of the band, negative if frequencies run down, instead of the header's."},
+    {"npol", CLI_INT, AT(run.npol), "N", 1, 2,
+     "Polarisations of VDIF (default: 2 if the number of threads is even, else 1)."},
+    {"source", CLI_TEXT, AT(run.source), "NAME", 0, 0, "Source, instead of the header's."},
+    {"telescope", CLI_TEXT, AT(run.telescope), "NAME", 0, 0, "Telescope, instead of the header's."},
+    {"Channels", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"F", CLI_TEXT, AT(words.filterbank), "N[:D|:M]", 0, 0,
+     "Channels of the whole band (default: those of the input); :D dedisperses coherently "
+     "within them (with -D); :M transforms back with M points: channels with sharp edges."},
+    {"x", CLI_INT, AT(run.freq_res), "M", 1, 1 << 28, "Points of the transform back, with :D too."},
+    {"D", CLI_DOUBLE, AT(words.dm), "DM", 0, 1e6, "DM of -F N:D, pc cm^-3."},
+    {"pfb", CLI_INT, AT(run.ntap), "TAPS", 1, 64, "Polyphase filterbank of TAPS taps."},
+    {"f", CLI_INT, AT(run.fsum), "N", 1, 1 << 20, "Channels to sum."},
+    {"Detection", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"t", CLI_INT, AT(run.tsum), "N", 1, 1 << 24, "Spectra to sum."},
+    {"d", CLI_INT, AT(words.npol), "N", 1, 4,
+     "Products: 1 PP+QQ (default), 2 PP and QQ, 4 PP, QQ, Re PQ and Im PQ."},
+    {"stokes", CLI_FLAG, AT(words.stokes), NULL, 0, 0, "Write I, Q, U and V."},
+    {"circular", CLI_FLAG, AT(words.circular), NULL, 0, 0,
+     "Polarisations are left- and right-handed, for -stokes."},
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(run.output), "FILE", 0, 0,
+     "Write the filterbank to FILE; - is standard output, dada://KEY a ring of psrdada."},
+    {"b", CLI_INT, AT(words.nbits), "N", -32, 32,
+     "Bits per sample: 1, 2 (default), 4, 8, 16, or -32: floats."},
+    {"I", CLI_DOUBLE, AT(run.interval_s), "SEC", 0, 1e9,
+     "Seconds from one rescaling of the channels to the next (default 10); 0: none."},
+    {"c", CLI_FLAG, AT(run.constant), NULL, 0, 0, "Scale all as the first interval."},
+    {"s", CLI_DOUBLE, AT(run.scale), "X", 1e-9, 1e9, "Factor before digitising (default 1)."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"ncpus, threads", CLI_INT, AT(run.nthread), "N", 1, 4096, "Threads (default: all cores)."},
+    {"device", CLI_TEXT, AT(run.device), "NAME", 0, 0,
+     "Device that makes spectra: auto (a GPU if there is one, the default), cpu, cuda, or the "
+     "number of a GPU."},
+    {"B", CLI_DOUBLE, AT(run.block_mb), "MB", 0, 1e6,
+     "Voltages that a GPU takes at a time (default: 34 MB, or 0.05 s of a pipe)."},
+    {"2", CLI_FLAG, AT(words.no_excision), NULL, 0, 0,
+     "Accepted: 2-bit voltages are never excised."},
+    {"p", CLI_FLAG, AT(words.fpt), NULL, 0, 0, "Accepted, without effect."},
+};
 
 static void take_words(struct psr_filterbank_desc *d, const struct words *w, const struct cli *tool)
 {
@@ -239,15 +209,10 @@ static void take_words(struct psr_filterbank_desc *d, const struct words *w, con
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 static int digifil_options_parse(struct digifil_options *o, struct cli *tool, int argc, char **argv)
 {
-    struct words w = {.npol = 1, .nbits = 2};
     struct cli_table table = {.n = 0};
-    *o = (struct digifil_options){.quiet = false};
+    *o = (struct digifil_options){.words = {.npol = 1, .nbits = 2}};
     psr_filterbank_defaults(&o->run);
-    add_input(&table, &o->run);
-    add_channels(&table, &o->run, &w);
-    add_detection(&table, &o->run, &w);
-    add_output(&table, &o->run, &w);
-    add_running(&table, &o->run, &w);
+    CLI_FILL(&table, options, o);
     cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "gpudigifil",
@@ -264,7 +229,7 @@ static int digifil_options_parse(struct digifil_options *o, struct cli *tool, in
     int n = cli_parse(tool, argc, argv);
     if (n == 0)
         cli_usage_error(tool, "no input; - reads standard input");
-    take_words(&o->run, &w, tool);
+    take_words(&o->run, &o->words, tool);
     return n;
 }
 

@@ -6,45 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the command line of gpuffa. */
+#define AT(member) CLI_AT(struct gpuffa_options, member)
 
-static void add_trials(struct cli_table *list, struct gpuffa_options *o)
-{
-    const struct cli_option options[] = {
-        {"DMs of an observation", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"lodm", CLI_DOUBLE, &o->lodm, "DM", 0, 1e6, "First DM, pc cm^-3 (default 0)."},
-        {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", 0, 1e6, "Step between DMs, pc cm^-3 (default 1)."},
-        {"numdms", CLI_INT, &o->ndm, "N", 1, PSR_PIPELINE_NDM, "Number of DMs (default 10)."},
-        {"nobary, topo", CLI_FLAG, &o->nobary, NULL, 0, 0,
-         "Do not barycentre: keep topocentric times."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_files(struct cli_table *list, struct gpuffa_options *o)
-{
-    const struct cli_option options[] = {
-        {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"files", CLI_TEXT, &o->files, "FILE", 0, 0,
-         "Also search the files listed in FILE, one per line; - is standard input."},
-        {"o", CLI_TEXT, &o->root, "ROOT", 0, 0,
-         "Write files whose names begin with ROOT: ROOT_ffa.csv (default: the input's name without "
-         "suffix, in the current folder); - is standard output."},
-        {"stack", CLI_FLAG, &o->stack, NULL, 0, 0,
-         "Inputs are epochs of one position at one DM: write one list of what they hold together, "
-         "ROOT_ffa.csv of -o. S/N is that of one epoch that is as improbable; longer epochs are "
-         "searched up to the length of the shortest."},
-        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"device", CLI_TEXT, &o->ffa.search.device, "NAME", 0, 0,
-         "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "numbers of GPUs that share the files or DMs: 0,1,2,3 or all."},
-        {"batch", CLI_INT, &o->ffa.search.batch, "N", 1, 4096,
-         "Most files searched at once (default: depends on memory)."},
-    };
-    CLI_ADD(list, options);
-    cli_add_limits(list, &o->ffa.search.nthread, &o->ffa.search.mem_bytes);
-    cli_add_verbosity(list, &o->quiet, &o->verbose);
-}
+static const struct cli_option options[] = {
+    {"DMs of an observation", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"lodm", CLI_DOUBLE, AT(lodm), "DM", 0, 1e6, "First DM, pc cm^-3 (default 0)."},
+    {"dmstep", CLI_DOUBLE, AT(dmstep), "DM", 0, 1e6, "Step between DMs, pc cm^-3 (default 1)."},
+    {"numdms", CLI_INT, AT(ndm), "N", 1, PSR_PIPELINE_NDM, "Number of DMs (default 10)."},
+    {"nobary, topo", CLI_FLAG, AT(nobary), NULL, 0, 0,
+     "Do not barycentre: keep topocentric times."},
+    {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"files", CLI_TEXT, AT(files), "FILE", 0, 0,
+     "Also search the files listed in FILE, one per line; - is standard input."},
+    {"o", CLI_TEXT, AT(root), "ROOT", 0, 0,
+     "Write files whose names begin with ROOT: ROOT_ffa.csv (default: the input's name without "
+     "suffix, in the current folder); - is standard output."},
+    {"stack", CLI_FLAG, AT(stack), NULL, 0, 0,
+     "Inputs are epochs of one position at one DM: write one list of what they hold together, "
+     "ROOT_ffa.csv of -o. S/N is that of one epoch that is as improbable; longer epochs are "
+     "searched up to the length of the shortest."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"device", CLI_TEXT, AT(ffa.search.device), "NAME", 0, 0,
+     "Devices that search: auto (a GPU if there is one, the default), cpu, cuda, or the "
+     "numbers of GPUs that share the files or DMs: 0,1,2,3 or all."},
+    {"batch", CLI_INT, AT(ffa.search.batch), "N", 1, 4096,
+     "Most files searched at once (default: depends on memory)."},
+};
 
 static void check_combinations(const struct gpuffa_options *o, const struct cli *tool, int n,
                                char *const *operand)
@@ -79,8 +66,9 @@ static int gpuffa_options_parse(struct gpuffa_options *o, struct cli *tool, int 
     *o = (struct gpuffa_options){.lodm = NAN, .dmstep = NAN};
     ffa_options_init(&o->ffa);
     ffa_options_add(&table, &o->ffa);
-    add_trials(&table, o);
-    add_files(&table, o);
+    CLI_FILL(&table, options, o);
+    cli_add_limits(&table, &o->ffa.search.nthread, &o->ffa.search.mem_bytes);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "gpuffa",
         .operands = "[OPTION]... FILE...",

@@ -4,164 +4,117 @@
 
 #include <string.h>
 
-/* The table of gpufold's options, in the order of --help. */
+#define AT(member) CLI_AT(struct gpufold_options, member)
 
-static void add_input(struct cli_table *list, struct gpufold_options *o)
-{
-    const struct cli_option options[] = {
-        {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &o->root, "ROOT", 0, 0,
-         "Write files whose names begin with ROOT: ROOT_NAME.pfd and ROOT_NAME.pfd.bestprof "
-         "(default: the input's name without suffix)."},
-    };
-    CLI_ADD(list, options);
-    cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
-                                                       .psrfits = &o->psrfits,
-                                                       .if_choice = &o->run.if_choice,
-                                                       .state = &o->state,
-                                                       .no_weights = &o->run.no_weights,
-                                                       .no_scales = &o->run.no_scales,
-                                                       .no_offsets = &o->run.no_offsets,
-                                                       .invert = &o->run.invert});
-    const struct cli_option extent[] = {
-        {"start", CLI_DOUBLE, &o->run.start, "F", 0, 1, "Begin at this fraction of the input."},
-        {"end", CLI_DOUBLE, &o->run.end, "F", 0, 1,
-         "End at this fraction of the input (default 1)."},
-        {"length", CLI_DOUBLE, &o->run.length_s, "SEC", 0, 1e9,
-         "Fold the first SEC seconds; needed for a pipe (-), whose length is not known."},
-    };
-    CLI_ADD(list, extent);
-    cli_add_heading(list, "Cleaning");
-    cli_add_clean(list, &o->clean, CLI_CLEAN_HELP("ROOT_fold"));
-    cli_add_mask(list, &o->run.mask, &o->run.ignorechan);
-    cli_add_clipping(list, &o->run.clip_sigma, &o->run.noclip, &o->run.zerodm);
-}
+static const struct cli_option output[] = {
+    {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(root), "ROOT", 0, 0,
+     "Write files whose names begin with ROOT: ROOT_NAME.pfd and ROOT_NAME.pfd.bestprof "
+     "(default: the input's name without suffix)."},
+};
 
-static void add_candidate(struct cli_table *list, struct gpufold_options *o)
-{
-    const struct cli_option options[] = {
-        {"Candidate", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"p", CLI_DOUBLE, &o->p, "SEC", 1e-9, 1e9, "Period, s, at the first sample folded."},
-        {"pd", CLI_DOUBLE, &o->pd, "PD", -1, 1, "Its derivative, s/s."},
-        {"pdd", CLI_DOUBLE, &o->pdd, "PDD", -1, 1, "Its second derivative, s/s^2."},
-        {"f", CLI_DOUBLE, &o->f, "HZ", 1e-9, 1e9, "Frequency, Hz, instead of -p."},
-        {"fd", CLI_DOUBLE, &o->fd, "FD", -1e9, 1e9, "Its derivative, Hz/s."},
-        {"fdd", CLI_DOUBLE, &o->fdd, "FDD", -1e9, 1e9, "Its second derivative, Hz/s^2."},
-        {"pfact", CLI_DOUBLE, &o->pfact, "X", 1e-3, 100, "Multiply periods by X."},
-        {"ffact", CLI_DOUBLE, &o->ffact, "X", 1e-3, 100, "Multiply frequencies by X."},
-        {"dm", CLI_DOUBLE, &o->dm, "DM", 0, 1e6,
-         "DM, pc cm^-3 (default: that of a list, else 0); not of series."},
-        {"phs", CLI_DOUBLE, &o->phs, "X", 0, 1, "Phase of the first sample, turns (default 0)."},
-        {"bin", CLI_FLAG, &o->binary, NULL, 0, 0,
-         "The candidate has the orbit of the next options."},
-        {"pb", CLI_DOUBLE, &o->pb, "SEC", 0, 1e12, "Orbital period, s."},
-        {"x", CLI_DOUBLE, &o->asini, "LS", 0, 1e9, "Projected semi-major axis, light-seconds."},
-        {"e", CLI_DOUBLE, &o->ecc, "E", 0, 0.9999999, "Eccentricity (default 0)."},
-        {"To", CLI_DOUBLE, &o->to, "MJD", 0, 1e6, "Time of a periastron passage."},
-        {"w", CLI_DOUBLE, &o->w, "DEG", 0, 360, "Longitude of periastron."},
-        {"accelfile", CLI_TEXT, &o->accelfile, "FILE", 0, 0,
-         "Fold candidates of an acceleration search: ROOT_ACCEL_200.cand, with ROOT.inf."},
-        {"accelcand", CLI_TEXT, &o->accelcand, "N", 0, 0,
-         "Their numbers: 3, or 1,3,5-9, or all (default all)."},
-        {"par", CLI_TEXT, &o->parfile, "FILE", 0, 0,
-         "Fold with an ephemeris: spin, DM, position and orbit (BT, DD, ELL1) of a .par file."},
-        {"cands", CLI_TEXT, &o->candfile, "FILE", 0, 0,
-         "Fold the candidates of a list: a table or comma-separated values whose header names the "
-         "columns (DM, p or f, ..), a list of ACCEL_sift.py or PulsarX, or ROOT_ACCEL_200.cand; "
-         "psrkit-formats(5) describes them."},
-        {"candfile", CLI_TEXT, &o->candfile, "FILE", 0, 0, "The same, as in prepfold_multi."},
-        {"ncands", CLI_INT, &o->ncands, "N", 1, 1e9,
-         "Fold only the first N of a list (default: all)."},
-    };
-    CLI_ADD(list, options);
-}
+static const struct cli_option extent[] = {
+    {"start", CLI_DOUBLE, AT(run.start), "F", 0, 1, "Begin at this fraction of the input."},
+    {"end", CLI_DOUBLE, AT(run.end), "F", 0, 1, "End at this fraction of the input (default 1)."},
+    {"length", CLI_DOUBLE, AT(run.length_s), "SEC", 0, 1e9,
+     "Fold the first SEC seconds; needed for a pipe (-), whose length is not known."},
+    {"Cleaning", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+};
 
-static void add_fold(struct cli_table *list, struct gpufold_options *o)
-{
-    const struct cli_option options[] = {
-        {"Fold", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"n", CLI_INT, &o->nbin, "N", 1, 1 << 20,
-         "Bins of a profile (default: samples per turn, at most 64)."},
-        {"nsub", CLI_INT, &o->run.nsub, "N", 1, 1 << 20,
-         "Sub-bands; must divide the channels (default: prepfold's choice, 20 to 128, or what "
-         "divides)."},
-        {"npart", CLI_INT, &o->run.npart, "N", 1, PSR_PFD_NPART_MAX,
-         "Parts of the observation (default 64)."},
-        {"topo, nobary", CLI_FLAG, &o->run.topo, NULL, 0, 0,
-         "The candidate's values are those at the telescope: do not barycentre."},
-        {"position", CLI_TEXT, &o->run.position, "RA,DEC", 0, 0,
-         "Position of the source, J2000 (default: from the header)."},
-        {"site", CLI_TEXT, &o->run.site, "LON,LAT,H", 0, 0,
-         "Place of the telescope, degrees and metres (default: from the header)."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_search(struct cli_table *list, struct gpufold_options *o)
-{
-    const struct cli_option options[] = {
-        {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"nosearch", CLI_FLAG, &o->run.nosearch, NULL, 0, 0, "Do not search around the candidate."},
-        {"nopsearch", CLI_FLAG, &o->run.nopsearch, NULL, 0, 0, "Keep the period."},
-        {"nopdsearch", CLI_FLAG, &o->run.nopdsearch, NULL, 0, 0, "Keep the p-dot."},
-        {"nodmsearch", CLI_FLAG, &o->run.nodmsearch, NULL, 0, 0, "Keep the DM."},
-        {"searchpdd", CLI_FLAG, &o->run.searchpdd, NULL, 0, 0,
-         "Search p-dot-dots too, as many as p-dots: takes that many times longer."},
-        {"searchfdd", CLI_FLAG, &o->searchfdd, NULL, 0, 0, "The same."},
-        {"pstep", CLI_INT, &o->run.pstep, "N", 1, 10,
-         "Step of periods: bins by which it delays the end (default 2)."},
-        {"pdstep", CLI_INT, &o->run.pdstep, "N", 1, 20, "Step of p-dots, likewise (default 4)."},
-        {"dmstep", CLI_INT, &o->run.dmstep, "N", 1, 10,
-         "Step of DMs: bins by which it delays the lowest frequency (default 2)."},
-        {"npfact", CLI_INT, &o->run.npfact, "N", 1, 10,
-         "Search 2 N n + 1 periods and p-dots for n bins (default 2)."},
-        {"ndmfact", CLI_INT, &o->run.ndmfact, "N", 1, 1000, "Search 2 N n + 1 DMs (default 3)."},
-        {"refine", CLI_FLAG, &o->run.refine, NULL, 0, 0,
-         "Then find period, p-dot and DM between the trials, where the power of the pulse's "
-         "harmonics is largest: the DM even with -nodmsearch; p-dot only if it is significant."},
-        {"dmrange", CLI_TEXT, &o->dmrange, "LO,HI", 0, 0,
-         "-refine keeps the DM inside, as a search's range (always inside the trials of "
-         "-ndmfact)."},
-        {"stay", CLI_DOUBLE, &o->run.stay_bins, "BINS", 0, 1e6,
-         "-refine begins at the candidate's own values where the best trial is more than BINS / T "
-         "off its frequency: that is another signal. -json tells by how much (moved_bins)."},
-        {"harmonics", CLI_FLAG, &o->harmonics, NULL, 0, 0,
-         "Then try 1/3, 1/2, 2 and 3 times the best period, in another pass over the input: -json "
-         "gives the shortest whose turns differ by less than 3 sigma."},
-        {"fine", CLI_FLAG, &o->fine, NULL, 0, 0,
-         "The finest steps, for candidates known well: -npfact 1 -pstep 1 -pdstep 2 -ndmfact 1 "
-         "-dmstep 1."},
-        {"coarse", CLI_FLAG, &o->coarse, NULL, 0, 0,
-         "A wide search, for candidates known badly: -npfact 4 -pstep 3 -pdstep 6."},
-        {"slow", CLI_FLAG, &o->slow, NULL, 0, 0,
-         "For slow pulsars: -fine, and -n 100 if -n is not given."},
-        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"compat", CLI_TEXT, &o->compat, "NAME", 0, 0,
-         "presto: fold as prepfold does, also towards RA 0, Dec 0 where the header has no "
-         "position; the default where gpufold is called by the name prepfold."},
-        {"device", CLI_TEXT, &o->run.device, "NAME", 0, 0,
-         "Devices that fold and search: auto (a GPU if there is one, and enough to do), cpu, cuda, "
-         "or the numbers of GPUs that share the candidates: 0,1,2,3 or all; the same results."},
-        {"json", CLI_FLAG, &o->json, NULL, 0, 0,
-         "Print a line of JSON for each candidate on standard output."},
-        {"resume", CLI_FLAG, &o->resume, NULL, 0, 0,
-         "Skip candidates that an identical earlier run completed."},
-        {"noplot", CLI_FLAG, &o->noplot, NULL, 0, 0, "Do not draw pictures."},
-        {"noxwin", CLI_FLAG, &o->noxwin, NULL, 0, 0, "Ignored: there is no window."},
-    };
-    CLI_ADD(list, options);
-}
-
-/* The options in the order of --help. */
-static void gpufold_fill_table(struct cli_table *table, struct gpufold_options *o)
-{
-    add_input(table, o);
-    add_candidate(table, o);
-    add_fold(table, o);
-    add_search(table, o);
-    cli_add_limits(table, &o->run.nthread, &o->run.mem_bytes);
-    cli_add_verbosity(table, &o->quiet, &o->verbose);
-}
+static const struct cli_option candidate[] = {
+    {"Candidate", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"p", CLI_DOUBLE, AT(p), "SEC", 1e-9, 1e9, "Period, s, at the first sample folded."},
+    {"pd", CLI_DOUBLE, AT(pd), "PD", -1, 1, "Its derivative, s/s."},
+    {"pdd", CLI_DOUBLE, AT(pdd), "PDD", -1, 1, "Its second derivative, s/s^2."},
+    {"f", CLI_DOUBLE, AT(f), "HZ", 1e-9, 1e9, "Frequency, Hz, instead of -p."},
+    {"fd", CLI_DOUBLE, AT(fd), "FD", -1e9, 1e9, "Its derivative, Hz/s."},
+    {"fdd", CLI_DOUBLE, AT(fdd), "FDD", -1e9, 1e9, "Its second derivative, Hz/s^2."},
+    {"pfact", CLI_DOUBLE, AT(pfact), "X", 1e-3, 100, "Multiply periods by X."},
+    {"ffact", CLI_DOUBLE, AT(ffact), "X", 1e-3, 100, "Multiply frequencies by X."},
+    {"dm", CLI_DOUBLE, AT(dm), "DM", 0, 1e6,
+     "DM, pc cm^-3 (default: that of a list, else 0); not of series."},
+    {"phs", CLI_DOUBLE, AT(phs), "X", 0, 1, "Phase of the first sample, turns (default 0)."},
+    {"bin", CLI_FLAG, AT(binary), NULL, 0, 0, "The candidate has the orbit of the next options."},
+    {"pb", CLI_DOUBLE, AT(pb), "SEC", 0, 1e12, "Orbital period, s."},
+    {"x", CLI_DOUBLE, AT(asini), "LS", 0, 1e9, "Projected semi-major axis, light-seconds."},
+    {"e", CLI_DOUBLE, AT(ecc), "E", 0, 0.9999999, "Eccentricity (default 0)."},
+    {"To", CLI_DOUBLE, AT(to), "MJD", 0, 1e6, "Time of a periastron passage."},
+    {"w", CLI_DOUBLE, AT(w), "DEG", 0, 360, "Longitude of periastron."},
+    {"accelfile", CLI_TEXT, AT(accelfile), "FILE", 0, 0,
+     "Fold candidates of an acceleration search: ROOT_ACCEL_200.cand, with ROOT.inf."},
+    {"accelcand", CLI_TEXT, AT(accelcand), "N", 0, 0,
+     "Their numbers: 3, or 1,3,5-9, or all (default all)."},
+    {"par", CLI_TEXT, AT(parfile), "FILE", 0, 0,
+     "Fold with an ephemeris: spin, DM, position and orbit (BT, DD, ELL1) of a .par file."},
+    {"cands", CLI_TEXT, AT(candfile), "FILE", 0, 0,
+     "Fold the candidates of a list: a table or comma-separated values whose header names the "
+     "columns (DM, p or f, ..), a list of ACCEL_sift.py or PulsarX, or ROOT_ACCEL_200.cand; "
+     "psrkit-formats(5) describes them."},
+    {"candfile", CLI_TEXT, AT(candfile), "FILE", 0, 0, "The same, as in prepfold_multi."},
+    {"ncands", CLI_INT, AT(ncands), "N", 1, 1e9, "Fold only the first N of a list (default: all)."},
+    {"Fold", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"n", CLI_INT, AT(nbin), "N", 1, 1 << 20,
+     "Bins of a profile (default: samples per turn, at most 64)."},
+    {"nsub", CLI_INT, AT(run.nsub), "N", 1, 1 << 20,
+     "Sub-bands; must divide the channels (default: prepfold's choice, 20 to 128, or what "
+     "divides)."},
+    {"npart", CLI_INT, AT(run.npart), "N", 1, PSR_PFD_NPART_MAX,
+     "Parts of the observation (default 64)."},
+    {"topo, nobary", CLI_FLAG, AT(run.topo), NULL, 0, 0,
+     "The candidate's values are those at the telescope: do not barycentre."},
+    {"position", CLI_TEXT, AT(run.position), "RA,DEC", 0, 0,
+     "Position of the source, J2000 (default: from the header)."},
+    {"site", CLI_TEXT, AT(run.site), "LON,LAT,H", 0, 0,
+     "Place of the telescope, degrees and metres (default: from the header)."},
+    {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"nosearch", CLI_FLAG, AT(run.nosearch), NULL, 0, 0, "Do not search around the candidate."},
+    {"nopsearch", CLI_FLAG, AT(run.nopsearch), NULL, 0, 0, "Keep the period."},
+    {"nopdsearch", CLI_FLAG, AT(run.nopdsearch), NULL, 0, 0, "Keep the p-dot."},
+    {"nodmsearch", CLI_FLAG, AT(run.nodmsearch), NULL, 0, 0, "Keep the DM."},
+    {"searchpdd", CLI_FLAG, AT(run.searchpdd), NULL, 0, 0,
+     "Search p-dot-dots too, as many as p-dots: takes that many times longer."},
+    {"searchfdd", CLI_FLAG, AT(searchfdd), NULL, 0, 0, "The same."},
+    {"pstep", CLI_INT, AT(run.pstep), "N", 1, 10,
+     "Step of periods: bins by which it delays the end (default 2)."},
+    {"pdstep", CLI_INT, AT(run.pdstep), "N", 1, 20, "Step of p-dots, likewise (default 4)."},
+    {"dmstep", CLI_INT, AT(run.dmstep), "N", 1, 10,
+     "Step of DMs: bins by which it delays the lowest frequency (default 2)."},
+    {"npfact", CLI_INT, AT(run.npfact), "N", 1, 10,
+     "Search 2 N n + 1 periods and p-dots for n bins (default 2)."},
+    {"ndmfact", CLI_INT, AT(run.ndmfact), "N", 1, 1000, "Search 2 N n + 1 DMs (default 3)."},
+    {"refine", CLI_FLAG, AT(run.refine), NULL, 0, 0,
+     "Then find period, p-dot and DM between the trials, where the power of the pulse's "
+     "harmonics is largest: the DM even with -nodmsearch; p-dot only if it is significant."},
+    {"dmrange", CLI_TEXT, AT(dmrange), "LO,HI", 0, 0,
+     "-refine keeps the DM inside, as a search's range (always inside the trials of "
+     "-ndmfact)."},
+    {"stay", CLI_DOUBLE, AT(run.stay_bins), "BINS", 0, 1e6,
+     "-refine begins at the candidate's own values where the best trial is more than BINS / T "
+     "off its frequency: that is another signal. -json tells by how much (moved_bins)."},
+    {"harmonics", CLI_FLAG, AT(harmonics), NULL, 0, 0,
+     "Then try 1/3, 1/2, 2 and 3 times the best period, in another pass over the input: -json "
+     "gives the shortest whose turns differ by less than 3 sigma."},
+    {"fine", CLI_FLAG, AT(fine), NULL, 0, 0,
+     "The finest steps, for candidates known well: -npfact 1 -pstep 1 -pdstep 2 -ndmfact 1 "
+     "-dmstep 1."},
+    {"coarse", CLI_FLAG, AT(coarse), NULL, 0, 0,
+     "A wide search, for candidates known badly: -npfact 4 -pstep 3 -pdstep 6."},
+    {"slow", CLI_FLAG, AT(slow), NULL, 0, 0,
+     "For slow pulsars: -fine, and -n 100 if -n is not given."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"compat", CLI_TEXT, AT(compat), "NAME", 0, 0,
+     "presto: fold as prepfold does, also towards RA 0, Dec 0 where the header has no "
+     "position; the default where gpufold is called by the name prepfold."},
+    {"device", CLI_TEXT, AT(run.device), "NAME", 0, 0,
+     "Devices that fold and search: auto (a GPU if there is one, and enough to do), cpu, cuda, "
+     "or the numbers of GPUs that share the candidates: 0,1,2,3 or all; the same results."},
+    {"json", CLI_FLAG, AT(json), NULL, 0, 0,
+     "Print a line of JSON for each candidate on standard output."},
+    {"resume", CLI_FLAG, AT(resume), NULL, 0, 0,
+     "Skip candidates that an identical earlier run completed."},
+    {"noplot", CLI_FLAG, AT(noplot), NULL, 0, 0, "Do not draw pictures."},
+    {"noxwin", CLI_FLAG, AT(noxwin), NULL, 0, 0, "Ignored: there is no window."},
+};
 
 /* The steps that -fine, -coarse and -slow stand for, as prepfold sets them. */
 static void set_steps(struct gpufold_options *o)
@@ -247,7 +200,22 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
     struct cli_table table = {.n = 0};
     *o = (struct gpufold_options){.clean = "none", .pfact = 1, .ffact = 1, .dm = -1};
     psr_folder_defaults(&o->run);
-    gpufold_fill_table(&table, o);
+    CLI_FILL(&table, output, o);
+    cli_add_observation(&table, (struct cli_observation){.filterbank = &o->filterbank,
+                                                         .psrfits = &o->psrfits,
+                                                         .if_choice = &o->run.if_choice,
+                                                         .state = &o->state,
+                                                         .no_weights = &o->run.no_weights,
+                                                         .no_scales = &o->run.no_scales,
+                                                         .no_offsets = &o->run.no_offsets,
+                                                         .invert = &o->run.invert});
+    CLI_FILL(&table, extent, o);
+    cli_add_clean(&table, &o->clean, CLI_CLEAN_HELP("ROOT_fold"));
+    cli_add_mask(&table, &o->run.mask, &o->run.ignorechan);
+    cli_add_clipping(&table, &o->run.clip_sigma, &o->run.noclip, &o->run.zerodm);
+    CLI_FILL(&table, candidate, o);
+    cli_add_limits(&table, &o->run.nthread, &o->run.mem_bytes);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "gpufold",
         .operands = "[OPTION]... FILE...",

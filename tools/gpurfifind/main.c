@@ -153,101 +153,68 @@ static void list_tests(struct gpurfifind_options *o, struct test test[NTEST])
     memcpy(test, all, sizeof all);
 }
 
-static void add_input(struct cli_table *list, struct gpurfifind_options *o)
-{
-    struct psr_source_desc *s = &o->source;
-    const struct cli_option ignorechan[] = {
-        {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST", 0, 0,
-         "Treat channels as zeros: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file "
-         "of such text."},
-    };
-    cli_add_heading(list, "Input");
-    cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
-                                                       .psrfits = &o->psrfits,
-                                                       .if_choice = &o->if_choice,
-                                                       .state = &o->state,
-                                                       .no_weights = &s->no_weights,
-                                                       .no_scales = &s->no_scales,
-                                                       .no_offsets = &s->no_offsets,
-                                                       .invert = &s->invert});
-    cli_add_ignored(list, &o->wapp, &o->window, &o->numwapps);
-    cli_add_heading(list, "Cleaning");
-    cli_add_clipping(list, &o->run.clip_sigma, &o->noclip, &o->run.zerodm);
-    CLI_ADD(list, ignorechan);
-}
+#define AT(member) CLI_AT(struct gpurfifind_options, member)
 
-static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
-{
-    struct psr_rfi_rules *rules = &o->rules;
-    const struct cli_option options[] = {
-        {"Statistics", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"time", CLI_DOUBLE, &o->run.interval_s, "SEC", 0, 1e9,
-         "Length of an interval (default 30), rounded to whole blocks: rows of PSRFITS, 2400 "
-         "spectra otherwise."},
-        {"blocks", CLI_INT, &o->run.nblock, "N", 1, 1e9, "Length of an interval in blocks."},
-        {"nocompute", CLI_FLAG, &o->run.nocompute, NULL, 0, 0,
-         "Make a new mask from the statistics of an earlier run with the same -o; the input is not "
-         "read."},
-        {"Mask", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"timesig", CLI_DOUBLE, &rules->time_sigma, "S", 0, 1e6,
-         "Mask cells whose mean or standard deviation deviates by S sigma (default 10)."},
-        {"freqsig", CLI_DOUBLE, &rules->freq_sigma, "S", 0, 1e6,
-         "Mask cells with a periodic signal of S sigma (default 4)."},
-        {"chanfrac", CLI_DOUBLE, &rules->chan_frac, "F", 0, 1,
-         "Mask intervals with more than this fraction of bad channels (default 0.7)."},
-        {"intfrac", CLI_DOUBLE, &rules->int_frac, "F", 0, 1,
-         "Mask channels with more than this fraction of bad intervals (default 0.3)."},
-        {"iqrm", CLI_DOUBLE, &o->iqrm, "S", 0, 1e6,
-         "Mask cells whose standard deviation is S sigma above those of neighbouring channels "
-         "(default 5; 0: off; not with -compat presto)."},
-        {"sk", CLI_DOUBLE, &o->sk, "S", 0, 30,
-         "Mask cells whose generalised spectral kurtosis deviates from that of noise by S sigma "
-         "(default 5; 0: off; not with -compat presto)."},
-        {"skew", CLI_DOUBLE, &o->skewness, "S", 0, 30,
-         "Mask cells whose skewness deviates from the channel's median by S sigma (default 5; as "
-         "-sk)."},
-        {"kurt", CLI_DOUBLE, &o->kurtosis, "S", 0, 30,
-         "Mask cells whose kurtosis deviates from the channel's median by S sigma (default 5; as "
-         "-sk)."},
-        {"bursts", CLI_DOUBLE, &o->bursts, "S", 1, 1000,
-         "Spectra whose sum over channels deviates from the running median by S sigma are in a "
-         "burst (default 6; not with -compat presto)."},
-        {"burstfrac", CLI_DOUBLE, &o->burst_share, "F", 0, 1,
-         "Mask intervals with more than this fraction of spectra in bursts (default 0.1; 0: "
-         "off; not with -compat presto)."},
-        {"lines", CLI_DOUBLE, &o->lines, "S", 0, 30,
-         "List lines above S sigma in the power spectrum of the series at DM 0 in "
-         "ROOT_rfifind.zaplist and .birds (default 4; 0: off; not with -compat presto)."},
-        {"zapchan", CLI_TEXT, &rules->zap_chan, "LIST", 0, 0,
-         "Mask these channels: 3,5:9,20:30:5; channel 0 is the lowest in frequency."},
-        {"zapints", CLI_TEXT, &rules->zap_int, "LIST", 0, 0,
-         "Mask these intervals, counted from 0."},
-        {"mask", CLI_TEXT, &o->run.old_mask, "FILE", 0, 0,
-         "Mark the cells of this mask in the .bytemask, and take the bandpass for -zerodm from "
-         "its .stats."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_output(struct cli_table *list, struct gpurfifind_options *o)
-{
-    const struct cli_option options[] = {
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &o->run.root, "ROOT", 0, 0,
-         "Write files whose names begin with ROOT: ROOT_rfifind.mask, .stats, .moments, .rfi, "
-         ".bytemask, .zaplist, .birds and .inf."},
-        {"compat", CLI_TEXT, &o->compat, "NAME", 0, 0,
-         "presto: make rfifind's mask, and read headers as it does."},
-        {"plot", CLI_TEXT, &o->plot, "FILE", 0, 0,
-         "Draw means, standard deviations, powers, the mask and the bandpass as PNG."},
-        {"xwin", CLI_FLAG, &o->xwin, NULL, 0, 0, "Ignored with a note."},
-        {"rfixwin", CLI_FLAG, &o->rfixwin, NULL, 0, 0, "Ignored with a note."},
-        {"rfips", CLI_FLAG, &o->rfips, NULL, 0, 0, "Ignored with a note."},
-    };
-    CLI_ADD(list, options);
-    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
-    cli_add_verbosity(list, &o->quiet, &o->verbose);
-}
+static const struct cli_option options[] = {
+    {"ignorechan", CLI_TEXT, AT(run.ignorechan), "LIST", 0, 0,
+     "Treat channels as zeros: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file "
+     "of such text."},
+    {"Statistics", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"time", CLI_DOUBLE, AT(run.interval_s), "SEC", 0, 1e9,
+     "Length of an interval (default 30), rounded to whole blocks: rows of PSRFITS, 2400 "
+     "spectra otherwise."},
+    {"blocks", CLI_INT, AT(run.nblock), "N", 1, 1e9, "Length of an interval in blocks."},
+    {"nocompute", CLI_FLAG, AT(run.nocompute), NULL, 0, 0,
+     "Make a new mask from the statistics of an earlier run with the same -o; the input is not "
+     "read."},
+    {"Mask", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"timesig", CLI_DOUBLE, AT(rules.time_sigma), "S", 0, 1e6,
+     "Mask cells whose mean or standard deviation deviates by S sigma (default 10)."},
+    {"freqsig", CLI_DOUBLE, AT(rules.freq_sigma), "S", 0, 1e6,
+     "Mask cells with a periodic signal of S sigma (default 4)."},
+    {"chanfrac", CLI_DOUBLE, AT(rules.chan_frac), "F", 0, 1,
+     "Mask intervals with more than this fraction of bad channels (default 0.7)."},
+    {"intfrac", CLI_DOUBLE, AT(rules.int_frac), "F", 0, 1,
+     "Mask channels with more than this fraction of bad intervals (default 0.3)."},
+    {"iqrm", CLI_DOUBLE, AT(iqrm), "S", 0, 1e6,
+     "Mask cells whose standard deviation is S sigma above those of neighbouring channels "
+     "(default 5; 0: off; not with -compat presto)."},
+    {"sk", CLI_DOUBLE, AT(sk), "S", 0, 30,
+     "Mask cells whose generalised spectral kurtosis deviates from that of noise by S sigma "
+     "(default 5; 0: off; not with -compat presto)."},
+    {"skew", CLI_DOUBLE, AT(skewness), "S", 0, 30,
+     "Mask cells whose skewness deviates from the channel's median by S sigma (default 5; as "
+     "-sk)."},
+    {"kurt", CLI_DOUBLE, AT(kurtosis), "S", 0, 30,
+     "Mask cells whose kurtosis deviates from the channel's median by S sigma (default 5; as "
+     "-sk)."},
+    {"bursts", CLI_DOUBLE, AT(bursts), "S", 1, 1000,
+     "Spectra whose sum over channels deviates from the running median by S sigma are in a "
+     "burst (default 6; not with -compat presto)."},
+    {"burstfrac", CLI_DOUBLE, AT(burst_share), "F", 0, 1,
+     "Mask intervals with more than this fraction of spectra in bursts (default 0.1; 0: "
+     "off; not with -compat presto)."},
+    {"lines", CLI_DOUBLE, AT(lines), "S", 0, 30,
+     "List lines above S sigma in the power spectrum of the series at DM 0 in "
+     "ROOT_rfifind.zaplist and .birds (default 4; 0: off; not with -compat presto)."},
+    {"zapchan", CLI_TEXT, AT(rules.zap_chan), "LIST", 0, 0,
+     "Mask these channels: 3,5:9,20:30:5; channel 0 is the lowest in frequency."},
+    {"zapints", CLI_TEXT, AT(rules.zap_int), "LIST", 0, 0, "Mask these intervals, counted from 0."},
+    {"mask", CLI_TEXT, AT(run.old_mask), "FILE", 0, 0,
+     "Mark the cells of this mask in the .bytemask, and take the bandpass for -zerodm from "
+     "its .stats."},
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(run.root), "ROOT", 0, 0,
+     "Write files whose names begin with ROOT: ROOT_rfifind.mask, .stats, .moments, .rfi, "
+     ".bytemask, .zaplist, .birds and .inf."},
+    {"compat", CLI_TEXT, AT(compat), "NAME", 0, 0,
+     "presto: make rfifind's mask, and read headers as it does."},
+    {"plot", CLI_TEXT, AT(plot), "FILE", 0, 0,
+     "Draw means, standard deviations, powers, the mask and the bandpass as PNG."},
+    {"xwin", CLI_FLAG, AT(xwin), NULL, 0, 0, "Ignored with a note."},
+    {"rfixwin", CLI_FLAG, AT(rfixwin), NULL, 0, 0, "Ignored with a note."},
+    {"rfips", CLI_FLAG, AT(rfips), NULL, 0, 0, "Ignored with a note."},
+};
 
 /* Sets the tests, in compatibility mode to none. */
 static void fill_tests(struct gpurfifind_options *o, const struct cli *tool)
@@ -292,9 +259,21 @@ static int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *to
     list_tests(o, test);
     for (size_t k = 0; k < NTEST; k++)
         *test[k].given = -1;
-    add_input(&table, o);
-    add_statistics(&table, o);
-    add_output(&table, o);
+    cli_add_heading(&table, "Input");
+    cli_add_observation(&table, (struct cli_observation){.filterbank = &o->filterbank,
+                                                         .psrfits = &o->psrfits,
+                                                         .if_choice = &o->if_choice,
+                                                         .state = &o->state,
+                                                         .no_weights = &o->source.no_weights,
+                                                         .no_scales = &o->source.no_scales,
+                                                         .no_offsets = &o->source.no_offsets,
+                                                         .invert = &o->source.invert});
+    cli_add_ignored(&table, &o->wapp, &o->window, &o->numwapps);
+    cli_add_heading(&table, "Cleaning");
+    cli_add_clipping(&table, &o->run.clip_sigma, &o->noclip, &o->run.zerodm);
+    CLI_FILL(&table, options, o);
+    cli_add_limits(&table, &o->ncpus, &o->mem_bytes);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "gpurfifind",
         .operands = "[OPTION]... -o ROOT FILE... | -",

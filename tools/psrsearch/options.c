@@ -17,128 +17,93 @@ static const struct budget {
 };
 enum { NBUDGET = sizeof budgets / sizeof *budgets };
 
-static void add_input(struct cli_table *list, struct psrsearch_options *o)
-{
-    const struct cli_option options[] = {
-        {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &o->dir, "DIR", 0, 0,
-         "Write all files into the folder DIR (default: ROOT_search)."},
-    };
-    CLI_ADD(list, options);
-    cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
-                                                       .psrfits = &o->psrfits,
-                                                       .if_choice = &o->if_choice,
-                                                       .state = &o->state,
-                                                       .no_weights = &o->no_weights,
-                                                       .no_scales = &o->no_scales,
-                                                       .no_offsets = &o->no_offsets,
-                                                       .invert = &o->invert});
-    const struct cli_option more[] = {
-        {"nobary, topo", CLI_FLAG, &o->nobary, NULL, 0, 0,
-         "Do not barycentre: keep topocentric times."},
-        {"position", CLI_TEXT, &o->position, "RA,DEC", 0, 0,
-         "Position of the source, J2000 (default: from the header)."},
-        {"site", CLI_TEXT, &o->site, "LON,LAT,H", 0, 0,
-         "Place of the telescope, degrees and metres (default: from the header)."},
-        {"Cleaning", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"clean", CLI_TEXT, &o->clean, "HOW", 0, 0,
-         "auto (default): gpudedisp's own cleaning; mask: gpurfifind's mask; none."},
-        {"weights", CLI_TEXT, &o->weights, "HOW", 0, 0,
-         "Weights of channels in the search: snr, with -clean auto, or none, as gpudedisp's."},
-        {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST", 0, 0,
-         "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
-         "text."},
-    };
-    CLI_ADD(list, more);
-}
+#define AT(member) CLI_AT(struct psrsearch_options, member)
 
-static void add_search(struct cli_table *list, struct psrsearch_options *o)
-{
-    const struct cli_option options[] = {
-        {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"budget", CLI_TEXT, &o->budget, "NAME", 0, 0,
-         "fast: -search matched -zmax 0 -numharm 8 -ncands 10; normal (default): -zmax 50 -numharm "
-         "16 -ncands 50; deep: -zmax 200 -numharm 32 -ncands 100."},
-        {"lodm", CLI_DOUBLE, &o->lodm, "DM", 0, 1e6, "First DM, pc cm^-3 (default 0)."},
-        {"hidm", CLI_DOUBLE, &o->hidm, "DM", 0, 1e6, "Last DM, pc cm^-3 (default 1000)."},
-        {"res", CLI_DOUBLE, &o->res_ms, "MS", 0, 1e6,
-         "Acceptable time resolution, ms (default: the best possible)."},
-        {"cdm", CLI_DOUBLE, &o->cohdm, "DM", 0, 1e6,
-         "DM at which the channels are coherently dedispersed (default: not)."},
-        {"plan", CLI_TEXT, &o->plan, "FILE", 0, 0,
-         "Search the DMs of this plan, in ddplan's format, not one of -lodm, -hidm, -res and "
-         "-cdm."},
-        {"search", CLI_TEXT, &o->search, "NAME", 0, 0, "boxes, matched or both."},
-        {"zmax", CLI_INT, &o->zmax, "N", 0, 1200, "Largest drift in bins over the observation."},
-        {"wmax", CLI_INT, &o->wmax, "N", 0, 4000,
-         "Also search jerks up to N bins (default: none); 100 takes ten times as long."},
-        {"numharm", CLI_INT, &o->numharm, "N", 1, 32,
-         "Largest number of harmonics summed: 1, 2, 4, 8, 16 or 32."},
-        {"segments", CLI_FLAG, &o->segments, NULL, 0, 0,
-         "Search the halves and quarters of the observation for periodic signals, too; takes three "
-         "to "
-         "four times as long. Candidates found there are folded over that part."},
-        {"ffa", CLI_TEXT, &o->ffa, "HOW", 0, 0,
-         "Search for slow pulsars as gpuffa does, too: auto (default: in budgets normal and deep, "
-         "of "
-         "observations of 120 s or more), none, or that tool's options in one word (\"-pmin "
-         "0.5\")."},
-        {"sigma", CLI_DOUBLE, &o->sigma, "S", 1, 1000,
-         "Sigma threshold of the candidates of one DM (default 2)."},
-        {"flo", CLI_DOUBLE, &o->flo_hz, "HZ", 0, 1e9,
-         "Lowest frequency, as in gpuaccel-pulscan (default 1 Hz)."},
-        {"zap", CLI_FLAG, &o->zap, NULL, 0, 0,
-         "Leave out the frequencies that are lines at DM 0: gpurfifind's list, which also has "
-         "those "
-         "of a bright pulsar of low DM."},
-        {"zaplist", CLI_TEXT, &o->zaplist, "FILE", 0, 0,
-         "Leave out the frequencies of this list: PRESTO's .zaplist or .birds."},
-    };
-    CLI_ADD(list, options);
-}
+static const struct cli_option output[] = {
+    {"Input and output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(dir), "DIR", 0, 0,
+     "Write all files into the folder DIR (default: ROOT_search)."},
+};
 
-static void add_bursts_and_candidates(struct cli_table *list, struct psrsearch_options *o)
-{
-    const struct cli_option options[] = {
-        {"threshold", CLI_DOUBLE, &o->threshold, "S", 1, 1e9,
-         "S/N threshold of bursts (default 6)."},
-        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC", 0.001, 1e6,
-         "Widest burst in seconds (default 0.5; of budget fast gpudedisp's, 300 samples)."},
-        {"halve", CLI_INT, &o->nhalve, "N", 1, PSR_PIPELINE_HALVE,
-         "Search halves .. 1/2^N of the band for bursts, too, as gpudedisp's -halve (default 0: "
-         "none, in each budget)."},
-        {"fine", CLI_INT, &o->nfine, "N", 1, PSR_PIPELINE_FINE,
-         "Search for bursts also with N times finer samples and DMs than the plan's, where that "
-         "sums "
-         "samples, as gpudedisp's -fine (default of the budgets: fast 1, none; normal 4; deep 8)."},
-        {"Candidates", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE", 0, 0,
-         "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV."},
-        {"par", CLI_TEXT, &o->par, "FILE", 0, 0, "Also fold with this ephemeris."},
-        {"ncands", CLI_INT, &o->ncands, "N", 0, 100000, "Fold the N best candidates."},
-    };
-    CLI_ADD(list, options);
-}
-
-static void add_running(struct cli_table *list, struct psrsearch_options *o)
-{
-    const struct cli_option options[] = {
-        {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"device", CLI_TEXT, &o->device, "NAME", 0, 0,
-         "Device of the search: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "numbers of GPUs that share the trials: 0,1,2,3 or all; folds take the first."},
-        {"lists", CLI_TEXT, &o->lists, "NAME", 0, 0,
-         "one (default): the lists of all DMs in one tar file, ROOT.lists. files: a file for each, "
-         "as PRESTO has them."},
-        {"json", CLI_FLAG, &o->json, NULL, 0, 0,
-         "Print the summary, a line of JSON, on standard output."},
-        {"n", CLI_FLAG, &o->dry_run, NULL, 0, 0,
-         "Print the commands, for a shell, and do nothing."},
-    };
-    CLI_ADD(list, options);
-    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
-    cli_add_verbosity(list, &o->quiet, &o->verbose);
-}
+static const struct cli_option search[] = {
+    {"nobary, topo", CLI_FLAG, AT(nobary), NULL, 0, 0,
+     "Do not barycentre: keep topocentric times."},
+    {"position", CLI_TEXT, AT(position), "RA,DEC", 0, 0,
+     "Position of the source, J2000 (default: from the header)."},
+    {"site", CLI_TEXT, AT(site), "LON,LAT,H", 0, 0,
+     "Place of the telescope, degrees and metres (default: from the header)."},
+    {"Cleaning", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"clean", CLI_TEXT, AT(clean), "HOW", 0, 0,
+     "auto (default): gpudedisp's own cleaning; mask: gpurfifind's mask; none."},
+    {"weights", CLI_TEXT, AT(weights), "HOW", 0, 0,
+     "Weights of channels in the search: snr, with -clean auto, or none, as gpudedisp's."},
+    {"ignorechan", CLI_TEXT, AT(ignorechan), "LIST", 0, 0,
+     "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
+     "text."},
+    {"Search", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"budget", CLI_TEXT, AT(budget), "NAME", 0, 0,
+     "fast: -search matched -zmax 0 -numharm 8 -ncands 10; normal (default): -zmax 50 -numharm "
+     "16 -ncands 50; deep: -zmax 200 -numharm 32 -ncands 100."},
+    {"lodm", CLI_DOUBLE, AT(lodm), "DM", 0, 1e6, "First DM, pc cm^-3 (default 0)."},
+    {"hidm", CLI_DOUBLE, AT(hidm), "DM", 0, 1e6, "Last DM, pc cm^-3 (default 1000)."},
+    {"res", CLI_DOUBLE, AT(res_ms), "MS", 0, 1e6,
+     "Acceptable time resolution, ms (default: the best possible)."},
+    {"cdm", CLI_DOUBLE, AT(cohdm), "DM", 0, 1e6,
+     "DM at which the channels are coherently dedispersed (default: not)."},
+    {"plan", CLI_TEXT, AT(plan), "FILE", 0, 0,
+     "Search the DMs of this plan, in ddplan's format, not one of -lodm, -hidm, -res and "
+     "-cdm."},
+    {"search", CLI_TEXT, AT(search), "NAME", 0, 0, "boxes, matched or both."},
+    {"zmax", CLI_INT, AT(zmax), "N", 0, 1200, "Largest drift in bins over the observation."},
+    {"wmax", CLI_INT, AT(wmax), "N", 0, 4000,
+     "Also search jerks up to N bins (default: none); 100 takes ten times as long."},
+    {"numharm", CLI_INT, AT(numharm), "N", 1, 32,
+     "Largest number of harmonics summed: 1, 2, 4, 8, 16 or 32."},
+    {"segments", CLI_FLAG, AT(segments), NULL, 0, 0,
+     "Search the halves and quarters of the observation for periodic signals, too; takes three "
+     "to "
+     "four times as long. Candidates found there are folded over that part."},
+    {"ffa", CLI_TEXT, AT(ffa), "HOW", 0, 0,
+     "Search for slow pulsars as gpuffa does, too: auto (default: in budgets normal and deep, "
+     "of "
+     "observations of 120 s or more), none, or that tool's options in one word (\"-pmin "
+     "0.5\")."},
+    {"sigma", CLI_DOUBLE, AT(sigma), "S", 1, 1000,
+     "Sigma threshold of the candidates of one DM (default 2)."},
+    {"flo", CLI_DOUBLE, AT(flo_hz), "HZ", 0, 1e9,
+     "Lowest frequency, as in gpuaccel-pulscan (default 1 Hz)."},
+    {"zap", CLI_FLAG, AT(zap), NULL, 0, 0,
+     "Leave out the frequencies that are lines at DM 0: gpurfifind's list, which also has "
+     "those "
+     "of a bright pulsar of low DM."},
+    {"zaplist", CLI_TEXT, AT(zaplist), "FILE", 0, 0,
+     "Leave out the frequencies of this list: PRESTO's .zaplist or .birds."},
+    {"threshold", CLI_DOUBLE, AT(threshold), "S", 1, 1e9, "S/N threshold of bursts (default 6)."},
+    {"maxwidth", CLI_DOUBLE, AT(maxwidth_s), "SEC", 0.001, 1e6,
+     "Widest burst in seconds (default 0.5; of budget fast gpudedisp's, 300 samples)."},
+    {"halve", CLI_INT, AT(nhalve), "N", 1, PSR_PIPELINE_HALVE,
+     "Search halves .. 1/2^N of the band for bursts, too, as gpudedisp's -halve (default 0: "
+     "none, in each budget)."},
+    {"fine", CLI_INT, AT(nfine), "N", 1, PSR_PIPELINE_FINE,
+     "Search for bursts also with N times finer samples and DMs than the plan's, where that "
+     "sums "
+     "samples, as gpudedisp's -fine (default of the budgets: fast 1, none; normal 4; deep 8)."},
+    {"Candidates", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"catalogue, catalog", CLI_TEXT, AT(catalogue), "FILE", 0, 0,
+     "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV."},
+    {"par", CLI_TEXT, AT(par), "FILE", 0, 0, "Also fold with this ephemeris."},
+    {"ncands", CLI_INT, AT(ncands), "N", 0, 100000, "Fold the N best candidates."},
+    {"Running", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"device", CLI_TEXT, AT(device), "NAME", 0, 0,
+     "Device of the search: auto (a GPU if there is one, the default), cpu, cuda, or the "
+     "numbers of GPUs that share the trials: 0,1,2,3 or all; folds take the first."},
+    {"lists", CLI_TEXT, AT(lists), "NAME", 0, 0,
+     "one (default): the lists of all DMs in one tar file, ROOT.lists. files: a file for each, "
+     "as PRESTO has them."},
+    {"json", CLI_FLAG, AT(json), NULL, 0, 0,
+     "Print the summary, a line of JSON, on standard output."},
+    {"n", CLI_FLAG, AT(dry_run), NULL, 0, 0, "Print the commands, for a shell, and do nothing."},
+};
 
 static bool is_one_of(const char *word, const char *const *list, size_t n)
 {
@@ -208,10 +173,18 @@ void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int 
                                     .zmax = -1,
                                     .numharm = -1,
                                     .ncands = -1};
-    add_input(&table, o);
-    add_search(&table, o);
-    add_bursts_and_candidates(&table, o);
-    add_running(&table, o);
+    CLI_FILL(&table, output, o);
+    cli_add_observation(&table, (struct cli_observation){.filterbank = &o->filterbank,
+                                                         .psrfits = &o->psrfits,
+                                                         .if_choice = &o->if_choice,
+                                                         .state = &o->state,
+                                                         .no_weights = &o->no_weights,
+                                                         .no_scales = &o->no_scales,
+                                                         .no_offsets = &o->no_offsets,
+                                                         .invert = &o->invert});
+    CLI_FILL(&table, search, o);
+    cli_add_limits(&table, &o->ncpus, &o->mem_bytes);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "psrsearch",
         .operands = "[OPTION]... FILE...",

@@ -237,23 +237,21 @@ static const char summary[] =
     "Prints the rows of all lists, best first, with the mark 'beams', the number of beams and the "
     "list; no row is dropped.";
 
-static void add_options(struct cli_table *list, struct options *o)
-{
-    const struct cli_option options[] = {
-        {"Coincidence", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"share", CLI_DOUBLE, &o->share, "F", 0, 1,
-         "Mark what more than this share of the beams see, at least 2 (default 0.5)."},
-        {"timetol", CLI_DOUBLE, &o->timetol_s, "SEC", 0, 1e6,
-         "Rows are one pulse if they are at most so far apart, from the first to the last sample "
-         "of each (default 0)."},
-        {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
-        {"o", CLI_TEXT, &o->output, "FILE", 0, 0,
-         "Write the table to FILE; - is standard output (default)."},
-        {"update", CLI_FLAG, &o->update, NULL, 0, 0,
-         "Print nothing, but write the marks into the lists, for psrreport."},
-    };
-    CLI_ADD(list, options);
-}
+#define AT(member) CLI_AT(struct options, member)
+
+static const struct cli_option options[] = {
+    {"Coincidence", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"share", CLI_DOUBLE, AT(share), "F", 0, 1,
+     "Mark what more than this share of the beams see, at least 2 (default 0.5)."},
+    {"timetol", CLI_DOUBLE, AT(timetol_s), "SEC", 0, 1e6,
+     "Rows are one pulse if they are at most so far apart, from the first to the last sample "
+     "of each (default 0)."},
+    {"Output", CLI_HEADING, NULL, NULL, 0, 0, NULL},
+    {"o", CLI_TEXT, AT(output), "FILE", 0, 0,
+     "Write the table to FILE; - is standard output (default)."},
+    {"update", CLI_FLAG, AT(update), NULL, 0, 0,
+     "Print nothing, but write the marks into the lists, for psrreport."},
+};
 
 static int compare_pulses(const void *a, const void *b)
 {
@@ -312,7 +310,7 @@ int main(int argc, char **argv)
     struct psr_names names = {0};
     psr_err err;
     psr_status st = PSR_OK;
-    add_options(&table, &o);
+    CLI_FILL(&table, options, &o);
     struct cli tool = {.name = "spcoincidence",
                        .operands = "[OPTION]... LIST LIST...",
                        .summary = summary,
