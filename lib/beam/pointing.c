@@ -213,17 +213,6 @@ static psr_status find_cosines(const struct psr_pointings *a, size_t i,
     return PSR_OK;
 }
 
-static psr_status check_cosines(size_t i, double freq_mhz, double north, double east, psr_err *err)
-{
-    double r = hypot(north, east);
-    if (r <= 1)
-        return PSR_OK;
-    return psr_fail(err, PSR_EINVAL,
-                    "beam %zu: at %g MHz its direction cosines are %.4f north and %.4f east, "
-                    "outside the sky (%.4f, must be at most 1)",
-                    i, freq_mhz, north, east, r);
-}
-
 psr_status psr_pointings_theta(const struct psr_pointings *a, const struct psr_pointing_frame *f,
                                struct psr_mjd start, struct psr_mjd now, double *theta_ns,
                                double *theta_ew, psr_err *err)
@@ -240,7 +229,12 @@ psr_status psr_pointings_theta(const struct psr_pointings *a, const struct psr_p
                 psr_array_theta(f->array, f->freq_mhz[c], north, east, &ns, &ew);
             else
                 psr_array_cosines(f->array, f->freq_mhz[c], ns, ew, &north, &east);
-            st = check_cosines(i, f->freq_mhz[c], north, east, err);
+            const double r = hypot(north, east);
+            if (!(r <= 1))
+                st = psr_fail(err, PSR_EINVAL,
+                              "beam %zu: at %g MHz its direction cosines are %.4f north and %.4f "
+                              "east, outside the sky (%.4f, must be at most 1)",
+                              i, f->freq_mhz[c], north, east, r);
             theta_ns[c * a->n + i] = -f->phase_sign * ns;
             theta_ew[c * a->n + i] = -f->phase_sign * ew;
         }

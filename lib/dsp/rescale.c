@@ -100,19 +100,6 @@ void psr_rescale_measure(psr_rescale *r, const float *rows, const bool *good, si
     }
 }
 
-/* Values [from, stop) of rows that are all in one interval. */
-static void scale_tile(psr_rescale *r, float *rows, const bool *good, size_t n, size_t from,
-                       size_t stop)
-{
-    for (size_t t = 0; t < n; t++) {
-        float *row = rows + t * r->nvalue;
-        if (good[t] && r->interval > 0)
-            add_row(r->m, row, from, stop);
-        for (size_t i = from; i < stop; i++)
-            row[i] = good[t] ? (row[i] - r->offset[i]) * r->gain[i] : 0;
-    }
-}
-
 void psr_rescale_apply(psr_rescale *r, float *rows, const bool *good, size_t n)
 {
     while (n > 0) {
@@ -129,7 +116,13 @@ void psr_rescale_apply(psr_rescale *r, float *rows, const bool *good, size_t n)
         for (size_t k = 0; k < ntile; k++) {
             const size_t from = k * TILE, end = from + TILE,
                          stop = end < r->nvalue ? end : r->nvalue;
-            scale_tile(r, rows, good, part, from, stop);
+            for (size_t t = 0; t < part; t++) {
+                float *row = rows + t * r->nvalue;
+                if (good[t] && r->interval > 0)
+                    add_row(r->m, row, from, stop);
+                for (size_t i = from; i < stop; i++)
+                    row[i] = good[t] ? (row[i] - r->offset[i]) * r->gain[i] : 0;
+            }
             if (ends)
                 take_scale(r, from, stop, r->ngood);
         }

@@ -373,28 +373,20 @@ void psr_fakeband_destroy(psr_fakeband *p)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Adds what of a pulse is in samples [first, first + n). */
-static void add_pulse(const psr_fakeband *p, const struct psr_fakeband_pulse *pulse, size_t pol,
-                      int64_t first, size_t n, float *x)
-{
-    const size_t row = p->d.nchan * p->ndim;
-    for (size_t c = 0; c < p->d.nchan; c++) {
-        const int64_t begin = pulse->first[c], end = begin + (int64_t)pulse->length;
-        const float *from = pulse->x + (pol * p->d.nchan + c) * pulse->length * p->ndim;
-        int64_t t = begin > first ? begin : first;
-        for (; t < end && t < first + (int64_t)n; t++)
-            for (size_t e = 0; e < p->ndim; e++)
-                x[(size_t)(t - first) * row + c * p->ndim + e] +=
-                    from[(size_t)(t - begin) * p->ndim + e];
-    }
-}
-
 static void make_piece(const psr_fakeband *p, size_t pol, int64_t first, size_t n, float *x)
 {
     const size_t row = p->d.nchan * p->ndim;
     psr_rng_normal(p->d.seed, (uint32_t)(FAKEBAND_NOISE + pol), (uint64_t)first * row, n * row, x);
-    for (size_t i = 0; i < p->npulse; i++)
-        add_pulse(p, p->pulse + i, pol, first, n, x);
+    for (const struct psr_fakeband_pulse *pulse = p->pulse; pulse < p->pulse + p->npulse; pulse++)
+        for (size_t c = 0; c < p->d.nchan; c++) {
+            const int64_t begin = pulse->first[c], end = begin + (int64_t)pulse->length;
+            const float *from = pulse->x + (pol * p->d.nchan + c) * pulse->length * p->ndim;
+            int64_t t = begin > first ? begin : first;
+            for (; t < end && t < first + (int64_t)n; t++)
+                for (size_t e = 0; e < p->ndim; e++)
+                    x[(size_t)(t - first) * row + c * p->ndim + e] +=
+                        from[(size_t)(t - begin) * p->ndim + e];
+        }
 }
 
 psr_status psr_fakeband_values(psr_fakeband *p, size_t pol, int64_t first, size_t nsamp, float *x,

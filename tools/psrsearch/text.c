@@ -97,19 +97,6 @@ char *psrsearch_join(const char *first, ...)
     return NULL;
 }
 
-static psr_status take_lines(struct psr_text_lines *in, char *line, size_t room,
-                             psrsearch_take_line *take, void *ctx, psr_err *err)
-{
-    bool exists = true;
-    psr_status st = PSR_OK;
-    while (!st && exists) {
-        st = psr_text_lines_next(in, line, room, &exists, err);
-        if (!st && exists && !take(ctx, line))
-            st = psr_fail_nomem(err, in->name, (double)strlen(line));
-    }
-    return st;
-}
-
 psr_status psrsearch_read_lines(const char *path, bool *exists, psrsearch_take_line *take,
                                 void *ctx, psr_err *err)
 {
@@ -125,7 +112,11 @@ psr_status psrsearch_read_lines(const char *path, bool *exists, psrsearch_take_l
     psr_status st = line ? psr_text_lines_open(&in, path, PSR_TABLE_MAX_BYTES, err)
                          : psr_fail_nomem(err, path, (double)room);
     if (!st) {
-        st = take_lines(&in, line, room, take, ctx, err);
+        for (bool more = true; !st && more;) {
+            st = psr_text_lines_next(&in, line, room, &more, err);
+            if (!st && more && !take(ctx, line))
+                st = psr_fail_nomem(err, in.name, (double)strlen(line));
+        }
         psr_text_lines_close(&in);
     }
     free(line);

@@ -20,32 +20,27 @@ uint64_t psr_digest_text(uint64_t digest, const char *text)
 }
 
 /* The first piece holds the header; the others are spread over the file. */
-static psr_status digest_open(uint64_t *digest, int fd, int64_t size, const char *path,
+static psr_status digest_file(uint64_t *digest, struct timespec *changed, const char *path,
                               psr_err *err)
 {
     enum { FIRST = 1 << 16, PIECE = 1 << 12, NPIECE = 16 };
     unsigned char piece[FIRST];
-    *digest = psr_digest_bytes(PSR_DIGEST_START, &size, sizeof size);
-    for (int k = 0; k <= NPIECE; k++) {
-        int64_t at = size > PIECE ? (int64_t)((double)(size - PIECE) / NPIECE * k) : 0;
-        ssize_t got = psr_read_at(fd, piece, k ? PIECE : FIRST, at);
-        if (got < 0)
-            return psr_fail_errno(err, "%s", path);
-        *digest = psr_digest_bytes(*digest, piece, (size_t)got);
-    }
-    return PSR_OK;
-}
-
-static psr_status digest_file(uint64_t *digest, struct timespec *changed, const char *path,
-                              psr_err *err)
-{
     struct stat status;
     int fd;
     psr_status st = psr_open_regular(&fd, &status, path, err);
     if (st || fd < 0)
         return st;
+    const int64_t size = status.st_size;
     *changed = status.st_mtim;
-    st = digest_open(digest, fd, status.st_size, path, err);
+    *digest = psr_digest_bytes(PSR_DIGEST_START, &size, sizeof size);
+    for (int k = 0; k <= NPIECE && !st; k++) {
+        int64_t at = size > PIECE ? (int64_t)((double)(size - PIECE) / NPIECE * k) : 0;
+        ssize_t got = psr_read_at(fd, piece, k ? PIECE : FIRST, at);
+        if (got < 0)
+            st = psr_fail_errno(err, "%s", path);
+        else
+            *digest = psr_digest_bytes(*digest, piece, (size_t)got);
+    }
     close(fd);
     return st;
 }

@@ -109,28 +109,6 @@ static double within(const struct psr_presto_response *p, double r)
     return r < 0 ? 0 : r > (double)p->nbin ? (double)p->nbin : r;
 }
 
-/* The mean power 5 to 15 bins away to both sides.
- * Status:   PSR_ENOMEM */
-static psr_status presto_local_power(struct psr_presto_response *p, double r, double z, double w,
-                                     double *power, psr_err *err)
-{
-    const int half = psr_response_halfwidth(z, w, false);
-    const double below = r - GAP - NMEAN / 2, above = r + GAP;
-    const double range[2][2] = {{within(p, below), within(p, below + NMEAN / 2)},
-                                {within(p, above), within(p, above + NMEAN / 2)}};
-    double sum = 0;
-    for (int side = 0; side < 2; side++)
-        for (double at = range[side][0]; at < range[side][1]; at += 1) {
-            double complex a;
-            psr_status st = presto_amplitude(p, at, z, w, half, &a, err);
-            if (st)
-                return st;
-            sum += creal(a) * creal(a) + cimag(a) * cimag(a);
-        }
-    *power = sum / NMEAN;
-    return PSR_OK;
-}
-
 /* --- the best place of the fine grid around a candidate with jerk ----------------------------- */
 
 enum { PSR_PRESTO_GRID_MAX_HARM = 32 };
@@ -205,33 +183,8 @@ static double grid_power_at(const struct psr_presto_response *p, const struct bo
     return re * re + im * im;
 }
 
-static psr_status make_response(struct psr_presto_response *p, const struct box *b, int jz, int jw,
-                                float complex *k, psr_err *err)
-{
-    const double z = b->zlo + jz * b->dz, w = b->wlo + jw * b->dw;
-    if (fabs(w) < 1e-4)
-        return psr_response_make(p->maker, z, 0, -b->half, BETWEEN, 2 * BETWEEN * (size_t)b->half,
-                                 k, err);
-    return psr_response_sample(p->maker, z, w, 0, BETWEEN, b->half, k, err);
-}
-
-/* Adds the powers of one drift and jerk to their row, and, as accelsearch reads the end of the previous
+/* Adds the powers of each drift and jerk to their row, and, as accelsearch reads the end of the previous
  * row before the beginning of one, to the next row. */
-static void add_rows(const struct psr_presto_response *p, const struct psr_presto_grid *g,
-                     const struct box *top, const struct box *b, int h, const float complex *k,
-                     float *sum, bool last)
-{
-    for (int i = 0; i < NR; i++) {
-        /* Point of harmonic h's row for point i of the highest harmonic's. */
-        double r = ((double)top->lobin + i / (double)BETWEEN) * ((double)h / g->to);
-        int64_t at = (int64_t)round((r - (double)b->lobin) * BETWEEN);
-        if (at >= 0)
-            sum[i] += (float)(grid_power_at(p, b, k, at) / g->local[h - 1]);
-        else if (!last)
-            sum[NR + i] += (float)(grid_power_at(p, b, k, b->length + at) / g->local[h - 1]);
-    }
-}
-
 static psr_status add_harmonic(struct psr_presto_response *p, const struct psr_presto_grid *g,
                                int h, float *sum, psr_err *err)
 {
@@ -240,9 +193,19 @@ static psr_status add_harmonic(struct psr_presto_response *p, const struct psr_p
     float complex *k = malloc(2 * BETWEEN * (size_t)b.half * sizeof *k);
     psr_status st = k ? PSR_OK : psr_fail_nomem(err, "a response", 128.0 * b.half);
     for (int row = 0; row < n * n && !st; row++) {
-        st = make_response(p, &b, row % n, row / n, k, err);
-        if (!st)
-            add_rows(p, g, &top, &b, h, k, sum + row * NR, row == n * n - 1);
+        const double z = b.zlo + row % n * b.dz, w = b.wlo + row / n * b.dw;
+        st = fabs(w) < 1e-4 ? psr_response_make(p->maker, z, 0, -b.half, BETWEEN,
+                                                2 * BETWEEN * (size_t)b.half, k, err)
+                            : psr_response_sample(p->maker, z, w, 0, BETWEEN, b.half, k, err);
+        for (int i = row * NR; i < (row + 1) * NR && !st; i++) {
+            /* Point of harmonic h's row for point i of the highest harmonic's. */
+            double r = ((double)top.lobin + i % NR / (double)BETWEEN) * ((double)h / g->to);
+            int64_t at = (int64_t)round((r - (double)b.lobin) * BETWEEN);
+            if (at >= 0)
+                sum[i] += (float)(grid_power_at(p, &b, k, at) / g->local[h - 1]);
+            else if (row < n * n - 1)
+                sum[NR + i] += (float)(grid_power_at(p, &b, k, b.length + at) / g->local[h - 1]);
+        }
     }
     free(k);
     return st;
@@ -306,12 +269,18 @@ static double power_at(struct place *p, double r, double z, double w, int half)
     return creal(a) * creal(a) + cimag(a) * cimag(a);
 }
 
+/* The mean power 5 to 15 bins away to both sides; 1 after a failure. */
 static double local_power(struct place *p, double r, double z, double w)
 {
-    double power = 1;
-    if (!p->status)
-        p->status = presto_local_power(p->p, r, z, w, &power, p->err);
-    return power;
+    const int half = psr_response_halfwidth(z, w, false);
+    const double below = r - GAP - NMEAN / 2, above = r + GAP;
+    const double range[2][2] = {{within(p->p, below), within(p->p, below + NMEAN / 2)},
+                                {within(p->p, above), within(p->p, above + NMEAN / 2)}};
+    double sum = 0;
+    for (int side = 0; side < 2; side++)
+        for (double at = range[side][0]; at < range[side][1] && !p->status; at += 1)
+            sum += power_at(p, at, z, w, half);
+    return p->status ? 1 : sum / NMEAN;
 }
 
 /* Places are those of harmonic from, so that 1 means the fundamental's. */

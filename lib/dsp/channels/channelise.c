@@ -287,21 +287,6 @@ static size_t count_seam(const psr_channelise *p, size_t nsegment)
     return n < nsegment ? n : nsegment;
 }
 
-/* Segments from "first" on, which are where they came. */
-static void transform_rest(psr_channelise *p, const float *in, size_t nsamp, size_t first,
-                           size_t nsegment, const bool *wanted, float *out)
-{
-    const size_t done = first * p->shape.keep;
-    if (first == nsegment)
-        return;
-    psr_channelise_transform(
-        p, &(struct psr_channelise_samples){.x = in + (first * p->shape.step - p->nheld) * p->ndim,
-                                            .stride = nsamp,
-                                            .nsegment = nsegment - first,
-                                            .wanted = wanted ? wanted + done : NULL,
-                                            .out = out + done * 2 * p->d.npol * p->d.nchan});
-}
-
 psr_status psr_channelise_execute(psr_channelise *p, const float *in, size_t nsamp,
                                   const bool *wanted, float *out, size_t *nout, psr_err *err)
 {
@@ -324,7 +309,14 @@ psr_status psr_channelise_execute(psr_channelise *p, const float *in, size_t nsa
     psr_channelise_transform(
         p, &(struct psr_channelise_samples){
                .x = seam, .stride = n, .nsegment = nseam, .wanted = wanted, .out = out});
-    transform_rest(p, in, nsamp, nseam, nsegment, wanted, out);
+    const size_t made = nseam * p->shape.keep;
+    if (nseam < nsegment) /* the others, which are where they came */
+        psr_channelise_transform(p, &(struct psr_channelise_samples){
+                                        .x = in + (nseam * p->shape.step - p->nheld) * p->ndim,
+                                        .stride = nsamp,
+                                        .nsegment = nsegment - nseam,
+                                        .wanted = wanted ? wanted + made : NULL,
+                                        .out = out + made * 2 * p->d.npol * p->d.nchan});
     copy_samples(p, in, nsamp, done, left, held);
     free(seam);
     free(p->held);

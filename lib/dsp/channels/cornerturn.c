@@ -292,14 +292,6 @@ psr_status psr_cornerturn_create(struct psr_cornerturn **out,
     return PSR_OK;
 }
 
-static void cornerturn_portion(struct psr_cornerturn *ct, const struct output_span *s, size_t t0,
-                               size_t t1, size_t c0, size_t c1)
-{
-    for (size_t t = t0; t < t1; t += SIDE)
-        for (size_t c = c0; c < c1; c += SIDE)
-            ct->square(ct, s, t, c);
-}
-
 /* Threads take portions of the time where sums are of one sample, and else of the band, as a sum
  * must not be shared. */
 void psr_cornerturn_run(struct psr_cornerturn *ct, const void *in, size_t nsamp, void *lane,
@@ -317,10 +309,12 @@ void psr_cornerturn_run(struct psr_cornerturn *ct, const void *in, size_t nsamp,
 #pragma omp parallel for schedule(dynamic)                                                         \
     num_threads(ct->d.nthread) if (ndevice_series * nstrip > 1)
     for (size_t n = 0; n < ndevice_series * nstrip; n++) {
-        size_t t = n / nstrip * device_series, c = n % nstrip * strip;
-        size_t t1 = t + device_series < nsamp ? t + device_series : nsamp;
-        size_t c1 = c + strip < ct->d.nchan ? c + strip : ct->d.nchan;
-        cornerturn_portion(ct, &s, t, t1, c, c1);
+        size_t t0 = n / nstrip * device_series, c0 = n % nstrip * strip;
+        size_t t1 = t0 + device_series < nsamp ? t0 + device_series : nsamp;
+        size_t c1 = c0 + strip < ct->d.nchan ? c0 + strip : ct->d.nchan;
+        for (size_t t = t0; t < t1; t += SIDE)
+            for (size_t c = c0; c < c1; c += SIDE)
+                ct->square(ct, &s, t, c);
     }
     ct->t += nsamp;
 }

@@ -378,26 +378,20 @@ static void copy_level(uint8_t *to, const uint8_t *from, size_t f, int nbit)
 }
 
 /* From the last row to the first, as a sum stands in no row after its own last. */
-static void spread_channel(const struct psr_beam_sums *s, uint8_t *rows, size_t nrow,
-                           size_t row_bytes, bool means, size_t f)
-{
-    const size_t ratio = s->length[f] / s->tds;
-    const int nbit = (int)(row_bytes * 8 / s->nfreq);
-    const float part = means ? (float)ratio : 1;
-    for (size_t k = nrow; k-- > 0;) {
-        uint8_t *to = rows + k * row_bytes;
-        const uint8_t *from = rows + k / ratio * row_bytes;
-        if (nbit == 32)
-            ((float *)(void *)to)[f] = ((const float *)(const void *)from)[f] / part;
-        else
-            copy_level(to, from, f, nbit);
-    }
-}
-
 void psr_beam_sums_spread(const struct psr_beam_sums *s, void *rows, size_t nrow, size_t row_bytes,
                           bool means)
 {
-    for (size_t f = 0; f < s->nfreq; f++)
-        if (s->length[f] > s->tds)
-            spread_channel(s, rows, nrow, row_bytes, means, f);
+    const int nbit = (int)(row_bytes * 8 / s->nfreq);
+    for (size_t f = 0; f < s->nfreq; f++) {
+        const size_t ratio = s->length[f] / s->tds;
+        const float part = means ? (float)ratio : 1;
+        for (size_t k = nrow; s->length[f] > s->tds && k-- > 0;) {
+            uint8_t *to = (uint8_t *)rows + k * row_bytes;
+            const uint8_t *from = (const uint8_t *)rows + k / ratio * row_bytes;
+            if (nbit == 32)
+                ((float *)(void *)to)[f] = ((const float *)(const void *)from)[f] / part;
+            else
+                copy_level(to, from, f, nbit);
+        }
+    }
 }

@@ -289,20 +289,6 @@ static psr_status keep_harmonics(struct psr_fourier_result *r, psr_err *err)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* Spectra that boxes have searched are whitened only now. */
-static psr_status search_one(struct psr_fourier *f, struct psr_fourier_slot *slot, size_t i,
-                             struct psr_fourier_result *r, psr_err *err)
-{
-    double since_s = psr_seconds();
-    struct psr_fourier_input *from = &slot->in[i];
-    psr_status st = fourier_whiten_spectrum(f, from, err);
-    const struct psr_accelsearch_input in = {.x = from->x, .photons = from->photons};
-    if (!st)
-        st = psr_accelsearch_execute(f->matched, &in, &slot->matched[i], err);
-    psr_charge(&r->search_s, &since_s);
-    return st;
-}
-
 /* Of the matched search's candidates, those around boxes. */
 static psr_status list_confirmed(const struct psr_fourier *f, const struct psr_fourier_slot *slot,
                                  size_t i, struct psr_fourier_result *r, psr_err *err)
@@ -326,7 +312,17 @@ static psr_status add_matched(struct psr_fourier *f, struct psr_fourier_slot *sl
                               struct psr_fourier_result *r, psr_err *err)
 {
     const struct psr_accelsearch_result *found = &slot->matched[i];
-    psr_status st = slot->boxes ? search_one(f, slot, i, r, err) : PSR_OK;
+    psr_status st = PSR_OK;
+    if (slot->boxes) {
+        /* Spectra that boxes have searched are whitened only now. */
+        double since_s = psr_seconds();
+        struct psr_fourier_input *from = &slot->in[i];
+        st = fourier_whiten_spectrum(f, from, err);
+        const struct psr_accelsearch_input in = {.x = from->x, .photons = from->photons};
+        if (!st)
+            st = psr_accelsearch_execute(f->matched, &in, &slot->matched[i], err);
+        psr_charge(&r->search_s, &since_s);
+    }
     if (!st)
         st = check_finite(f, &slot->in[i], found->bad, err);
     if (st || f->d.confirm)

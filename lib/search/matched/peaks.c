@@ -164,16 +164,6 @@ static void mark_near(const struct place *place, size_t n, double r, size_t rank
             gone[place[lo].rank] = true;
 }
 
-static void mark_harmonics(const struct place *place, size_t n, double r, size_t rank, bool *gone)
-{
-    for (int k = 1; k <= MOST_RATIO; k++) {
-        mark_near(place, n, r / k, rank, gone);
-        mark_near(place, n, r * k, rank, gone);
-    }
-    for (int k = 0; k < NRATIO; k++)
-        mark_near(place, n, r * ratios[k].num / ratios[k].den, rank, gone);
-}
-
 psr_status psr_accel_drop_harmonics(struct psr_accel_peaks *peaks, size_t *nremoved, psr_err *err)
 {
     struct place *place = malloc((peaks->n + 1) * sizeof *place);
@@ -186,7 +176,13 @@ psr_status psr_accel_drop_harmonics(struct psr_accel_peaks *peaks, size_t *nremo
         for (size_t k = 0; k < peaks->n; k++) {
             if (gone[k])
                 continue;
-            mark_harmonics(place, peaks->n, peaks->peak[k].r, k, gone);
+            const double r = peaks->peak[k].r;
+            for (int m = 1; m <= MOST_RATIO; m++) {
+                mark_near(place, peaks->n, r / m, k, gone);
+                mark_near(place, peaks->n, r * m, k, gone);
+            }
+            for (int m = 0; m < NRATIO; m++)
+                mark_near(place, peaks->n, r * ratios[m].num / ratios[m].den, k, gone);
             peaks->peak[n++] = peaks->peak[k];
         }
         *nremoved = peaks->n - n;
