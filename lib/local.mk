@@ -225,7 +225,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/dada/dada_internal.h \
 	lib/formats/dada/dada_spectra.c \
 	lib/formats/hdf5/cutout.c \
-	lib/formats/hdf5/cutout.h \
 	lib/formats/hdf5/fbh5.c \
 	lib/formats/hdf5/fbh5.h \
 	lib/formats/hdf5/fbh5_file.c \
@@ -270,8 +269,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/spectra/header_keys.c \
 	lib/formats/spectra/header_keys.h \
 	lib/formats/spectra/obs.c \
-	lib/formats/spectra/polarisation.c \
-	lib/formats/spectra/polarisation.h \
 	lib/formats/spectra/spectra_reader.c \
 	lib/formats/spectra/spectra_reader.h \
 	lib/formats/spectra/text_table.c \
@@ -292,7 +289,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/voltages/baseband_guppi.c \
 	lib/formats/voltages/baseband_input.c \
 	lib/formats/voltages/baseband_vdif.c \
-	lib/formats/voltages/byte_cursor.c \
 	lib/formats/voltages/vdif_write.c \
 	lib/formats/voltages/voltages.c \
 	lib/plan/ddplan.c \
@@ -515,7 +511,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_search.c \
 	lib/search/pulscan/pulscan_series.c \
 	lib/search/pulscan/boxes/pulscan_boxes.h \
-	lib/search/pulscan/boxes/pulscan_found.c \
 	lib/search/pulscan/boxes/pulscan_fundamental.c \
 	lib/search/pulscan/boxes/pulscan_lobes.c \
 	lib/search/pulscan/boxes/pulscan_merge.c \

@@ -3,7 +3,6 @@
 #include "base/input/dada_ring.h"
 #include "base/obs_internal.h"
 #include "dada_internal.h"
-#include "formats/spectra/polarisation.h"
 #include "formats/spectra/spectra_reader.h"
 #include "formats/spectra/unpack.h"
 #include <psrkit/experimental/dada.h>

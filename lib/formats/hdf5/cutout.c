@@ -1,5 +1,5 @@
 /* Writes cut-outs of bursts in HDF5. */
-#include "cutout.h"
+#include "fbh5.h"
 
 #include "base/c_locale.h"
 #include "base/obs_internal.h"

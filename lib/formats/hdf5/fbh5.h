@@ -46,4 +46,23 @@ hid_t psr_fbh5_access(const struct psr_hdf5 *h, const hsize_t chunk[3], const hs
                       size_t sample_bytes);
 #endif
 
+/* --- cut-outs of bursts, as `your` writes and classifiers such as FETCH read them -------------- */
+
+struct psr_cutout {
+    double t_s, dm, snr;  /* the burst, at the highest frequency from the first spectrum on */
+    int64_t width, label; /* width in samples of obs; label 1: astrophysical, 0: not, -1: unknown */
+    const char *const *path;
+    size_t npath;
+    const struct psr_obs *obs, *input; /* what was cut, and the whole input */
+    int64_t tsum, fsum;                /* samples and channels of the input in one of obs */
+    size_t ntime, nfreq, ndm;
+    const float *freq_time, *dm_time;
+};
+
+/* Writes a whole file.
+ * Given:  f   a file with a temporary name, to which nothing else is written; the caller commits it
+ * Status: PSR_EUNSUPPORTED (no HDF5), PSR_EIO (also for no regular file) */
+PSR_MUST_CHECK psr_status psr_cutout_write(psr_outfile *f, const struct psr_cutout *c,
+                                           psr_err *err);
+
 #endif

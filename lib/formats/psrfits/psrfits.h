@@ -13,7 +13,7 @@
 #ifndef PSR_FORMATS_PSRFITS_PSRFITS_H
 #define PSR_FORMATS_PSRFITS_PSRFITS_H
 
-#include "formats/spectra/polarisation.h"
+#include "formats/spectra/spectra_reader.h"
 #include <fitsio.h>
 #include <psrkit/experimental/source.h>
 

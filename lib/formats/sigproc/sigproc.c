@@ -1,7 +1,6 @@
 /* Parses a SIGPROC header, and converts its keys to an observation. */
 #include "base/obs_internal.h"
 #include "base/tool.h"
-#include "formats/spectra/polarisation.h"
 #include "formats/spectra/spectra_reader.h"
 #include "sigproc_header.h"
 

@@ -1,6 +1,6 @@
 /* Writes SIGPROC headers. */
 #include "base/obs_internal.h"
-#include "formats/spectra/polarisation.h"
+#include "formats/spectra/spectra_reader.h"
 #include "sigproc_header.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "edit_state.h"
 
-#include "formats/hdf5/cutout.h"
 #include "stats/stats.h"
 
 #include <math.h>

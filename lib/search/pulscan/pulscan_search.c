@@ -395,3 +395,18 @@ void psr_pulscan_forget(struct psr_pulscan_search *s)
 {
     psr_own_free(&s->own);
 }
+
+/* --- a list of peaks that grows --------------------------------------------------------------- */
+
+psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (n > found->most || found->n > found->most - n)
+        return psr_fail(err, PSR_ENOMEM,
+                        "search: %zu boxes above the threshold of sigma are more than the limit of "
+                        "memory has room for, which are %zu: raise either",
+                        found->n + n, found->most);
+    while (!st && found->cap - found->n < n)
+        st = psr_grow(&found->peak, &found->cap, found->cap, sizeof *found->peak, "peaks", err);
+    return st;
+}

@@ -1,5 +1,4 @@
 /* Which polarisations make total intensity: by the header, by the caller, and as files are written and read again. */
-#include "formats/spectra/polarisation.h"
 
 #include "formats/spectra/spectra_reader.h"
 #include "tests/support/scratch.h"
