@@ -106,28 +106,23 @@ static void block_sums_bits(const struct psr_layout *l, const unsigned char *in,
     }
 }
 
-static void block_sums_any(const struct psr_layout *l, const unsigned char *in, size_t n, float *z,
-                           double *sum, double *row)
-{
-    for (size_t t = 0; t < n; t++) {
-        psr_row_unpack(row, in + t * l->row_bytes, l->nchan, l->nbit, l->kind);
-        double total = 0;
-        for (size_t c = 0; c < l->nchan; c++)
-            total += row[c];
-        for (size_t c = 0; sum && c < l->nchan; c++)
-            sum[c] += row[c];
-        z[t] = (float)total;
-    }
-}
-
 void psr_block_sums(const struct psr_layout *l, const void *in, size_t n, float *z, double *sum,
                     double *row)
 {
     if (sum)
         memset(sum, 0, l->nchan * sizeof *sum);
-    if (!sum || l->nbit == 32)
-        block_sums_any(l, in, n, z, sum, row);
-    else if (l->nbit == 8)
+    if (!sum || l->nbit == 32) {
+        for (size_t t = 0; t < n; t++) {
+            psr_row_unpack(row, (const unsigned char *)in + t * l->row_bytes, l->nchan, l->nbit,
+                           l->kind);
+            double total = 0;
+            for (size_t c = 0; c < l->nchan; c++)
+                total += row[c];
+            for (size_t c = 0; sum && c < l->nchan; c++)
+                sum[c] += row[c];
+            z[t] = (float)total;
+        }
+    } else if (l->nbit == 8)
         (l->kind == PSR_INT ? block_sums_i8 : block_sums_u8)(l, in, n, z, sum);
     else if (l->nbit == 16)
         (l->kind == PSR_INT ? block_sums_i16 : block_sums_u16)(l, in, n, z, sum);

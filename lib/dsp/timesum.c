@@ -1,5 +1,6 @@
 /* Adds consecutive spectra, channel by channel. */
 #include "timesum.h"
+#include "base/memory.h"
 
 #include "base/threads/isa.h"
 #include "formats/spectra/unpack.h"
@@ -21,6 +22,7 @@ struct rows {
 typedef void sum_function(const struct rows *r, void *out);
 
 struct psr_timesum {
+    struct psr_own own;
     struct psr_timesum_desc d;
     size_t row_bytes, sum_bytes;
     sum_function *sum, *wide; /* to sum_nbit, and to 16 bits */
@@ -122,14 +124,14 @@ psr_status psr_timesum_create(struct psr_timesum **out, const struct psr_timesum
     ts->sum_bytes = psr_row_bytes(desc->nchan, desc->sum_nbit);
     ts->sum = find_sum(desc->nbit, desc->sum_nbit);
     ts->wide = find_sum(desc->nbit, 16);
-    ts->partial = calloc(desc->nchan, sizeof *ts->partial);
-    ts->more = calloc(desc->nchan, sizeof *ts->more);
-    if (!ts->partial || !ts->more) {
+    ts->partial = psr_own(&ts->own, desc->nchan, sizeof *ts->partial);
+    ts->more = psr_own(&ts->own, desc->nchan, sizeof *ts->more);
+    psr_status st = psr_own_check(&ts->own, "sums of spectra", err);
+    if (st)
         psr_timesum_destroy(ts);
-        return psr_fail_nomem(err, "sums of spectra", 4.0 * (double)desc->nchan);
-    }
-    *out = ts;
-    return PSR_OK;
+    else
+        *out = ts;
+    return st;
 }
 
 static struct rows rows_from(const struct psr_timesum *ts, const void *in, size_t n)
@@ -188,7 +190,6 @@ void psr_timesum_destroy(struct psr_timesum *ts)
 {
     if (!ts)
         return;
-    free(ts->partial);
-    free(ts->more);
+    psr_own_free(&ts->own);
     free(ts);
 }

@@ -46,17 +46,16 @@ static psr_status check_desc(const struct psr_fake_desc *d, psr_err *err)
 static psr_status copy_gain(psr_fake *p, const double *gain, psr_err *err)
 {
     const size_t n = p->frame.obs.nchan;
-    p->gain_offset = calloc(n, sizeof *p->gain_offset);
-    p->gain = gain ? calloc(n, sizeof *p->gain) : NULL;
-    if (!p->gain_offset || (gain && !p->gain))
-        return psr_fail_nomem(err, "bandpass", (double)n * sizeof *gain);
-    for (size_t c = 0; c < n && gain; c++) {
+    p->gain_offset = psr_own(&p->own, n, sizeof *p->gain_offset);
+    p->gain = gain ? psr_own(&p->own, n, sizeof *p->gain) : NULL;
+    psr_status st = psr_own_check(&p->own, "bandpass", err);
+    for (size_t c = 0; c < n && gain && !st; c++) {
         if (!(gain[c] >= 0 && gain[c] <= 1e3))
             return psr_fail_field(err, PSR_EINVAL, "gain",
                                   "bandpass: %g in channel %zu, must be in 0..1000", gain[c], c);
         p->gain[c] = gain[c];
     }
-    return PSR_OK;
+    return st;
 }
 
 static void report_clipping(const struct psr_fake_part *part, size_t i, int nbit,
@@ -75,9 +74,9 @@ static psr_status make_parts(psr_fake *p, const struct psr_fake_desc *d, psr_err
     psr_status st = PSR_OK;
     psr_err why;
     p->npart = d->nsignal;
-    p->part = calloc(d->nsignal + 1, sizeof *p->part);
+    p->part = psr_own(&p->own, d->nsignal + 1, sizeof *p->part);
     if (!p->part)
-        return psr_fail_nomem(err, "signals", (double)d->nsignal * sizeof *p->part);
+        return psr_own_check(&p->own, "signals", err);
     for (size_t i = 0; i < p->npart && !st; i++) {
         st = psr_fake_part_make(&p->part[i], &p->frame, &d->signal[i], d->legacy_phase, &why);
         if (st)
@@ -92,34 +91,25 @@ static psr_status make_parts(psr_fake *p, const struct psr_fake_desc *d, psr_err
 static psr_status make_rooms(psr_fake *p, psr_err *err)
 {
     const size_t values = p->tile_rows * p->row_values;
-    p->room = calloc((size_t)p->nthread, sizeof *p->room);
+    p->room = psr_own(&p->own, (size_t)p->nthread, sizeof *p->room);
     for (int n = 0; p->room && n < p->nthread; n++) {
-        p->room[n].x = malloc(values * sizeof(float));
-        p->room[n].level = malloc(values);
-        p->room[n].normal = malloc(p->frame.obs.nchan * sizeof(float));
-        if (!p->room[n].x || !p->room[n].level || !p->room[n].normal)
-            return psr_fail_nomem(err, "tiles of samples", (double)values * sizeof(float));
+        p->room[n].x = psr_own(&p->own, values, sizeof(float));
+        p->room[n].level = psr_own(&p->own, values, 1);
+        p->room[n].normal = psr_own(&p->own, p->frame.obs.nchan, sizeof(float));
     }
-    return p->room ? PSR_OK : psr_fail_nomem(err, "threads", (double)p->nthread);
+    return psr_own_check(&p->own, "tiles of samples", err);
 }
 
 void psr_fake_destroy(psr_fake *p)
 {
     if (!p)
         return;
-    for (int n = 0; p->room && n < p->nthread; n++) {
-        free(p->room[n].x);
-        free(p->room[n].level);
-        free(p->room[n].normal);
+    for (int n = 0; p->room && n < p->nthread; n++)
         free(p->room[n].cursor);
-    }
     for (size_t i = 0; p->part && i < p->npart; i++)
         psr_fake_part_clear(&p->part[i]);
-    free(p->room);
-    free(p->part);
     free(p->rfi);
-    free(p->gain);
-    free(p->gain_offset);
+    psr_own_free(&p->own);
     struct psr_fake_onto *onto = &p->onto;
     free(onto->scatter);
     free(onto->gained);

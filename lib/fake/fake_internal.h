@@ -2,6 +2,7 @@
 #ifndef PSR_FAKE_FAKE_INTERNAL_H
 #define PSR_FAKE_FAKE_INTERNAL_H
 
+#include "base/memory.h"
 #include <psrkit/fake.h>
 
 /* Generates words first .. first + n - 1 of a stream. */
@@ -218,6 +219,7 @@ struct psr_fake_onto {
 };
 
 struct psr_fake {
+    struct psr_own own;
     struct psr_fake_frame frame;
     uint64_t seed;
     float noise_sigma, red_sigma;

@@ -131,7 +131,7 @@ psr_status psr_fake_rfi_shape(psr_fake *p, psr_err *err)
         if (p->rfi[i].d.kind != PSR_FAKE_RFI_BANDPASS)
             continue;
         if (!p->gain) {
-            double *gain = malloc(nchan * sizeof *gain);
+            double *gain = psr_own(&p->own, nchan, sizeof *gain);
             for (size_t c = 0; gain && c < nchan; c++)
                 gain[c] = 1;
             p->gain = gain;

@@ -15,19 +15,6 @@ static const char titles[] =
     "period_s,freq_hz,dm,snr,width_s,duty,nbin,marks,hits,tobs_s,tsamp_s,mjd,barycentric,telescope,"
     "ra_deg,dec_deg,low_mhz,high_mhz\n";
 
-/* The columns that all rows share. */
-static void put_origin(psr_outfile *f, const struct psr_ffa_list *list)
-{
-    const struct psr_inf *inf = &list->inf;
-    const double low_mhz = inf->lowest_mhz - inf->chan_width_mhz / 2;
-    psr_outfile_put(f, ",%.12g,%.12g,%ld.%013.0f,%d,", list->tobs_s, inf->tbin_s, inf->epoch.day,
-                    inf->epoch.frac < 1 - 1e-13 ? inf->epoch.frac * 1e13 : 1e13 - 1,
-                    inf->barycentric);
-    psr_csv_put_text(f, inf->telescope);
-    psr_outfile_put(f, ",%.10g,%.10g,%.10g,%.10g\n", inf->ra_deg, inf->dec_deg, low_mhz,
-                    low_mhz + inf->chan_width_mhz * (double)inf->nchan);
-}
-
 psr_status psr_ffa_list_write(psr_outfile *f, const struct psr_ffa_list *list, psr_err *err)
 {
     psr_outfile_put(f, "%s", titles);
@@ -40,7 +27,15 @@ psr_status psr_ffa_list_write(psr_outfile *f, const struct psr_ffa_list *list, p
         psr_outfile_put(f, ",");
         for (size_t k = 0; k < r->nhit; k++) /* "DM:SNR" of each, with blanks between */
             psr_outfile_put(f, "%s%.10g:%.2f", k ? " " : "", r->hit[k].dm, r->hit[k].snr);
-        put_origin(f, list);
+        /* The columns that all rows share. */
+        const struct psr_inf *inf = &list->inf;
+        const double low_mhz = inf->lowest_mhz - inf->chan_width_mhz / 2;
+        psr_outfile_put(
+            f, ",%.12g,%.12g,%ld.%013.0f,%d,", list->tobs_s, inf->tbin_s, inf->epoch.day,
+            inf->epoch.frac < 1 - 1e-13 ? inf->epoch.frac * 1e13 : 1e13 - 1, inf->barycentric);
+        psr_csv_put_text(f, inf->telescope);
+        psr_outfile_put(f, ",%.10g,%.10g,%.10g,%.10g\n", inf->ra_deg, inf->dec_deg, low_mhz,
+                        low_mhz + inf->chan_width_mhz * (double)inf->nchan);
     }
     return psr_outfile_status(f, err);
 }

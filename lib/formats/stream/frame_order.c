@@ -227,14 +227,6 @@ static int64_t stop_of(const psr_frame_order *o)
     return o->jump.pending ? o->floor : o->end;
 }
 
-static struct psr_frame_run take_jump(psr_frame_order *o)
-{
-    const struct psr_frame_run run = {.lost = o->jump.lost, .restart = o->jump.restart};
-    o->jump.pending = false;
-    o->counts.lost += run.lost;
-    return run;
-}
-
 static struct psr_frame_run take_lost(psr_frame_order *o)
 {
     const int64_t window = (int64_t)o->d.window, stop = stop_of(o),
@@ -253,7 +245,10 @@ static struct psr_frame_run take_run(psr_frame_order *o, size_t n, void *frames)
     const size_t bytes = o->d.frame_bytes;
     struct psr_frame_run run = {0};
     if (o->jump.pending && o->next == o->floor) {
-        run = take_jump(o);
+        run.lost = o->jump.lost;
+        run.restart = o->jump.restart;
+        o->jump.pending = false;
+        o->counts.lost += run.lost;
         if (run.lost || run.restart)
             return run;
     }

@@ -202,22 +202,6 @@ static float level_at(const struct windows *w, size_t k, size_t t)
                    share * ((double)w->median[k + 1] - (double)w->median[k]));
 }
 
-static size_t mark(const struct windows *w, const float *x, double limit, float *level,
-                   unsigned char *bad)
-{
-    size_t nbad = 0;
-    for (size_t t = 0, k = 0; t < w->n; t++) {
-        while (k + 2 < w->count && (double)t > middle_of(w, k + 1))
-            k++;
-        const float at = level_at(w, k, t);
-        bad[t] = limit > 0 && fabs((double)x[t] - (double)at) > limit;
-        nbad += bad[t];
-        if (level)
-            level[t] = at;
-    }
-    return nbad;
-}
-
 psr_status psr_rfi_outliers(const float *x, size_t n, size_t window, double sigma, float *level,
                             unsigned char *bad, size_t *nbad, psr_err *err)
 {
@@ -234,7 +218,17 @@ psr_status psr_rfi_outliers(const float *x, size_t n, size_t window, double sigm
     } else {
         measure_windows(&w, x);
         const double range = (double)psr_quantile_select(w.range, w.count, w.count / 2);
-        *nbad = mark(&w, x, sigma * range / PER_SIGMA, level, bad);
+        const double limit = sigma * range / PER_SIGMA;
+        *nbad = 0;
+        for (size_t t = 0, k = 0; t < w.n; t++) {
+            while (k + 2 < w.count && (double)t > middle_of(&w, k + 1))
+                k++;
+            const float at = level_at(&w, k, t);
+            bad[t] = limit > 0 && fabs((double)x[t] - (double)at) > limit;
+            *nbad += bad[t];
+            if (level)
+                level[t] = at;
+        }
     }
     free(w.median);
     free(w.range);

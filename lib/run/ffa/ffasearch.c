@@ -61,15 +61,6 @@ static const struct psr_ffa_range usual[PSR_FFASEARCH_RANGES] = {
 /* Turns in a series: of a period that nobody asked for, and at least.  Red noise has all of fewer turns. */
 static const double USUAL_TURNS = 10, LEAST_TURNS = 4;
 
-/* Of no period that was asked for, the series is to blame. */
-static psr_status fail_short(bool asked, double pmin_s, double pmax_s, double tobs_s, psr_err *err)
-{
-    return psr_fail_field(err, asked ? PSR_EINVAL : PSR_EUNSUPPORTED, "pmin",
-                          "no period to search: -pmin is %g s, and %g s the longest in a series of "
-                          "%g s",
-                          pmin_s, pmax_s, tobs_s);
-}
-
 static psr_status fail_coarse(double pmin_s, int bmin, double tsamp_s, psr_err *err)
 {
     return psr_fail_field(
@@ -141,7 +132,12 @@ static psr_status ffasearch_choose(struct psr_ffasearch_ranges *to,
     *to = (struct psr_ffasearch_ranges){.cut = d->pmax_s > longest_s};
     psr_status st = d->bmin ? choose_one(to, d, pmin_s, pmax_s, shape->tsamp_s, err)
                             : choose_usual(to, d, pmin_s, pmax_s, shape->tsamp_s, err);
-    return !st && to->n == 0 ? fail_short(d->pmin_s > 0, pmin_s, pmax_s, tobs_s, err) : st;
+    if (!st && to->n == 0) /* of no period that was asked for, the series is to blame */
+        st = psr_fail_field(err, d->pmin_s > 0 ? PSR_EINVAL : PSR_EUNSUPPORTED, "pmin",
+                            "no period to search: -pmin is %g s, and %g s the longest in a series "
+                            "of %g s",
+                            pmin_s, pmax_s, tobs_s);
+    return st;
 }
 
 enum { MOST_BINS = PSR_FFA_MAX_BINS, MOST_BATCH = 4096, USUAL_BATCH = 16 };

@@ -100,15 +100,17 @@ static psr_status take_level(struct psr_beams_level *v, size_t nrow, size_t nsou
     return psr_fail_nomem(err, "the rows of a tree", 40.0 * (double)nrow + 8.0 * (double)nsource);
 }
 
-/* Parts first .. first + nparts - 1 of row r of a sub-band of level l, at delay lo. */
-static void put_sources(struct maker *m, int l, size_t r, size_t node, size_t first, size_t nparts,
-                        int32_t lo)
+/* Parts first .. first + nparts - 1 of row r of a sub-band of level l, at delay row.lo. */
+static void put_row(struct maker *m, int l, size_t r, size_t node, size_t first, size_t nparts,
+                    struct beams_k_row row)
 {
     struct psr_beams_level *v = m->rows->level + l;
+    row.src = (uint32_t)v->nsource;
+    row.nsrc = (uint32_t)nparts;
     const struct psr_merge_level *at = m->tree->level + l;
     for (size_t j = first; j < first + nparts; j++) {
         size_t n = r * at->radix + j, k = node * at->width + j;
-        int32_t delay = lo + at->offset[n];
+        int32_t delay = row.lo + at->offset[n];
         if (l) {
             const struct wanted *w = m->want[l - 1] + at->part[n];
             v->source[v->nsource++] = w->at + delay - w->lo;
@@ -116,15 +118,6 @@ static void put_sources(struct maker *m, int l, size_t r, size_t node, size_t fi
             v->source[v->nsource++] = (int64_t)k << 32 | (delay - m->l->least[k]);
         }
     }
-}
-
-static void put_row(struct maker *m, int l, size_t r, size_t node, size_t first, size_t nparts,
-                    struct beams_k_row row)
-{
-    struct psr_beams_level *v = m->rows->level + l;
-    row.src = (uint32_t)v->nsource;
-    row.nsrc = (uint32_t)nparts;
-    put_sources(m, l, r, node, first, nparts, row.lo);
     v->row[v->nrow++] = row;
     m->rows->adds += (double)(nparts - 1) * (1 + (double)row.extra / (double)m->l->most);
 }
