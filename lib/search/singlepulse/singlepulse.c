@@ -58,10 +58,10 @@ static bool allocate_plan(struct psr_singlepulse *p, const struct psr_singlepuls
 {
     size_t events = d->max_events ? d->max_events : DEFAULT_MAX_EVENTS;
     size_t share = events / p->nseries > 0 ? events / p->nseries : 1;
-    p->sweep = calloc(p->nseries, sizeof *p->sweep);
-    p->series = calloc(p->nseries, sizeof *p->series);
-    p->bench = calloc((size_t)p->nthread, sizeof *p->bench);
-    if (!p->sweep || !p->series || !p->bench)
+    p->sweep = psr_own(&p->own, p->nseries, sizeof *p->sweep);
+    p->series = psr_own(&p->own, p->nseries, sizeof *p->series);
+    p->bench = psr_own(&p->own, (size_t)p->nthread, sizeof *p->bench);
+    if (!p->bench)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
         psr_pulse_peaks_init(&p->series[i].picker, p->maxwidth,
@@ -73,22 +73,18 @@ static bool allocate_plan(struct psr_singlepulse *p, const struct psr_singlepuls
     return true;
 }
 
-static bool allocate_bench(struct pulse_bench *b, size_t room, size_t length)
-{
-    size_t work = PULSE_SUMS * room;
-    work = work > PULSE_WORK(length) ? work : PULSE_WORK(length);
-    b->flat = malloc(room * sizeof *b->flat);
-    b->work = malloc(work * sizeof *b->work);
-    return b->flat && b->work;
-}
-
 /* What a search on the host needs. */
 static bool allocate_samples(struct psr_singlepulse *p)
 {
     size_t each = p->causal ? PULSE_TRAIL_ROOM(p) : SLOTS * p->length;
-    p->samples = malloc(p->nseries * each * sizeof *p->samples);
-    p->figure = calloc(p->nseries, PULSE_KEPT * sizeof *p->figure);
-    if (!p->samples || !p->figure)
+    const size_t sums = PULSE_SUMS * p->room, most = PULSE_WORK(p->length);
+    p->samples = psr_own(&p->own, p->nseries * each, sizeof *p->samples);
+    p->figure = psr_own(&p->own, p->nseries, PULSE_KEPT * sizeof *p->figure);
+    for (int k = 0; k < p->nthread; k++) {
+        p->bench[k].flat = psr_own(&p->own, p->room, sizeof *p->bench[k].flat);
+        p->bench[k].work = psr_own(&p->own, sums > most ? sums : most, sizeof *p->bench[k].work);
+    }
+    if (p->own.failed)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
         p->series[i].figure = p->figure + i * PULSE_KEPT;
@@ -97,9 +93,6 @@ static bool allocate_samples(struct psr_singlepulse *p)
         else
             p->series[i].piece = p->samples + i * each;
     }
-    for (int k = 0; k < p->nthread; k++)
-        if (!allocate_bench(&p->bench[k], p->room, p->length))
-            return false;
     return true;
 }
 
@@ -396,17 +389,10 @@ void psr_singlepulse_destroy(psr_singlepulse *p)
         return;
     for (size_t i = 0; p->series && i < p->nseries; i++)
         psr_pulse_peaks_clear(&p->series[i].picker);
-    for (int k = 0; p->bench && k < p->nthread; k++) {
-        free(p->bench[k].flat);
-        free(p->bench[k].work);
+    for (int k = 0; p->bench && k < p->nthread; k++)
         free(p->bench[k].room.memory);
-    }
     psr_pulse_free_partitions(p);
-    free(p->bench);
-    free(p->samples);
-    free(p->figure);
-    free(p->series);
-    free(p->sweep);
+    psr_own_free(&p->own);
     free(p->mask);
     free(p);
 }

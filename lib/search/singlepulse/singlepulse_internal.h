@@ -2,6 +2,7 @@
 #ifndef PSR_SINGLEPULSE_SINGLEPULSE_INTERNAL_H
 #define PSR_SINGLEPULSE_SINGLEPULSE_INTERNAL_H
 
+#include "base/memory.h"
 #include "base/threads/clones.h"
 #include "pulse_adapt.h"
 #include <psrkit/experimental/singlepulse.h>
@@ -402,6 +403,7 @@ struct pulse_bench {
 };
 
 struct psr_singlepulse {
+    struct psr_own own;
     size_t nseries, maxwidth, length, room, block;
     struct pulse_scale scale;
     size_t *sweep; /* [nseries] */

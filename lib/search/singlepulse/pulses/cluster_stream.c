@@ -20,6 +20,7 @@ struct held {
 };
 
 struct psr_cluster_stream {
+    struct psr_own own;
     struct psr_cluster_desc d;
     size_t ntrial, *scale, *sweep; /* [ntrial] */
     int64_t tol, longest;          /* samples of the clock; tol: of friends at most */
@@ -46,28 +47,6 @@ static int64_t end_of(const psr_cluster_stream *s, const struct psr_event *e)
     return first_of(s, e) + e->width * scale_of(s, e);
 }
 
-static psr_status copy_trials(psr_cluster_stream *s, size_t ntrial, psr_err *err)
-{
-    const struct psr_cluster_desc *d = &s->d;
-    size_t most = 1;
-    s->ntrial = ntrial;
-    s->latest = malloc((ntrial + 1) * sizeof *s->latest);
-    s->scale = malloc((ntrial + 1) * sizeof *s->scale);
-    s->sweep = d->sweep ? malloc((ntrial + 1) * sizeof *s->sweep) : NULL;
-    if (!s->latest || !s->scale || (d->sweep && !s->sweep))
-        return psr_fail_nomem(err, "a stream of events", (double)ntrial * 3 * sizeof *s->scale);
-    for (size_t i = 0; i < ntrial; i++) {
-        s->scale[i] = d->scale ? d->scale[i] : 1;
-        most = s->scale[i] > most ? s->scale[i] : most;
-        if (s->sweep)
-            s->sweep[i] = d->sweep[i];
-    }
-    s->tol = s->d.time_tol * (int64_t)most;
-    s->d.scale = s->scale;
-    s->d.sweep = s->sweep;
-    return PSR_OK;
-}
-
 psr_status psr_cluster_stream_create(psr_cluster_stream **out, const struct psr_cluster_desc *desc,
                                      size_t ntrial, int64_t longest, psr_err *err)
 {
@@ -85,7 +64,21 @@ psr_status psr_cluster_stream_create(psr_cluster_stream **out, const struct psr_
         return psr_fail_nomem(err, "a stream of events", sizeof *s);
     s->d = d;
     s->longest = longest;
-    st = copy_trials(s, ntrial, err);
+    s->ntrial = ntrial;
+    s->latest = psr_own(&s->own, ntrial + 1, sizeof *s->latest);
+    s->scale = psr_own(&s->own, ntrial + 1, sizeof *s->scale);
+    s->sweep = d.sweep ? psr_own(&s->own, ntrial + 1, sizeof *s->sweep) : NULL;
+    st = psr_own_check(&s->own, "a stream of events", err);
+    size_t most = 1;
+    for (size_t i = 0; i < ntrial && !st; i++) {
+        s->scale[i] = d.scale ? d.scale[i] : 1;
+        most = s->scale[i] > most ? s->scale[i] : most;
+        if (s->sweep)
+            s->sweep[i] = d.sweep[i];
+    }
+    s->tol = d.time_tol * (int64_t)most;
+    s->d.scale = s->scale;
+    s->d.sweep = s->sweep;
     if (st)
         psr_cluster_stream_destroy(s);
     else
@@ -249,9 +242,7 @@ void psr_cluster_stream_destroy(psr_cluster_stream *s)
 {
     if (!s)
         return;
-    free(s->latest);
-    free(s->scale);
-    free(s->sweep);
+    psr_own_free(&s->own);
     free(s->held);
     free(s->event);
     free(s);
