@@ -2,9 +2,9 @@
  * lib/search/ffa/ffa_internal.h.
  *
  * Series become integers and their prefix sums, these the samples of each step of the ladder
- * (ffa_samples.cu).  Folds are transformed in sweeps over their recursion (ffa_merge.cu): a thread block
- * merges several levels of it in shared memory, for some successive rows, and the last sweep rates the rows
- * where they are. */
+ * (ffa_samples.cu).  Two series are folded at once, the same bin of both in a word of two 16-bit integers.  Folds are
+ * transformed in sweeps over their recursion (ffa_merge.cu): a thread block merges several levels of it in shared
+ * memory, for some successive rows, and the last sweep rates the rows where they are. */
 #ifndef PSR_KERNELS_FFA_KERNELS_H
 #define PSR_KERNELS_FFA_KERNELS_H
 
@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 enum {
+    FFA_PAIR = 2, /* series */
     FFA_MAX_SWEEPS = 16,
     FFA_MAX_LEVELS = 7, /* that a sweep merges */
     FFA_MAX_WIDTHS = 20,
@@ -48,7 +49,7 @@ struct ffa_k_series {
     const struct ffa_k_step *d_step; /* [nstep] */
     size_t nstep, nq, npart;         /* samples with their padding, and parts, of all steps */
     float *d_mean, *d_median;        /* [npart] */
-    int16_t *d_q;                    /* [nq] */
+    int16_t *d_q;                    /* [nq][FFA_PAIR], this one's */
 };
 
 /* Makes d_level and d_bad. */
@@ -62,7 +63,7 @@ cudaError_t ffa_k_sample(const struct ffa_k_series *s, cudaStream_t stream);
 /* --- folds ------------------------------------------------------------------------------------ */
 
 struct ffa_k_fold {
-    uint32_t nbin, pitch; /* pitch: bins from row to row of sums, a multiple of 4 */
+    uint32_t nbin, pitch; /* pitch: bins from row to row of sums, even */
     uint32_t nrow, s_lo, s_hi;
     uint32_t number;    /* of the fold */
     uint64_t q0, sums0; /* its first sample, and bin of sums in scratch memory */
@@ -83,7 +84,7 @@ struct ffa_k_hit {
     uint64_t trial;
     uint32_t fold, width;
     float snr;
-    uint32_t unused;
+    uint32_t series; /* of the pair */
 };
 
 /* Folds that are transformed together, all in the same sweeps.  Device arrays. */
@@ -93,8 +94,9 @@ struct ffa_k_merge {
     const struct ffa_k_fold *d_fold; /* [nfold] */
     const uint32_t *d_block;         /* [nfold + 1] first thread block of each fold */
     uint32_t nfold, nblock;
-    const int16_t *d_q, *d_from;
-    int16_t *d_to;
+    uint32_t rated; /* bit k: series k of the pair; one of them without d_hit */
+    const uint32_t *d_q, *d_from;
+    uint32_t *d_to;
     const float *d_gain; /* [folds of the search][2][FFA_MAX_WIDTHS] gains, losses */
     uint32_t nwidth;
     float sigma;

@@ -4,7 +4,7 @@
  * halvings.  A thread block makes successive rows of one node from rows of the nodes "levels" below it: of
  * each of these it needs only as many as its own share, and one or two more.  It first finds, from the top, which
  * rows it needs of each node, then loads those of the lowest level, and merges them upwards in shared memory,
- * from one of two buffers to the other.  A warp adds a row, two bins a lane.
+ * from one of two buffers to the other.  A warp adds a row, a bin of both series a lane.
  *
  * Bound: shared memory, 6 bytes an addition, and 4 for each width and bin of S/N. */
 #include "ffa_kernels.h"
@@ -159,10 +159,9 @@ static __device__ void plan_rows(struct nodes &n, struct recipe *recipe,
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Two sums of 16 bits; saturated unless they are known to fit. */
-template <bool FIT> static __device__ uint32_t add_pair(uint32_t a, int c0, int c1)
+/* Sums of a bin of both series; saturated unless they are known to fit. */
+template <bool FIT> static __device__ uint32_t add_pair(uint32_t a, uint32_t c)
 {
-    const uint32_t c = __byte_perm((uint32_t)c0, (uint32_t)c1, 0x5410);
     if (FIT) {
 #if __CUDA_ARCH__ >= 900
         uint32_t sum;
@@ -173,7 +172,8 @@ template <bool FIT> static __device__ uint32_t add_pair(uint32_t a, int c0, int 
 #endif
     }
 #if __CUDA_ARCH__ >= 720
-    const int s0 = (int)(int16_t)(a & 0xffff) + c0, s1 = ((int)a >> 16) + c1;
+    const int s0 = (int)(int16_t)(a & 0xffff) + (int)(int16_t)(c & 0xffff),
+              s1 = ((int)a >> 16) + ((int)c >> 16);
     uint32_t sum;
     asm("cvt.pack.sat.s16.s32 %0, %1, %2;" : "=r"(sum) : "r"(s1), "r"(s0));
     return sum;
@@ -182,72 +182,85 @@ template <bool FIT> static __device__ uint32_t add_pair(uint32_t a, int c0, int 
 #endif
 }
 
-/* Rows hold their first bin once more behind the last: a pair of bins never wraps around. */
 template <bool FIT>
-static __device__ void merge_row(uint32_t *to, const int16_t *head, const int16_t *tail,
+static __device__ void merge_row(uint32_t *to, const uint32_t *head, const uint32_t *tail,
                                  uint32_t nbin, uint32_t shift, int lane)
 {
-    const uint32_t *pair = (const uint32_t *)head;
-    uint32_t j = __viaddmin_u32(2 * lane + shift, 0u - nbin, 2 * lane + shift);
+    uint32_t j = lane + shift;
 #pragma unroll 4
-    for (uint32_t i = lane; 2 * i <= nbin; i += WARP) {
+    for (uint32_t i = lane; i < nbin; i += WARP) {
         j = min(j, j - nbin);
-        to[i] = add_pair<FIT>(pair[i], tail[j], tail[j + 1]);
-        j += 2 * WARP;
+        to[i] = add_pair<FIT>(head[i], tail[j]);
+        j += WARP;
     }
 }
 
-static __device__ void copy_row(uint32_t *to, const uint32_t *from, int nbin, int lane)
+static __device__ void copy_row(uint32_t *to, const uint32_t *from, uint32_t pitch, int lane)
 {
-    for (int i = lane; 2 * i <= nbin; i += WARP)
-        to[i] = from[i];
+    for (uint32_t i = lane; i < pitch / 2; i += WARP)
+        ((uint2 *)to)[i] = ((const uint2 *)from)[i];
 }
 
-static __device__ uint32_t larger_pair(uint32_t most, uint32_t x)
+static __device__ uint32_t larger_of(uint32_t most, uint32_t x)
 {
     return __vmaxu2(most, __vabsss2(x));
+}
+
+static __device__ uint32_t larger_of(uint32_t most, uint2 x)
+{
+    return larger_of(larger_of(most, x.x), x.y);
+}
+
+/* Copies n elements to shared memory, all loads of a lane before its first store.  Returned: as larger_of */
+template <class T>
+static __device__ uint32_t fetch_row(T *to, const T *from, uint32_t n, int lane, uint32_t most)
+{
+    enum { AHEAD = 8 };
+    for (uint32_t first = lane; first < n; first += AHEAD * WARP) {
+        T x[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (first + k * WARP < n)
+                x[k] = __ldcg(from + first + k * WARP);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (first + k * WARP < n) {
+                to[first + k * WARP] = x[k];
+                most = larger_of(most, x[k]);
+            }
+    }
+    return most;
 }
 
 /* Rows of the lowest level: of samples they are not aligned.
  * Returned: the largest absolute value of what this thread read */
 static __device__ uint32_t load_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                     const struct recipe *recipe, uint32_t n, int16_t *to)
+                                     const struct recipe *recipe, uint32_t n, uint32_t *to)
 {
     const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
     uint32_t most = 0;
     for (uint32_t r = threadIdx.x / WARP; r < n; r += warps) {
-        int16_t *row = to + (size_t)r * fold.pitch;
-        if (m.samples) {
-            const int16_t *from = m.d_q + fold.q0 + (uint64_t)recipe[r].tail * fold.nbin;
-            for (uint32_t i = lane; i <= fold.nbin; i += WARP) {
-                const int16_t x = from[i < fold.nbin ? i : 0];
-                row[i] = x;
-                most = max(most, (uint32_t)abs((int)x));
-            }
-        } else {
-            const uint2 *from =
-                (const uint2 *)(m.d_from + fold.sums0 + (uint64_t)recipe[r].tail * fold.pitch);
-            for (uint32_t i = lane; i < fold.pitch / 4; i += WARP) {
-                const uint2 x = from[i];
-                ((uint2 *)row)[i] = x;
-                most = larger_pair(larger_pair(most, x.x), x.y);
-            }
-        }
+        uint32_t *row = to + (size_t)r * fold.pitch;
+        const uint64_t at = recipe[r].tail;
+        most = m.samples ? fetch_row(row, m.d_q + fold.q0 + at * fold.nbin, fold.nbin, lane, most)
+                         : fetch_row((uint2 *)row,
+                                     (const uint2 *)(m.d_from + fold.sums0 + at * fold.pitch),
+                                     fold.pitch / 2, lane, most);
     }
-    return m.samples ? most : max(most & 0xffff, most >> 16);
+    return max(most & 0xffff, most >> 16);
 }
 
 template <bool FIT>
-static __device__ void merge_level(const struct recipe *recipe, uint32_t n, const int16_t *from,
-                                   int16_t *to, const struct ffa_k_fold &fold)
+static __device__ void merge_level(const struct recipe *recipe, uint32_t n, const uint32_t *from,
+                                   uint32_t *to, const struct ffa_k_fold &fold)
 {
     const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
     for (uint32_t r = threadIdx.x / WARP; r < n; r += warps) {
         const struct recipe one = recipe[r];
-        uint32_t *row = (uint32_t *)(to + (size_t)r * fold.pitch);
-        const int16_t *tail = from + (size_t)one.tail * fold.pitch;
+        uint32_t *row = to + (size_t)r * fold.pitch;
+        const uint32_t *tail = from + (size_t)one.tail * fold.pitch;
         if (one.head == NONE)
-            copy_row(row, (const uint32_t *)tail, fold.nbin, lane);
+            copy_row(row, tail, fold.pitch, lane);
         else
             merge_row<FIT>(row, from + (size_t)one.head * fold.pitch, tail, fold.nbin, one.shift,
                            lane);
@@ -255,14 +268,12 @@ static __device__ void merge_level(const struct recipe *recipe, uint32_t n, cons
 }
 
 static __device__ void store_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                  const struct nodes &n, const int16_t *from)
+                                  const struct nodes &n, const uint32_t *from)
 {
     const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
-    int16_t *to = m.d_to + fold.sums0 + (uint64_t)(n.start[1] + n.low[1]) * fold.pitch;
+    uint32_t *to = m.d_to + fold.sums0 + (uint64_t)(n.start[1] + n.low[1]) * fold.pitch;
     for (uint32_t r = threadIdx.x / WARP; r < n.count[1]; r += warps)
-        for (uint32_t i = lane; i < fold.pitch / 4; i += WARP)
-            ((uint2 *)(to + (size_t)r * fold.pitch))[i] =
-                ((const uint2 *)(from + (size_t)r * fold.pitch))[i];
+        copy_row(to + (size_t)r * fold.pitch, from + (size_t)r * fold.pitch, fold.pitch, lane);
 }
 
 /* --- S/N -------------------------------------------------------------------------------------- */
@@ -273,14 +284,20 @@ static __device__ int bins_of_lane(int nbin)
     return ((nbin + WARP - 1) / WARP) | 1;
 }
 
-/* Prefix sums of a profile, and on around it up to the widest boxcar. */
-static __device__ void sum_bins(const int16_t *x, int nbin, int widest, int *sums, int lane)
+static __device__ int bin_of(uint32_t pair, int series)
+{
+    return series ? (int)pair >> 16 : (int)(int16_t)(pair & 0xffff);
+}
+
+/* Prefix sums of a series' profile, and on around it up to the widest boxcar. */
+static __device__ void sum_bins(const uint32_t *x, int series, int nbin, int widest, int *sums,
+                                int lane)
 {
     const int each = bins_of_lane(nbin), from = lane * each < nbin ? lane * each : nbin,
               end = from + each < nbin ? from + each : nbin;
     int total = 0;
     for (int i = from; i < end; i++)
-        total += x[i];
+        total += bin_of(x[i], series);
     int before = total;
     for (int width = 1; width < WARP; width *= 2) {
         const int other = __shfl_up_sync(ALL, before, width);
@@ -289,7 +306,7 @@ static __device__ void sum_bins(const int16_t *x, int nbin, int widest, int *sum
     before -= total;
     for (int i = from; i < end; i++) {
         sums[i] = before;
-        before += x[i];
+        before += bin_of(x[i], series);
     }
     const int all = __shfl_sync(ALL, before, WARP - 1);
     __syncwarp();
@@ -312,7 +329,7 @@ static __device__ int find_largest(int x)
 }
 
 static __device__ void use_trial(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                 uint32_t s, float snr, uint32_t width)
+                                 uint32_t series, uint32_t s, float snr, uint32_t width)
 {
     const uint64_t trial = fold.trial0 + s - fold.s_lo;
     if (!m.d_hit) {
@@ -321,7 +338,7 @@ static __device__ void use_trial(const struct ffa_k_merge &m, const struct ffa_k
     } else if (snr > m.sigma) {
         const unsigned at = atomicAdd(m.d_nhit, 1u);
         if (at < m.cap)
-            m.d_hit[at] = {trial, fold.number, width, snr, 0};
+            m.d_hit[at] = {trial, fold.number, width, snr, series};
     }
 }
 
@@ -423,7 +440,7 @@ static __device__ bool may_exceed(const struct bound &lane_bound, float sigma, c
 /* S/N of a row, whose sums are made. */
 template <int WIDTHS>
 static __device__ void rate_row(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                uint32_t s, const int *sums, int lane)
+                                uint32_t series, uint32_t s, const int *sums, int lane)
 {
     const int nbin = fold.nbin;
     int best[FFA_MAX_WIDTHS];
@@ -446,12 +463,12 @@ static __device__ void rate_row(const struct ffa_k_merge &m, const struct ffa_k_
         snr = z > snr ? z : snr;
     }
     if (lane == 0)
-        use_trial(m, fold, s, snr, at);
+        use_trial(m, fold, series, s, snr, at);
 }
 
 template <int WIDTHS>
 static __device__ void rate_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                 const struct nodes &n, const int16_t *rows, char *room,
+                                 const struct nodes &n, const uint32_t *rows, char *room,
                                  size_t bytes)
 {
     constexpr int WIDEST = width_of(WIDTHS - 1);
@@ -464,10 +481,13 @@ static __device__ void rate_rows(const struct ffa_k_merge &m, const struct ffa_k
     int *sums = (int *)(room + each * warp);
     const struct bound bound =
         find_bound(m.d_gain + (size_t)fold.number * 2 * FFA_MAX_WIDTHS, m.nwidth, lane);
-    for (uint32_t r = warp; r < n.count[1]; r += warps) {
-        sum_bins(rows + (size_t)r * fold.pitch, nbin, WIDEST, sums, lane);
+    for (uint32_t k = warp; k < FFA_PAIR * n.count[1]; k += warps) {
+        const uint32_t r = k / FFA_PAIR, series = k % FFA_PAIR;
+        if (!(m.rated >> series & 1))
+            continue;
+        sum_bins(rows + (size_t)r * fold.pitch, series, nbin, WIDEST, sums, lane);
         if (!m.d_hit || may_exceed<levels_of(WIDEST)>(bound, m.sigma, sums, nbin, lane))
-            rate_row<WIDTHS>(m, fold, n.low[1] + r, sums, lane);
+            rate_row<WIDTHS>(m, fold, series, n.low[1] + r, sums, lane);
         __syncwarp();
     }
 }
@@ -497,8 +517,8 @@ static __global__ void __launch_bounds__(1024) merge(const __grid_constant__ ffa
                                  : (fold.nrow + (1u << w.depth) - 1) >> w.depth,
                    tiles = (rows + w.tile - 1) / w.tile, tile = block % tiles;
     struct recipe *recipe = (struct recipe *)(&n + 1);
-    int16_t *even = (int16_t *)((char *)shared + bytes_of_plan(w.rows)),
-            *odd = even + (size_t)w.even * fold.pitch;
+    uint32_t *even = (uint32_t *)((char *)shared + bytes_of_plan(w.rows)),
+             *odd = even + (size_t)w.even * fold.pitch;
     const uint32_t from = low + tile * w.tile, end = from + w.tile;
     plan_rows(n, recipe, fold, w, block / tiles, from, m.rate && end > fold.s_hi ? fold.s_hi : end);
     if (!n.count[1])
@@ -514,8 +534,8 @@ static __global__ void __launch_bounds__(1024) merge(const __grid_constant__ ffa
     const bool fit = !n.largest;
     for (uint32_t level = w.levels; level-- > 0;) {
         const struct recipe *rows_of = recipe + n.first[level];
-        const int16_t *source = level % 2 ? even : odd;
-        int16_t *result = level % 2 ? odd : even;
+        const uint32_t *source = level % 2 ? even : odd;
+        uint32_t *result = level % 2 ? odd : even;
         if (fit)
             merge_level<true>(rows_of, n.total[level], source, result, fold);
         else

@@ -154,7 +154,7 @@ static __global__ void sample(ffa_k_series s)
     const ffa_k_step &k = find_step(s.d_step, s.nstep, i, [](const ffa_k_step &a) { return a.q0; });
     const uint64_t j = i - k.q0;
     if (j >= k.n) {
-        s.d_q[i] = 0;
+        s.d_q[FFA_PAIR * i] = 0;
         return;
     }
     const size_t from = boundary(k, j), end = boundary(k, j + 1);
@@ -164,7 +164,7 @@ static __global__ void sample(ffa_k_series s)
     float y = ((float)sum - base * share) * k.scale;
     y = y > -32767 ? y : -32767;
     y = y < 32767 ? y : 32767;
-    s.d_q[i] = (int16_t)__float2int_rn(y);
+    s.d_q[FFA_PAIR * i] = (int16_t)__float2int_rn(y);
 }
 
 static unsigned blocks_of(size_t n)

@@ -1,7 +1,7 @@
 /* The fast folding search on a CUDA device.
  *
- * The next series is copied in, and measured, while one is searched; two streams take groups of folds in turn, so
- * that the last thread blocks of one do not keep the device waiting. */
+ * Series are searched by pairs.  The next pair is copied in, and measured, while one is searched; two streams take groups
+ * of folds in turn, so that the last thread blocks of one do not keep the device waiting. */
 #include "ffa_cuda.h"
 
 #include "base/device/device_internal.h"
@@ -14,20 +14,26 @@
 enum { SLOTS = 2, STREAMS = 2, MOST_HITS = 1 << 20, OLDEST_SM = 70 };
 
 /* A series on its way. */
-struct slot {
+struct series {
     float *h_x, *d_x; /* [nsamp] */
     float *h_level, *d_level;
     long long *h_bad, *d_bad;
+    bool searched;
+};
+
+struct slot {
+    struct series series[FFA_PAIR];
+    uint32_t first; /* of the n series, in the batch */
+    size_t n;
     uint32_t *d_prefix;
     float *d_mean, *d_median;
-    int16_t *d_q;
+    uint32_t *d_q; /* [nq] of both series */
     void *d_scan;
     struct ffa_k_hit *d_hit;
     unsigned *d_nhit, *h_nhit;
     cudaStream_t stream;
     cudaEvent_t ready, done[STREAMS]; /* samples made, folds done */
-    uint32_t series;
-    bool busy, searched;
+    bool busy;
 };
 
 struct state {
@@ -38,7 +44,7 @@ struct state {
     float sigma; /* the largest that is not above the threshold */
     struct slot slot[SLOTS];
     cudaStream_t work[STREAMS];
-    int16_t *d_sums[STREAMS][2];
+    uint32_t *d_sums[STREAMS][2];
     struct ffa_k_step *d_step;
     struct ffa_k_fold *d_fold;
     uint32_t *d_block;
@@ -59,13 +65,14 @@ static psr_status fail(const struct state *c, cudaError_t e, const char *what, p
 
 /* --- a series to samples ---------------------------------------------------------------------- */
 
-static struct ffa_k_series series_of(const struct state *c, const struct slot *t)
+static struct ffa_k_series series_of(const struct state *c, const struct slot *t, size_t p)
 {
+    const struct series *x = &t->series[p];
     return (struct ffa_k_series){
-        .d_x = t->d_x,
+        .d_x = x->d_x,
         .nsamp = c->s->nsamp,
-        .d_level = t->d_level,
-        .d_bad = t->d_bad,
+        .d_level = x->d_level,
+        .d_bad = x->d_bad,
         .d_prefix = t->d_prefix,
         .d_scan = t->d_scan,
         .scan_bytes = c->scan_bytes,
@@ -75,7 +82,7 @@ static struct ffa_k_series series_of(const struct state *c, const struct slot *t
         .npart = c->plan.npart,
         .d_mean = t->d_mean,
         .d_median = t->d_median,
-        .d_q = t->d_q,
+        .d_q = (int16_t *)t->d_q + p,
     };
 }
 
@@ -101,42 +108,66 @@ static bool is_pinned(const float *x)
 }
 
 /* Queues the copy of a series and its measurement. */
-static cudaError_t send(struct state *c, struct slot *t, const float *x)
+static cudaError_t send(struct state *c, struct slot *t, size_t p, const float *from)
 {
-    const struct ffa_k_series k = series_of(c, t);
+    struct series *x = &t->series[p];
+    const struct ffa_k_series k = series_of(c, t, p);
     const size_t nblock = c->s->nsamp / PSR_FFA_BLOCK;
-    const bool pinned = is_pinned(x);
+    const bool pinned = is_pinned(from);
     if (!pinned)
-        copy_in(c, t->h_x, x);
-    TRY(cudaMemcpyAsync(t->d_x, pinned ? x : t->h_x, c->s->nsamp * sizeof *t->d_x,
+        copy_in(c, x->h_x, from);
+    TRY(cudaMemcpyAsync(x->d_x, pinned ? from : x->h_x, c->s->nsamp * sizeof *x->d_x,
                         cudaMemcpyHostToDevice, t->stream));
-    TRY(cudaMemsetAsync(t->d_bad, 0x7f, sizeof *t->d_bad, t->stream));
+    TRY(cudaMemsetAsync(x->d_bad, 0x7f, sizeof *x->d_bad, t->stream));
     TRY(ffa_k_measure(&k, t->stream));
-    TRY(cudaMemcpyAsync(t->h_bad, t->d_bad, sizeof *t->h_bad, cudaMemcpyDeviceToHost, t->stream));
-    return cudaMemcpyAsync(t->h_level, t->d_level, 2 * nblock * sizeof *t->h_level,
+    TRY(cudaMemcpyAsync(x->h_bad, x->d_bad, sizeof *x->h_bad, cudaMemcpyDeviceToHost, t->stream));
+    return cudaMemcpyAsync(x->h_level, x->d_level, 2 * nblock * sizeof *x->h_level,
                            cudaMemcpyDeviceToHost, t->stream);
 }
 
-/* Waits for the measurement, and queues the samples if the series can be searched. */
-static cudaError_t sample(struct state *c, struct slot *t, double *rms, int64_t *bad)
+static cudaError_t send_pair(struct state *c, struct slot *t, const float *const *in, size_t first,
+                             size_t nseries)
 {
+    t->first = (uint32_t)first;
+    t->n = nseries - first < FFA_PAIR ? nseries - first : FFA_PAIR;
+    for (size_t p = 0; p < t->n; p++)
+        TRY(send(c, t, p, in[first + p]));
+    return cudaSuccess;
+}
+
+/* Queues the samples of a series that was measured, if it can be searched. */
+static cudaError_t sample(struct state *c, struct slot *t, size_t p, double *rms, int64_t *bad)
+{
+    struct series *x = &t->series[p];
     const size_t nblock = c->s->nsamp / PSR_FFA_BLOCK;
-    struct ffa_k_series k = series_of(c, t);
+    struct ffa_k_series k = series_of(c, t, p);
     struct psr_ffa_noise noise;
-    t->searched = false;
-    TRY(cudaStreamSynchronize(t->stream));
-    if (*t->h_bad < (long long)c->s->nsamp) {
-        *bad = *t->h_bad;
+    if (*x->h_bad < (long long)c->s->nsamp) {
+        *bad = *x->h_bad;
         return cudaSuccess;
     }
-    if (!psr_ffa_noise(t->h_level, t->h_level + nblock, nblock, &noise))
+    if (!psr_ffa_noise(x->h_level, x->h_level + nblock, nblock, &noise))
         return cudaSuccess;
     *rms = noise.sigma;
     k.centre = noise.centre;
     k.scale = noise.scale;
-    t->searched = true;
+    x->searched = true;
+    return ffa_k_sample(&k, t->stream);
+}
+
+static uint32_t count_searched(const struct slot *t)
+{
+    return (uint32_t)t->series[0].searched + (uint32_t)t->series[1].searched;
+}
+
+/* Waits for the measurements, and queues what samples there are. */
+static cudaError_t sample_pair(struct state *c, struct slot *t, double *rms, int64_t *bad)
+{
+    TRY(cudaStreamSynchronize(t->stream));
     TRY(cudaMemsetAsync(t->d_nhit, 0, sizeof *t->d_nhit, t->stream));
-    TRY(ffa_k_sample(&k, t->stream));
+    t->series[0].searched = t->series[1].searched = false;
+    for (size_t p = 0; p < t->n; p++)
+        TRY(sample(c, t, p, &rms[p], &bad[p]));
     return cudaEventRecord(t->ready, t->stream);
 }
 
@@ -149,6 +180,7 @@ static struct ffa_k_merge merge_of(const struct state *c, const struct slot *t,
     return (struct ffa_k_merge){
         .d_fold = c->d_fold + g->fold0,
         .nfold = (uint32_t)g->nfold,
+        .rated = (uint32_t)t->series[0].searched | (uint32_t)t->series[1].searched << 1,
         .d_q = t->d_q,
         .d_gain = c->d_gain,
         .nwidth = (uint32_t)w->n,
@@ -161,13 +193,17 @@ static struct ffa_k_merge merge_of(const struct state *c, const struct slot *t,
     };
 }
 
-static cudaError_t fold_group(struct state *c, const struct slot *t, size_t number, bool all)
+/* Given: all   NULL: what is above the threshold; else the S/N of every trial of that series */
+static cudaError_t fold_group(struct state *c, const struct slot *t, size_t number,
+                              const size_t *all)
 {
     const struct psr_ffa_group *g = &c->plan.group[number];
     const size_t stream = number % STREAMS;
     struct ffa_k_merge m = merge_of(c, t, g);
-    if (all)
+    if (all) {
         m.d_hit = NULL;
+        m.rated = 1u << *all;
+    }
     for (size_t i = 0; i < g->nsweep; i++) {
         m.sweep = g->sweep[i];
         m.samples = i == 0;
@@ -181,7 +217,7 @@ static cudaError_t fold_group(struct state *c, const struct slot *t, size_t numb
     return cudaSuccess;
 }
 
-static cudaError_t fold_all(struct state *c, struct slot *t, bool all)
+static cudaError_t fold_all(struct state *c, struct slot *t, const size_t *all)
 {
     for (int i = 0; i < STREAMS; i++)
         TRY(cudaStreamWaitEvent(c->work[i], t->ready, 0));
@@ -197,13 +233,13 @@ static cudaError_t fold_all(struct state *c, struct slot *t, bool all)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static psr_status add_hit(struct psr_ffa_found *found, uint32_t series, const struct ffa_k_hit *h,
+static psr_status add_hit(struct psr_ffa_found *found, uint32_t first, const struct ffa_k_hit *h,
                           psr_err *err)
 {
     psr_status st = psr_grow(&found->hit, &found->cap, found->n, sizeof *found->hit, "trials", err);
     if (!st)
-        found->hit[found->n++] =
-            (struct psr_ffa_hit){series, h->fold, (size_t)h->trial, h->snr, (int)h->width};
+        found->hit[found->n++] = (struct psr_ffa_hit){first + h->series, h->fold, (size_t)h->trial,
+                                                      h->snr, (int)h->width};
     return st;
 }
 
@@ -215,11 +251,11 @@ static cudaError_t take_trials(struct state *c)
     return psr_cuda_take(&c->d_width, c->s->ntrial * sizeof *c->d_width, &c->bytes);
 }
 
-/* S/N of all trials of the samples in a slot. */
-static cudaError_t fetch_trials(struct state *c, struct slot *t, float *snr, int *width)
+/* S/N of all trials of a series in a slot. */
+static cudaError_t fetch_trials(struct state *c, struct slot *t, size_t p, float *snr, int *width)
 {
     TRY(take_trials(c));
-    TRY(fold_all(c, t, true));
+    TRY(fold_all(c, t, &p));
     TRY(cudaStreamSynchronize(t->stream));
     TRY(cudaMemcpy(snr, c->d_snr, c->s->ntrial * sizeof *snr, cudaMemcpyDeviceToHost));
     return width
@@ -227,8 +263,8 @@ static cudaError_t fetch_trials(struct state *c, struct slot *t, float *snr, int
                : cudaSuccess;
 }
 
-/* More trials are above the threshold than there is room for: all are fetched. */
-static psr_status fetch_many(struct state *c, struct slot *t, struct psr_ffa_found *found,
+/* More trials are above the threshold than there is room for: all of a series are fetched. */
+static psr_status fetch_many(struct state *c, struct slot *t, size_t p, struct psr_ffa_found *found,
                              psr_err *err)
 {
     const struct psr_ffa_search *s = c->s;
@@ -236,14 +272,14 @@ static psr_status fetch_many(struct state *c, struct slot *t, struct psr_ffa_fou
     int *width = calloc(s->ntrial, sizeof *width);
     psr_status st = snr && width ? PSR_OK : psr_fail_nomem(err, "trials", 8.0 * (double)s->ntrial);
     if (!st) {
-        const cudaError_t e = fetch_trials(c, t, snr, width);
+        const cudaError_t e = fetch_trials(c, t, p, snr, width);
         st = e ? fail(c, e, "trials", err) : PSR_OK;
     }
     for (size_t i = 0; i < s->nfold && !st; i++)
         for (size_t k = s->fold[i].trial0;
              k < s->fold[i].trial0 + s->fold[i].s_hi - s->fold[i].s_lo; k++) {
-            const struct ffa_k_hit hit = {k, (uint32_t)i, (uint32_t)width[k], snr[k], 0};
-            if ((double)snr[k] > s->sigma && (st = add_hit(found, t->series, &hit, err)))
+            const struct ffa_k_hit hit = {k, (uint32_t)i, (uint32_t)width[k], snr[k], (uint32_t)p};
+            if ((double)snr[k] > s->sigma && (st = add_hit(found, t->first, &hit, err)))
                 break;
         }
     free(snr);
@@ -261,52 +297,58 @@ static psr_status fetch(struct state *c, struct slot *t, struct psr_ffa_found *f
     if (e)
         return fail(c, e, "search", err);
     const size_t n = *t->h_nhit;
-    if (n > MOST_HITS)
-        return fetch_many(c, t, found, err);
+    psr_status st = PSR_OK;
+    for (size_t p = 0; p < t->n && n > MOST_HITS && !st; p++)
+        if (t->series[p].searched)
+            st = fetch_many(c, t, p, found, err);
+    if (st || n > MOST_HITS)
+        return st;
     struct ffa_k_hit *hit = n ? malloc(n * sizeof *hit) : NULL;
     if (n && !hit)
         return psr_fail_nomem(err, "trials", (double)(n * sizeof *hit));
     if (n)
         e = cudaMemcpy(hit, t->d_hit, n * sizeof *hit, cudaMemcpyDeviceToHost);
-    psr_status st = e ? fail(c, e, "trials", err) : PSR_OK;
+    st = e ? fail(c, e, "trials", err) : PSR_OK;
     for (size_t i = 0; i < n && !st; i++)
-        st = add_hit(found, t->series, &hit[i], err);
+        st = add_hit(found, t->first, &hit[i], err);
     free(hit);
     return st;
 }
 
 /* --- the backend ------------------------------------------------------------------------------ */
 
-static psr_status start_series(struct state *c, struct slot *t, struct psr_ffa_found *found,
-                               psr_err *err)
+static psr_status start_pair(struct state *c, struct slot *t, struct psr_ffa_found *found,
+                             psr_err *err)
 {
-    cudaError_t e = sample(c, t, &found->rms[t->series], &found->bad[t->series]);
-    if (!e && t->searched)
-        e = fold_all(c, t, false);
-    t->busy = !e && t->searched;
+    cudaError_t e = sample_pair(c, t, &found->rms[t->first], &found->bad[t->first]);
+    if (!e && count_searched(t))
+        e = fold_all(c, t, NULL);
+    t->busy = !e && count_searched(t);
     return e ? fail(c, e, "search", err) : PSR_OK;
 }
 
 static psr_status search_all(struct state *c, size_t nseries, const float *const *in,
                              struct psr_ffa_found *found, psr_err *err)
 {
+    struct slot *t = &c->slot[0], *next = &c->slot[1];
     cudaError_t e = cudaSetDevice(c->s->device);
     if (!e && nseries)
-        e = send(c, &c->slot[0], in[0]);
+        e = send_pair(c, t, in, 0, nseries);
     if (e)
         return fail(c, e, "series", err);
-    for (size_t i = 0; i < nseries; i++) {
-        struct slot *t = &c->slot[i % SLOTS], *next = &c->slot[(i + 1) % SLOTS];
+    for (size_t first = 0; first < nseries; first += FFA_PAIR) {
         psr_status st;
         if (psr_is_stopped(&c->s->stop))
             return psr_fail(err, PSR_ESTOPPED, "search: stopped");
-        t->series = (uint32_t)i;
-        if ((st = start_series(c, t, found, err)) || (st = fetch(c, next, found, err)))
+        if ((st = start_pair(c, t, found, err)) || (st = fetch(c, next, found, err)))
             return st;
-        if (i + 1 < nseries && (e = send(c, next, in[i + 1])))
+        if (first + FFA_PAIR < nseries && (e = send_pair(c, next, in, first + FFA_PAIR, nseries)))
             return fail(c, e, "series", err);
+        struct slot *was = t;
+        t = next;
+        next = was;
     }
-    return nseries ? fetch(c, &c->slot[(nseries - 1) % SLOTS], found, err) : PSR_OK;
+    return nseries ? fetch(c, next, found, err) : PSR_OK;
 }
 
 static psr_status execute(void *state, size_t nseries, const float *const *in,
@@ -330,8 +372,9 @@ static psr_status periodogram(void *state, const float *in, float *snr, int *wid
     double rms = 0;
     int64_t bad = -1;
     cudaError_t e = cudaSetDevice(c->s->device);
-    if (!e && !(e = send(c, t, in)) && !(e = sample(c, t, &rms, &bad)) && t->searched)
-        e = fetch_trials(c, t, snr, width);
+    if (!e && !(e = send_pair(c, t, &in, 0, 1)) && !(e = sample_pair(c, t, &rms, &bad)) &&
+        count_searched(t))
+        e = fetch_trials(c, t, 0, snr, width);
     return e ? fail(c, e, "trials", err) : PSR_OK;
 }
 
@@ -342,29 +385,38 @@ static int64_t bytes(const void *state)
 
 /* --- start and end ---------------------------------------------------------------------------- */
 
+static cudaError_t take_series(struct state *c, struct series *x)
+{
+    const struct psr_ffa_search *s = c->s;
+    const size_t level = 2 * (s->nsamp / PSR_FFA_BLOCK) * sizeof(float);
+    TRY(psr_cuda_take_pinned(&x->h_x, s->nsamp * sizeof *x->h_x, &c->bytes));
+    TRY(psr_cuda_take_pinned(&x->h_level, level, &c->bytes));
+    TRY(psr_cuda_take_pinned(&x->h_bad, sizeof *x->h_bad, &c->bytes));
+    TRY(psr_cuda_take(&x->d_x, s->nsamp * sizeof *x->d_x, &c->bytes));
+    TRY(psr_cuda_take(&x->d_level, level, &c->bytes));
+    return psr_cuda_take(&x->d_bad, sizeof *x->d_bad, &c->bytes);
+}
+
+/* Samples begin as 0: those of a series that is missing or not searched must be numbers, but no special ones. */
 static cudaError_t take_slot(struct state *c, struct slot *t)
 {
     const struct psr_ffa_search *s = c->s;
     const struct psr_ffa_cuda_plan *p = &c->plan;
-    const size_t level = 2 * (s->nsamp / PSR_FFA_BLOCK) * sizeof(float);
     TRY(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking));
     TRY(cudaEventCreateWithFlags(&t->ready, cudaEventDisableTiming));
     for (int i = 0; i < STREAMS; i++)
         TRY(cudaEventCreateWithFlags(&t->done[i], cudaEventDisableTiming));
-    TRY(psr_cuda_take_pinned(&t->h_x, s->nsamp * sizeof *t->h_x, &c->bytes));
-    TRY(psr_cuda_take_pinned(&t->h_level, level, &c->bytes));
-    TRY(psr_cuda_take_pinned(&t->h_bad, sizeof *t->h_bad, &c->bytes));
+    for (int k = 0; k < FFA_PAIR; k++)
+        TRY(take_series(c, &t->series[k]));
     TRY(psr_cuda_take_pinned(&t->h_nhit, sizeof *t->h_nhit, &c->bytes));
-    TRY(psr_cuda_take(&t->d_x, s->nsamp * sizeof *t->d_x, &c->bytes));
-    TRY(psr_cuda_take(&t->d_level, level, &c->bytes));
-    TRY(psr_cuda_take(&t->d_bad, sizeof *t->d_bad, &c->bytes));
     TRY(psr_cuda_take(&t->d_nhit, sizeof *t->d_nhit, &c->bytes));
     TRY(psr_cuda_take(&t->d_hit, MOST_HITS * sizeof *t->d_hit, &c->bytes));
     TRY(psr_cuda_take(&t->d_prefix, (s->nsamp + 1) * sizeof *t->d_prefix, &c->bytes));
     TRY(psr_cuda_take(&t->d_scan, c->scan_bytes, &c->bytes));
     TRY(psr_cuda_take(&t->d_mean, p->npart * sizeof *t->d_mean, &c->bytes));
     TRY(psr_cuda_take(&t->d_median, p->npart * sizeof *t->d_median, &c->bytes));
-    return psr_cuda_take(&t->d_q, p->nq * sizeof *t->d_q, &c->bytes);
+    TRY(psr_cuda_take(&t->d_q, p->nq * sizeof *t->d_q, &c->bytes));
+    return cudaMemsetAsync(t->d_q, 0, p->nq * sizeof *t->d_q, t->stream);
 }
 
 static cudaError_t take_all(struct state *c)
@@ -380,7 +432,7 @@ static cudaError_t take_all(struct state *c)
     for (int i = 0; i < STREAMS; i++) {
         TRY(cudaStreamCreateWithFlags(&c->work[i], cudaStreamNonBlocking));
         for (int k = 0; k < 2; k++)
-            TRY(psr_cuda_take(&c->d_sums[i][k], p->sums * sizeof(int16_t), &c->bytes));
+            TRY(psr_cuda_take(&c->d_sums[i][k], p->sums * sizeof(uint32_t), &c->bytes));
     }
     for (int i = 0; i < SLOTS; i++)
         TRY(take_slot(c, &c->slot[i]));
@@ -389,13 +441,18 @@ static cudaError_t take_all(struct state *c)
 
 static void free_slot(struct slot *t)
 {
-    void *const d[] = {t->d_x,      t->d_level, t->d_bad,  t->d_nhit,   t->d_hit,
-                       t->d_prefix, t->d_scan,  t->d_mean, t->d_median, t->d_q};
-    void *const h[] = {t->h_x, t->h_level, t->h_bad, t->h_nhit};
+    void *const d[] = {t->d_nhit, t->d_hit, t->d_prefix, t->d_scan, t->d_mean, t->d_median, t->d_q};
     for (size_t i = 0; i < sizeof d / sizeof *d; i++)
         cudaFree(d[i]);
-    for (size_t i = 0; i < sizeof h / sizeof *h; i++)
-        psr_device_unpin(h[i]);
+    psr_device_unpin(t->h_nhit);
+    for (struct series *x = t->series; x < t->series + FFA_PAIR; x++) {
+        void *const on_device[] = {x->d_x, x->d_level, x->d_bad}, *const pinned[] = {
+                                                                      x->h_x, x->h_level, x->h_bad};
+        for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++) {
+            cudaFree(on_device[i]);
+            psr_device_unpin(pinned[i]);
+        }
+    }
     if (t->stream)
         cudaStreamDestroy(t->stream);
     if (t->ready)

@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    PITCH = 4,               /* rows begin at multiples of so many bins */
-    STEP_ALIGN = 8,          /* bins, of the samples of a step */
-    SCRATCH_BINS = 16 << 20, /* of a group, about: its sums stay in the second cache */
+    PITCH = 2,              /* rows begin at multiples of so many bins */
+    STEP_ALIGN = 8,         /* bins, of the samples of a step */
+    SCRATCH_BINS = 8 << 20, /* of a group, about: its sums stay in the second cache */
     THREADS = 512,
     RATING_WARPS = 4, /* that have room for prefix sums, at least */
 };
@@ -28,7 +28,7 @@ struct shape {
 
 static uint32_t pitch_of(uint32_t nbin)
 {
-    return (nbin + PITCH) / PITCH * PITCH; /* one more than bins, at least */
+    return (nbin + PITCH - 1) / PITCH * PITCH;
 }
 
 static uint32_t rows_at(uint32_t nrow, uint32_t depth)
@@ -59,7 +59,7 @@ static void count_rows(struct ffa_k_sweep *w, uint32_t nrow)
 static size_t find_bytes(struct ffa_k_sweep *w, const struct shape *s, bool rate)
 {
     count_rows(w, s->nrow);
-    const size_t row = s->pitch * sizeof(int16_t);
+    const size_t row = s->pitch * sizeof(uint32_t);
     const size_t odd = w->odd * row, sums = rate ? RATING_WARPS * s->rate : 0;
     return ffa_k_merge_bytes(w->rows) + w->even * row + (odd > sums ? odd : sums);
 }
