@@ -46,6 +46,7 @@ static const struct rule rules[] = {
     {PSR_CAND_ACCEL_OK, true, 0.5, "impossible acceleration"},
     {PSR_CAND_COVERED, true, 0.5, "half of the fold is empty, or a turn is longer than a part"},
     {PSR_CAND_SNR, true, 6, "faint fold"},
+    {PSR_CAND_PULSE_SHARE, true, 0.6, "no single pulse"},
 };
 
 /* Fills the reasons, from the numbers. */
@@ -123,10 +124,25 @@ static void measure_dm(const struct cube *c, double *number)
 static const double WIDEST_BOX = 0.5, NARROWEST_BOX = 1.0 / 64, BOX_STEP = 0.8;
 enum { BOX_PLACES = 256 };
 
+/* The sum of the harmonics of a boxcar in that place. */
+static double find_in_box(const struct cube *c, const double *box, const double complex *wave,
+                          int at)
+{
+    double sum = 0;
+    for (size_t k = 0; k < c->h.most; k++) {
+        const double complex h = c->sum.h[k], w = wave[(k + 1) * (size_t)at % BOX_PLACES];
+        sum += box[k] * (creal(h) * creal(w) - cimag(h) * cimag(w));
+    }
+    return sum;
+}
+
 /* The largest S/N of the profile in a boxcar, whose harmonics have the coefficients sin(pi k d) / (pi k). */
 static double find_pulse_snr(const struct cube *c)
 {
+    double complex wave[BOX_PLACES];
     double most = 0, var = 0;
+    for (int at = 0; at < BOX_PLACES; at++)
+        wave[at] = cexp(2 * M_PI * I * at / BOX_PLACES);
     for (size_t j = 0; j < c->h.nsub; j++)
         var += c->h.var[j];
     for (double width = WIDEST_BOX; width > NARROWEST_BOX; width *= BOX_STEP) {
@@ -135,14 +151,8 @@ static double find_pulse_snr(const struct cube *c)
             box[k] = sin(M_PI * (double)(k + 1) * width) / (double)(k + 1);
             norm += box[k] * box[k];
         }
-        for (int at = 0; at < BOX_PLACES; at++) {
-            const double complex step = cexp(2 * M_PI * I * at / BOX_PLACES);
-            double complex turn = 1;
-            double sum = 0;
-            for (size_t k = 0; k < c->h.most; k++)
-                sum += box[k] * creal(c->sum.h[k] * (turn *= step));
-            most = fmax(most, sum / sqrt(norm * var / 2));
-        }
+        for (int at = 0; at < BOX_PLACES; at++)
+            most = fmax(most, find_in_box(c, box, wave, at) / sqrt(norm * var / 2));
     }
     return most;
 }
@@ -276,7 +286,8 @@ psr_status psr_cand_measure(struct psr_cand_score *score, const struct psr_pfd *
     if (!st) {
         measure_dm(&c, score->number);
         score->number[PSR_CAND_ACCEL_OK] = is_physical(&c);
-        score->number[PSR_CAND_PULSE_SNR] = find_pulse_snr(&c);
+        if (score->number[PSR_CAND_SNR] > 0)
+            score->number[PSR_CAND_PULSE_SHARE] = find_pulse_snr(&c) / score->number[PSR_CAND_SNR];
         st = measure_shares(&c, score->number, err);
     }
     if (!st) {
@@ -367,11 +378,11 @@ static void score_search(const struct psr_sift_cand *cand)
         return;
     memcpy(number, score->number, sizeof number);
     const double odds = open ? forget_open_dm(cand, number) : 1;
-    const double pulse = number[PSR_CAND_PULSE_SNR];
-    if (by_chance > 0 && pulse < number[PSR_CAND_SNR]) {
-        number[PSR_CAND_SNR] += by_chance * (pulse - number[PSR_CAND_SNR]);
-        if (pulse < NOISE_SHARE * score->number[PSR_CAND_SNR])
-            add_reason(score, "no stronger than noise in all trials, and no single pulse");
+    const double pulse = number[PSR_CAND_PULSE_SHARE];
+    if (by_chance > 0 && pulse < 1) {
+        number[PSR_CAND_SNR] *= 1 + by_chance * (pulse - 1);
+        if (pulse < NOISE_SHARE)
+            add_reason(score, "no stronger than noise in all trials");
     }
     score->probability = psr_cand_probability(number);
     multiply_odds(score, odds);

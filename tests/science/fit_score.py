@@ -5,14 +5,16 @@ fit_score.py fit FILE [ROOT.fold.json ..]: fits the table of lib/candidate/score
 on the others; the further files are what psrsearch folded in skies without pulsars.
 
 Kinds: 1 a pulsar, 3 one of S/N below 8, which is not fitted, 0 noise and interference: signals of DM 0 in all channels or in
-some, radars, sparks.  One in two skies has pulsars, two in three have interference."""
+some, radars, phones, sparks.  One in two skies has pulsars, two in three have interference."""
 import json, math, os, random, subprocess, sys, tempfile
 
-NUMBERS = ['alpha', 'beta', 'gamma', 'share_bands', 'share_parts', 'halves_band', 'halves_time', 'accel_ok', 'covered', 'snr', 'dm0_sigma', 'bands_ratio']
+NUMBERS = ['alpha', 'beta', 'gamma', 'share_bands', 'share_parts', 'halves_band', 'halves_time', 'accel_ok', 'covered', 'snr', 'dm0_sigma', 'bands_ratio', 'pulse_share']
 # S/N tells a pulsar from noise, but nothing of interference, which may be brighter; alpha tells only bright signals of DM 0.
 LIMITS = {'alpha': (.9, 1), 'beta': (0, 1), 'gamma': (0, 1), 'share_bands': (0, 1), 'share_parts': (0, 1), 'halves_band': (-1, 1),
-          'halves_time': (-1, 1), 'accel_ok': (0, 1), 'covered': (0, 1), 'snr': (6, 9), 'dm0_sigma': (-3, 9), 'bands_ratio': (.5, .8)}
+          'halves_time': (-1, 1), 'accel_ok': (0, 1), 'covered': (0, 1), 'snr': (6, 9), 'dm0_sigma': (-3, 9), 'bands_ratio': (.5, .8), 'pulse_share': (.5, .85)}
 REJECTS = 4  # sigma, by which a curve over DM rejects DM 0
+# What is there for a part of the observation only is interference more often than these skies have it: calls, passing sources.
+GIVEN = {'share_parts': .3, 'halves_time': .15}
 FALLING = ('alpha', 'beta', 'gamma')  # speak against a pulsar; all others for it
 BANDS = [(1464, 2), (1500, 4.7), (430, .3), (3200, 8)]  # top channel and channel width, MHz
 NCHAN, TSAMP_US, TOBS_S, K = 64, 1024, 60, 1 / 2.41e-4
@@ -47,6 +49,14 @@ def draw(sky):
         options += ['-rfi', 'spark rate=1 width=2e-3 level=1']
     for i in range(14):
         cands.append((10 ** r.uniform(-1.6, .9), most_dm * 10 ** r.uniform(-2, 0), 0))
+    if sky % 3 == 1 and sky // 8 % 2:  # mobile phones, where no pulsar is folded with them: a pulse that is there now and then, in a few channels each time
+        frame = 10 ** r.uniform(-1.3, -.3)
+        options += ['-rfi', 'phone freq=%g bw=%g rate=.3 width=4 carrier=%g slot=%g frame=%g level=%g' %
+                    ((low + high) / 2, .8 * (high - low), 4 * width, frame * .1, frame, r.uniform(1, 5))]
+        cands += [(frame, most_dm * 10 ** r.uniform(-2, 0), 0) for k in range(4)]
+    for text in [o for o in options if o.startswith('pulsar') and 'dm=0 ' not in o][::3]:  # one in three has a second pulse
+        snr = float(text.split('snr=')[1])
+        options += ['-add', '%ssnr=%g phase=%.2f' % (text.split('snr=')[0], snr * r.uniform(.4, 1), r.uniform(.2, .8))]
     return options, cands, top, width
 
 
@@ -85,13 +95,13 @@ def is_clear(r):
     return not any(off(p * a / b) < 2 for p in pulsars for a in range(1, 9) for b in range(1, 9))
 
 
-def newton(a, y):
-    """Weights of a logistic function, the first without a limit."""
+def newton(a, y, given):
+    """Weights of a logistic function, the first without a limit; given: a sum that is there already."""
     import numpy as np
     w, ridge = np.zeros(a.shape[1]), np.full(a.shape[1], .3)
     ridge[0] = 1e-9
     for step in range(60):
-        p = 1 / (1 + np.exp(-a @ w))
+        p = 1 / (1 + np.exp(-given - a @ w))
         h = (a * (p * (1 - p))[:, None]).T @ a + np.diag(ridge)
         w += np.linalg.solve(h, a.T @ (y - p) - ridge * w)
     return w
@@ -113,18 +123,20 @@ def fit(path, empty):
     x = np.where(np.isnan(raw), 0, (raw - centre) / scale)
     a = np.hstack([np.ones((len(x), 1)), x])
     signs = np.array([0] + [-1 if k in FALLING else 1 for k in NUMBERS])
-    use = np.ones(a.shape[1], bool)
+    given = sum(GIVEN[k] * a[:, 1 + NUMBERS.index(k)] for k in GIVEN)
+    use = np.array([True] + [k not in GIVEN for k in NUMBERS])
     while True:  # what would speak the wrong way says nothing
         w = np.zeros(a.shape[1])
-        w[use] = newton(a[~odd][:, use], y[~odd])
+        w[use] = newton(a[~odd][:, use], y[~odd], given[~odd])
         wrong = use & (signs * w < 0)
         if not wrong.any():
             break
-        use &= ~wrong
+        use[np.argmax(np.where(wrong, abs(w), 0))] = False
+    for k in GIVEN:
+        w[1 + NUMBERS.index(k)] = GIVEN[k]
     print('const double psr_cand_offset = %.3f;\n' % w[0])
     for k, name in enumerate(NUMBERS):
         print('    [PSR_CAND_%s] = {%g, %g, %.4g, %.4g, %.3f},' % (name.upper(), *LIMITS[name], centre[k], scale[k], w[k + 1]))
-    print('    [PSR_CAND_PULSE_SNR] = {6, 9, 7.5, 1.4, 0}, /* speaks where S/N does not: psr_cand_rank */')
     p = 1 / (1 + np.exp(-a @ w))
     line = np.quantile(p[~odd & (kind == 0)], .99)
     print('#define PSR_CAND_LINE %.3f' % line)

@@ -218,7 +218,7 @@ check() {
 @test "each number of the score and each mark is explained" {
     make_folder J0000
     psrreport d
-    for word in alpha beta gamma share_bands share_parts halves_band halves_time accel_ok covered snr dm0_sigma bands_ratio pulse_snr \
+    for word in alpha beta gamma share_bands share_parts halves_band halves_time accel_ok covered snr dm0_sigma bands_ratio pulse_share \
         line dm0 narrow turns edge 'dm\?' clip; do
         [ "$(count "<dt>$word</dt><dd>[A-Za-z1]")" -eq 1 ] || { echo "no word on $word"; false; }
     done

@@ -32,8 +32,8 @@ static const char *const numbers[PSR_CAND_NNUMBER] = {
     [PSR_CAND_SNR] = "S/N of the profile's harmonics: the root of Z\xc2\xb2 - 2n of n harmonics.",
     [PSR_CAND_DM0_SIGMA] = "Sigma by which the fold rejects DM 0, negative where DM 0 is better.",
     [PSR_CAND_BANDS_RATIO] = "share_bands over what a pulse of this S/N in the whole band has.",
-    [PSR_CAND_PULSE_SNR] =
-        "S/N of the best boxcar in the profile: noise has half of snr, a pulse all.",
+    [PSR_CAND_PULSE_SHARE] =
+        "S/N of the best boxcar in the profile over snr: 0.5 of noise, 1 of a pulse.",
 };
 
 static const struct word explained[] = {

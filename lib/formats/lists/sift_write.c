@@ -186,7 +186,7 @@ const char *psr_cand_number_name(enum psr_cand_number k)
         [PSR_CAND_SNR] = "snr",
         [PSR_CAND_DM0_SIGMA] = "dm0_sigma",
         [PSR_CAND_BANDS_RATIO] = "bands_ratio",
-        [PSR_CAND_PULSE_SNR] = "pulse_snr",
+        [PSR_CAND_PULSE_SHARE] = "pulse_share",
     };
     return number[k];
 }

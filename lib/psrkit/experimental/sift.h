@@ -369,12 +369,12 @@ enum psr_cand_number {
     PSR_CAND_SNR,       /* root of Z^2 - 2 n of the n harmonics of the profile */
     PSR_CAND_DM0_SIGMA, /* root of the Z^2 that DM 0 has less, negative where it has more */
     PSR_CAND_BANDS_RATIO, /* share_bands over what a pulse of this S/N in all sub-bands has: Phi(S/N / sqrt(n) - 1) */
-    PSR_CAND_PULSE_SNR, /* S/N of the best boxcar in the profile */
+    PSR_CAND_PULSE_SHARE, /* S/N of the best boxcar in the profile over S/N */
     PSR_CAND_NNUMBER,
 };
 
 /* Of folds of noise and interference one in a hundred has a probability above this. */
-#define PSR_CAND_LINE 0.379
+#define PSR_CAND_LINE 0.412
 
 enum { PSR_CAND_REASONS = 256 };
 

@@ -190,13 +190,12 @@ static void test_chance(uint64_t *random)
     make_fold(&fold, random, &faint, 40);
     ok(psr_cand_measure(&pulse, &fold, &err) == PSR_OK, "a faint pulse");
     psr_pfd_clear(&fold);
-    const double share[] = {noise.number[PSR_CAND_PULSE_SNR] / noise.number[PSR_CAND_SNR],
-                            pulse.number[PSR_CAND_PULSE_SNR] / pulse.number[PSR_CAND_SNR]};
+    const double share[] = {noise.number[PSR_CAND_PULSE_SHARE], pulse.number[PSR_CAND_PULSE_SHARE]};
     ok(share[0] < 0.65 && share[1] > 0.8 && share[1] < 1.25,
        "one boxcar has %.2f of the S/N %.1f of noise, %.2f of the %.1f of a pulse", share[0],
        noise.number[PSR_CAND_SNR], share[1], pulse.number[PSR_CAND_SNR]);
     noise.number[PSR_CAND_SNR] = 9;
-    noise.number[PSR_CAND_PULSE_SNR] = 5;
+    noise.number[PSR_CAND_PULSE_SHARE] = 0.55;
     noise.probability = psr_cand_probability(noise.number);
     ok(rank_one(noise, 0) == noise.probability && rank_one(noise, 1e-4) == noise.probability,
        "what is known of the search leaves what noise does not explain: %.3f", noise.probability);
@@ -243,7 +242,8 @@ static void test_rank(void)
                                               [PSR_CAND_COVERED] = 1,
                                               [PSR_CAND_SNR] = 99,
                                               [PSR_CAND_DM0_SIGMA] = 0.34,
-                                              [PSR_CAND_BANDS_RATIO] = 1}};
+                                              [PSR_CAND_BANDS_RATIO] = 1,
+                                              [PSR_CAND_PULSE_SHARE] = 0.98}};
     struct psr_cand_score low_dms = moved, rejected = moved;
     rejected.number[PSR_CAND_ALPHA] = 0.95;
     rejected.number[PSR_CAND_GAMMA] = 0.03;
