@@ -17,7 +17,7 @@ EXTRA_DIST += lib/psrkit.map
 # Where programs in the build look for it.
 shared_library = lib/libpsrkit.so.1
 $(shared_library): lib/libpsrkit.la
-	@cd lib && rm -f libpsrkit.so.1 && $(LN_S) .libs/libpsrkit.so.1 libpsrkit.so.1
+	@cd lib && rm -f libpsrkit.new && $(LN_S) .libs/libpsrkit.so.1 libpsrkit.new && mv -f libpsrkit.new libpsrkit.so.1
 CLEANFILES += $(shared_library)
 
 pkgconfigdir = $(libdir)/pkgconfig
