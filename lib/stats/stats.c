@@ -331,7 +331,7 @@ static void place_rank(float *x, ptrdiff_t n, ptrdiff_t k)
     }
 }
 
-/* Of n from 8 to RANKED: each number's rank is counted, as branches on random numbers cost more than all comparisons. */
+/* Of n finite floats, up to RANKED: counts the rank of each, as branches on random numbers cost more than all comparisons. */
 static double median_by_ranks(const float *x, size_t n)
 {
     const int below = (int)(n - 1) / 2, above = (int)n / 2;
@@ -382,10 +382,9 @@ static double median_by_counts(const float *x, size_t n)
 
 double psr_quantile_median(float *x, size_t n)
 {
-    if (n >= RANKED / 2 && n <= RANKED)
-        return median_by_ranks(x, n);
-    if (n >= COUNTED && n <= INT32_MAX && are_finite(x, n))
-        return median_by_counts(x, n);
+    const bool few = n >= RANKED / 2 && n <= RANKED, many = n >= COUNTED && n <= INT32_MAX;
+    if ((few || many) && are_finite(x, n))
+        return few ? median_by_ranks(x, n) : median_by_counts(x, n);
     place_rank(x, (ptrdiff_t)n, (ptrdiff_t)(n / 2));
     if (n % 2)
         return (double)x[n / 2];

@@ -48,6 +48,20 @@ static bool right(enum shape shape, size_t n, uint64_t *seed)
     return pass;
 }
 
+/* The median of numbers of which some are none: it lies among the others, or is none. */
+static bool survives(size_t n, uint64_t *seed)
+{
+    float *x = tap_take(n, sizeof *x), low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = tap_uniform(seed) < 0.5 ? NAN : draw(GAUSS, i, seed);
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+    }
+    const double median = psr_quantile_median(x, n);
+    free(x);
+    return isnan(median) || (median >= (double)low && median <= (double)high);
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -59,5 +73,10 @@ int main(void)
                 pass = pass && right(s, length[i], &seed);
         ok(pass, "numbers %s", shape_name[s]);
     }
+    bool pass = true;
+    for (size_t n = 1; n < 40; n++)
+        for (int repeat = 0; repeat < 20; repeat++)
+            pass = pass && survives(n, &seed);
+    ok(pass, "half of them NaN");
     return done_testing();
 }
