@@ -195,27 +195,55 @@ static const struct cli_elsewhere elsewhere[] = {
     {NULL, NULL},
 };
 
+static void fill_table(struct cli_table *table, struct gpufold_options *o)
+{
+    CLI_FILL(table, output, o);
+    cli_add_observation(table, (struct cli_observation){.filterbank = &o->filterbank,
+                                                        .psrfits = &o->psrfits,
+                                                        .if_choice = &o->run.if_choice,
+                                                        .state = &o->state,
+                                                        .no_weights = &o->run.no_weights,
+                                                        .no_scales = &o->run.no_scales,
+                                                        .no_offsets = &o->run.no_offsets,
+                                                        .invert = &o->run.invert});
+    CLI_FILL(table, extent, o);
+    cli_add_clean(table, &o->clean, CLI_CLEAN_HELP("ROOT_fold"));
+    cli_add_mask(table, &o->run.mask, &o->run.ignorechan);
+    cli_add_clipping(table, &o->run.clip_sigma, &o->run.noclip, &o->run.zerodm);
+    CLI_FILL(table, candidate, o);
+    cli_add_limits(table, &o->run.nthread, &o->run.mem_bytes);
+    cli_add_verbosity(table, &o->quiet, &o->verbose);
+}
+
+/* What pipes and streams exclude, -dmrange, and what needs -refine. */
+static void check_inputs(struct gpufold_options *o, const struct cli *tool, int n, char **argv)
+{
+    bool is_pipe = false, is_stream = false;
+    for (int i = 1; i <= n; i++) {
+        is_pipe |= !strcmp(argv[i], "-");
+        is_stream |= strstr(argv[i], "://") != NULL;
+    }
+    if ((is_pipe || is_stream) && o->resume)
+        cli_usage_error(tool, "-resume needs a file, which it can examine");
+    if ((is_pipe || is_stream) && !o->root)
+        cli_usage_error(tool, "%s needs -o", is_pipe ? "standard input" : argv[1]);
+    set_dmrange(o, tool);
+    if (o->run.stay_bins > 0 && !o->run.refine)
+        cli_usage_error(tool, "-stay needs -refine");
+    /* A pipe is read once, and an ephemeris is known. */
+    const bool is_file = !is_pipe && !is_stream;
+    if (o->harmonics && (!is_file || o->parfile || o->binary))
+        cli_usage_error(tool, "-harmonics needs a file, and excludes -par and -bin");
+    if (is_pipe && o->candfile && !strcmp(o->candfile, "-"))
+        cli_usage_error(tool, "standard input cannot be both the data and the list");
+}
+
 int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table = {.n = 0};
     *o = (struct gpufold_options){.clean = "none", .pfact = 1, .ffact = 1, .dm = -1};
     psr_folder_defaults(&o->run);
-    CLI_FILL(&table, output, o);
-    cli_add_observation(&table, (struct cli_observation){.filterbank = &o->filterbank,
-                                                         .psrfits = &o->psrfits,
-                                                         .if_choice = &o->run.if_choice,
-                                                         .state = &o->state,
-                                                         .no_weights = &o->run.no_weights,
-                                                         .no_scales = &o->run.no_scales,
-                                                         .no_offsets = &o->run.no_offsets,
-                                                         .invert = &o->run.invert});
-    CLI_FILL(&table, extent, o);
-    cli_add_clean(&table, &o->clean, CLI_CLEAN_HELP("ROOT_fold"));
-    cli_add_mask(&table, &o->run.mask, &o->run.ignorechan);
-    cli_add_clipping(&table, &o->run.clip_sigma, &o->run.noclip, &o->run.zerodm);
-    CLI_FILL(&table, candidate, o);
-    cli_add_limits(&table, &o->run.nthread, &o->run.mem_bytes);
-    cli_add_verbosity(&table, &o->quiet, &o->verbose);
+    fill_table(&table, o);
     *tool = (struct cli){
         .name = "gpufold",
         .operands = "[OPTION]... FILE...",
@@ -237,24 +265,7 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
     check_candidate(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
-    bool is_pipe = false, is_stream = false;
-    for (int i = 1; i <= n; i++) {
-        is_pipe |= !strcmp(argv[i], "-");
-        is_stream |= strstr(argv[i], "://") != NULL;
-    }
-    if ((is_pipe || is_stream) && o->resume)
-        cli_usage_error(tool, "-resume needs a file, which it can examine");
-    if ((is_pipe || is_stream) && !o->root)
-        cli_usage_error(tool, "%s needs -o", is_pipe ? "standard input" : argv[1]);
-    set_dmrange(o, tool);
-    if (o->run.stay_bins > 0 && !o->run.refine)
-        cli_usage_error(tool, "-stay needs -refine");
-    /* A pipe is read once, and an ephemeris is known. */
-    const bool is_file = !is_pipe && !is_stream;
-    if (o->harmonics && (!is_file || o->parfile || o->binary))
-        cli_usage_error(tool, "-harmonics needs a file, and excludes -par and -bin");
-    if (is_pipe && o->candfile && !strcmp(o->candfile, "-"))
-        cli_usage_error(tool, "standard input cannot be both the data and the list");
+    check_inputs(o, tool, n, argv);
     if (!(o->run.start < o->run.end))
         cli_usage_error(tool, "-start %g must be below -end %g", o->run.start, o->run.end);
     o->run.presto = is_prepfold || o->compat;

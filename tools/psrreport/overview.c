@@ -184,6 +184,40 @@ static double best_burst_snr(const struct report *r)
     return r->nburst ? r->burst[i < r->nburst ? i : 0].snr : NAN;
 }
 
+/* Given: failure   NULL: the folder was read */
+static psr_status put_row(struct overview *o, struct report *r, const psr_err *failure,
+                          psr_err *err)
+{
+    struct html *h = &o->page.html;
+    const struct report_cand *best = r->ncand ? &r->cand[0] : NULL;
+    double seconds = 0;
+    for (size_t i = 0; i < r->nstep; i++) {
+        const double s = json_number(r->step[i].json, "seconds");
+        seconds += isfinite(s) ? s : 0;
+    }
+    html_raw(h, "<tr data-c=\"");
+    html_text(h, r->folder);
+    html_raw(h, "\">");
+    const psr_status st = put_picture(o, r, err);
+    put_folder(h, r);
+    html_cell(h, "%.5f", r->has_inf ? (double)r->inf.epoch.day + r->inf.epoch.frac : NAN);
+    html_cell(h, "%.6g", r->has_inf ? r->length_s : NAN);
+    html_cell(h, "%.1f", r->nstep ? seconds : NAN);
+    html_cell(h, "%.0f", r->list || r->nlist ? (double)r->ncand : NAN);
+    html_cell(h, "%.1f", best ? best->value[CAND_SIGMA] : NAN);
+    html_cell(h, "%.1f", best && best->fold ? best->fold->best.sigma : NAN);
+    html_cell(h, "%.8g", best ? best->value[CAND_PERIOD_S] : NAN);
+    html_cell(h, "%.2f", best ? best->value[CAND_DM] : NAN);
+    put_beams(h, best);
+    html_raw(h, "<td>");
+    html_text(h, best ? best->note : "");
+    html_raw(h, "</td>");
+    html_cell(h, "%.0f", r->burst_file ? (double)r->nburst : NAN);
+    html_cell(h, "%.2f", best_burst_snr(r));
+    put_state(o, r, failure);
+    return st;
+}
+
 /* A folder that cannot be read is a row too. */
 static psr_status put_one(struct overview *o, const char *folder, size_t number, psr_err *err)
 {
@@ -212,36 +246,8 @@ static psr_status put_one(struct overview *o, const char *folder, size_t number,
         over = report_write_candyjar(o->csv, r, err);
     if (st == PSR_ENOMEM)
         *err = why;
-    else if (!over) {
-        const psr_err *failure = st ? &why : NULL;
-        struct html *h = &o->page.html;
-        const struct report_cand *best = r->ncand ? &r->cand[0] : NULL;
-        double seconds = 0;
-        for (size_t i = 0; i < r->nstep; i++) {
-            const double s = json_number(r->step[i].json, "seconds");
-            seconds += isfinite(s) ? s : 0;
-        }
-        html_raw(h, "<tr data-c=\"");
-        html_text(h, r->folder);
-        html_raw(h, "\">");
-        over = put_picture(o, r, err);
-        put_folder(h, r);
-        html_cell(h, "%.5f", r->has_inf ? (double)r->inf.epoch.day + r->inf.epoch.frac : NAN);
-        html_cell(h, "%.6g", r->has_inf ? r->length_s : NAN);
-        html_cell(h, "%.1f", r->nstep ? seconds : NAN);
-        html_cell(h, "%.0f", r->list || r->nlist ? (double)r->ncand : NAN);
-        html_cell(h, "%.1f", best ? best->value[CAND_SIGMA] : NAN);
-        html_cell(h, "%.1f", best && best->fold ? best->fold->best.sigma : NAN);
-        html_cell(h, "%.8g", best ? best->value[CAND_PERIOD_S] : NAN);
-        html_cell(h, "%.2f", best ? best->value[CAND_DM] : NAN);
-        put_beams(h, best);
-        html_raw(h, "<td>");
-        html_text(h, best ? best->note : "");
-        html_raw(h, "</td>");
-        html_cell(h, "%.0f", r->burst_file ? (double)r->nburst : NAN);
-        html_cell(h, "%.2f", best_burst_snr(r));
-        put_state(o, r, failure);
-    }
+    else if (!over)
+        over = put_row(o, r, st ? &why : NULL, err);
     o->code = cli_worse(o->code, r->code);
     report_clear(r);
     free(r);

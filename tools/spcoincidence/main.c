@@ -303,6 +303,43 @@ static psr_status check_distinct(const struct psr_names *names, psr_err *err)
     return st;
 }
 
+/* All lists can be written, or none is. */
+static psr_status check_files(const struct psr_names *names, const struct options *o, psr_err *err)
+{
+    struct psr_overwrite_check check = {0};
+    psr_status st = check_distinct(names, err);
+    for (size_t i = 0; i < names->n && !st; i++)
+        st = o->update ? psr_overwrite_check_output(&check, names->name[i], NULL, err)
+                       : psr_overwrite_check_input(&check, names->name[i], err);
+    if (!st && !o->update)
+        st = psr_overwrite_check_output(&check, o->output, NULL, err);
+    psr_overwrite_check_clear(&check);
+    return st;
+}
+
+static psr_status count_beams(struct lists *l, const struct options *o, psr_err *err)
+{
+    struct psr_beam_pulse *beam = calloc(l->n + 1, sizeof *beam);
+    size_t *count = calloc(l->n + 1, sizeof *count);
+    psr_status st = PSR_OK;
+    if (!beam || !count)
+        st = psr_fail_nomem(err, "the pulses of beams", (double)l->n * sizeof *beam);
+    for (size_t k = 0; k < l->n && !st; k++) {
+        const struct pulse *p = &l->pulse[k];
+        beam[k] = (struct psr_beam_pulse){p->first * l->tsamp_s[p->list],
+                                          (p->last + 1) * l->tsamp_s[p->list], p->list};
+    }
+    if (!st)
+        st = psr_pulse_count_beams(beam, l->n, l->names->n, o->timetol_s, count, err);
+    for (size_t k = 0; k < l->n && !st; k++) {
+        l->pulse[k].nbeam = count[k];
+        set_mark(&l->pulse[k], count[k] >= 2 && (double)count[k] > o->share * (double)l->names->n);
+    }
+    free(beam);
+    free(count);
+    return st;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.share = 0.5, .output = "-"};
@@ -325,39 +362,11 @@ int main(int argc, char **argv)
         st = psr_names_add(&names, argv[i + 1], &err);
     if (!st) {
         struct lists l = {.names = &names};
-        /* All lists can be written, or none is. */
-        struct psr_overwrite_check check = {0};
-        st = check_distinct(&names, &err);
-        for (size_t i = 0; i < names.n && !st; i++)
-            st = o.update ? psr_overwrite_check_output(&check, names.name[i], NULL, &err)
-                          : psr_overwrite_check_input(&check, names.name[i], &err);
-        if (!st && !o.update)
-            st = psr_overwrite_check_output(&check, o.output, NULL, &err);
-        psr_overwrite_check_clear(&check);
+        st = check_files(&names, &o, &err);
         if (!st)
             st = lists_read(&l, &err);
-        if (!st) {
-            const double share = o.share;
-            struct psr_beam_pulse *beam = calloc(l.n + 1, sizeof *beam);
-            size_t *count = calloc(l.n + 1, sizeof *count);
-            st = PSR_OK;
-            if (!beam || !count)
-                st = psr_fail_nomem(&err, "the pulses of beams", (double)l.n * sizeof *beam);
-            for (size_t k = 0; k < l.n && !st; k++) {
-                const struct pulse *p = &l.pulse[k];
-                beam[k] = (struct psr_beam_pulse){p->first * l.tsamp_s[p->list],
-                                                  (p->last + 1) * l.tsamp_s[p->list], p->list};
-            }
-            if (!st)
-                st = psr_pulse_count_beams(beam, l.n, l.names->n, o.timetol_s, count, &err);
-            for (size_t k = 0; k < l.n && !st; k++) {
-                l.pulse[k].nbeam = count[k];
-                set_mark(&l.pulse[k],
-                         count[k] >= 2 && (double)count[k] > share * (double)l.names->n);
-            }
-            free(beam);
-            free(count);
-        }
+        if (!st)
+            st = count_beams(&l, &o, &err);
         if (!st)
             st = o.update ? update(&l, &err) : write_output(&l, o.output, &err);
         lists_clear(&l);

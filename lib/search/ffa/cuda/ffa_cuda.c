@@ -155,9 +155,13 @@ static cudaError_t sample(struct state *c, struct slot *t, size_t p, double *rms
     return ffa_k_sample(&k, t->stream);
 }
 
-static uint32_t count_searched(const struct slot *t)
+/* Bit k: series k is searched. */
+static uint32_t find_searched(const struct slot *t)
 {
-    return (uint32_t)t->series[0].searched + (uint32_t)t->series[1].searched;
+    uint32_t bits = 0;
+    for (int p = 0; p < FFA_PAIR; p++)
+        bits |= (uint32_t)t->series[p].searched << p;
+    return bits;
 }
 
 /* Waits for the measurements, and queues what samples there are. */
@@ -165,7 +169,8 @@ static cudaError_t sample_pair(struct state *c, struct slot *t, double *rms, int
 {
     TRY(cudaStreamSynchronize(t->stream));
     TRY(cudaMemsetAsync(t->d_nhit, 0, sizeof *t->d_nhit, t->stream));
-    t->series[0].searched = t->series[1].searched = false;
+    for (int p = 0; p < FFA_PAIR; p++)
+        t->series[p].searched = false;
     for (size_t p = 0; p < t->n; p++)
         TRY(sample(c, t, p, &rms[p], &bad[p]));
     return cudaEventRecord(t->ready, t->stream);
@@ -180,7 +185,7 @@ static struct ffa_k_merge merge_of(const struct state *c, const struct slot *t,
     return (struct ffa_k_merge){
         .d_fold = c->d_fold + g->fold0,
         .nfold = (uint32_t)g->nfold,
-        .rated = (uint32_t)t->series[0].searched | (uint32_t)t->series[1].searched << 1,
+        .rated = find_searched(t),
         .d_q = t->d_q,
         .d_gain = c->d_gain,
         .nwidth = (uint32_t)w->n,
@@ -321,9 +326,10 @@ static psr_status start_pair(struct state *c, struct slot *t, struct psr_ffa_fou
                              psr_err *err)
 {
     cudaError_t e = sample_pair(c, t, &found->rms[t->first], &found->bad[t->first]);
-    if (!e && count_searched(t))
+    const bool some = !e && find_searched(t);
+    if (some)
         e = fold_all(c, t, NULL);
-    t->busy = !e && count_searched(t);
+    t->busy = some && !e;
     return e ? fail(c, e, "search", err) : PSR_OK;
 }
 
@@ -373,7 +379,7 @@ static psr_status periodogram(void *state, const float *in, float *snr, int *wid
     int64_t bad = -1;
     cudaError_t e = cudaSetDevice(c->s->device);
     if (!e && !(e = send_pair(c, t, &in, 0, 1)) && !(e = sample_pair(c, t, &rms, &bad)) &&
-        count_searched(t))
+        find_searched(t))
         e = fetch_trials(c, t, 0, snr, width);
     return e ? fail(c, e, "trials", err) : PSR_OK;
 }
