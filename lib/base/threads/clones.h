@@ -15,14 +15,22 @@
 #endif
 #endif
 
+/* These loops are vectors also where the compiler is told -O2, which otherwise makes none of a number of turns that it
+ * does not know. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define PSR_CLONES_VECTORS __attribute__((optimize("vect-cost-model=dynamic")))
+#else
+#define PSR_CLONES_VECTORS
+#endif
+
 #if !defined(PSR_CLONES) && defined(__x86_64__) && defined(__gnu_linux__) &&                       \
     defined(__has_attribute)
 #if __has_attribute(target_clones)
-#define PSR_CLONES __attribute__((target_clones("avx2", "default")))
+#define PSR_CLONES __attribute__((target_clones("avx2", "default"))) PSR_CLONES_VECTORS
 #endif
 #endif
 #ifndef PSR_CLONES
-#define PSR_CLONES
+#define PSR_CLONES PSR_CLONES_VECTORS
 #endif
 
 #endif
