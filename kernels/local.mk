@@ -1,86 +1,86 @@
-# CUDA kernels: one family per file, each with a C header for its launchers.  Automake knows nothing of
+# CUDA kernels: one folder per family, each with a C header for its launchers.  Automake knows nothing of
 # .cu, so the files and the headers they depend on are named here.
 
 CUDA_FILES = \
-	kernels/accel_block.cu \
-	kernels/accel_correlate.cu \
-	kernels/accel_level.cu \
-	kernels/accel_scan.cu \
-	kernels/accel_verify.cu \
-	kernels/beam_any.cu \
-	kernels/beam_factors.cu \
-	kernels/beam_form.cu \
-	kernels/beam_emit.cu \
-	kernels/beam_points.cu \
-	kernels/beam_product.cu \
-	kernels/beam_refine.cu \
-	kernels/beam_tiles.cu \
-	kernels/channelise.cu \
-	kernels/clean_modes.cu \
-	kernels/clean_samples.cu \
-	kernels/clean_sparks.cu \
-	kernels/cornerturn.cu \
-	kernels/dedisp.cu \
-	kernels/dedisp_beams.cu \
-	kernels/dedisp_beams_circles.cu \
-	kernels/dedisp_shift_table.cu \
-	kernels/dedisp_gather.cu \
-	kernels/dedisp_tree.cu \
-	kernels/dedisp_tree_words_rows.cu \
-	kernels/dedisp_tree_words_trials.cu \
-	kernels/mask_correction.cu \
-	kernels/ffa_merge.cu \
-	kernels/ffa_samples.cu \
-	kernels/fold.cu \
-	kernels/fold_search.cu \
-	kernels/probe.cu \
-	kernels/pulscan_norm.cu \
-	kernels/pulscan_outdo.cu \
-	kernels/pulscan_peaks.cu \
-	kernels/pulscan_prefilter.cu \
-	kernels/redden.cu \
-	kernels/singlepulse_adapt.cu \
-	kernels/singlepulse_boxcar.cu \
-	kernels/singlepulse_loud.cu \
-	kernels/singlepulse_normalise.cu
+	kernels/beam/beam_any.cu \
+	kernels/beam/beam_emit.cu \
+	kernels/beam/beam_factors.cu \
+	kernels/beam/beam_form.cu \
+	kernels/beam/beam_points.cu \
+	kernels/beam/beam_product.cu \
+	kernels/beam/beam_refine.cu \
+	kernels/beam/beam_tiles.cu \
+	kernels/clean/clean_modes.cu \
+	kernels/clean/clean_samples.cu \
+	kernels/clean/clean_sparks.cu \
+	kernels/common/probe.cu \
+	kernels/dedisp/dedisp.cu \
+	kernels/dedisp/dedisp_beams.cu \
+	kernels/dedisp/dedisp_beams_circles.cu \
+	kernels/dedisp/dedisp_gather.cu \
+	kernels/dedisp/dedisp_shift_table.cu \
+	kernels/dedisp/mask_correction.cu \
+	kernels/dsp/channelise.cu \
+	kernels/dsp/cornerturn.cu \
+	kernels/dsp/redden.cu \
+	kernels/ffa/ffa_merge.cu \
+	kernels/ffa/ffa_samples.cu \
+	kernels/fold/fold.cu \
+	kernels/fold/fold_search.cu \
+	kernels/matched/accel_block.cu \
+	kernels/matched/accel_correlate.cu \
+	kernels/matched/accel_level.cu \
+	kernels/matched/accel_scan.cu \
+	kernels/matched/accel_verify.cu \
+	kernels/pulscan/pulscan_norm.cu \
+	kernels/pulscan/pulscan_outdo.cu \
+	kernels/pulscan/pulscan_peaks.cu \
+	kernels/pulscan/pulscan_prefilter.cu \
+	kernels/singlepulse/singlepulse_adapt.cu \
+	kernels/singlepulse/singlepulse_boxcar.cu \
+	kernels/singlepulse/singlepulse_loud.cu \
+	kernels/singlepulse/singlepulse_normalise.cu \
+	kernels/tree/dedisp_tree.cu \
+	kernels/tree/dedisp_tree_words_rows.cu \
+	kernels/tree/dedisp_tree_words_trials.cu
 CUDA_INCLUDES = \
-	kernels/accel_fft.cuh \
-	kernels/accel_kernels.h \
-	kernels/beam_kernels.h \
-	kernels/beam_fft.cuh \
-	kernels/beam_quantise.cuh \
-	kernels/beam_weight.cuh \
-	kernels/beam_words.cuh \
-	kernels/channelise_kernels.h \
-	kernels/clean_kernels.h \
-	kernels/cornerturn_kernels.h \
-	kernels/dedisp_kernels.h \
-	kernels/dedisp_beams_kernels.h \
-	kernels/dedisp_beams_sums.cuh \
-	kernels/dedisp_cta.cuh \
-	kernels/dedisp_delay.cuh \
-	kernels/dedisp_stage.h \
-	kernels/dedisp_tile.cuh \
-	kernels/dedisp_tree_kernels.h \
-	kernels/dedisp_tree_sums.cuh \
-	kernels/dedisp_tree_words.cuh \
-	kernels/dedisp_tree_words_kernels.h \
-	kernels/mask_kernels.h \
-	kernels/ffa_kernels.h \
-	kernels/fold_kernels.h \
-	kernels/half.cuh \
-	kernels/launch.cuh \
-	kernels/probe_kernels.h \
-	kernels/ptx.cuh \
-	kernels/pulscan_kernels.h \
-	kernels/pulscan_sums.cuh \
-	kernels/redden_kernels.h \
-	kernels/select.cuh \
-	kernels/signif_device.cuh \
-	kernels/singlepulse_flatten.cuh \
-	kernels/singlepulse_kernels.h \
-	kernels/singlepulse_rows.cuh
-EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
+	kernels/beam/beam_fft.cuh \
+	kernels/beam/beam_kernels.h \
+	kernels/beam/beam_quantise.cuh \
+	kernels/beam/beam_weight.cuh \
+	kernels/beam/beam_words.cuh \
+	kernels/clean/clean_kernels.h \
+	kernels/common/half.cuh \
+	kernels/common/launch.cuh \
+	kernels/common/probe_kernels.h \
+	kernels/common/ptx.cuh \
+	kernels/common/select.cuh \
+	kernels/common/signif_device.cuh \
+	kernels/dedisp/dedisp_beams_kernels.h \
+	kernels/dedisp/dedisp_beams_sums.cuh \
+	kernels/dedisp/dedisp_cta.cuh \
+	kernels/dedisp/dedisp_delay.cuh \
+	kernels/dedisp/dedisp_kernels.h \
+	kernels/dedisp/dedisp_stage.h \
+	kernels/dedisp/dedisp_tile.cuh \
+	kernels/dedisp/mask_kernels.h \
+	kernels/dsp/channelise_kernels.h \
+	kernels/dsp/cornerturn_kernels.h \
+	kernels/dsp/redden_kernels.h \
+	kernels/ffa/ffa_kernels.h \
+	kernels/fold/fold_kernels.h \
+	kernels/matched/accel_fft.cuh \
+	kernels/matched/accel_kernels.h \
+	kernels/pulscan/pulscan_kernels.h \
+	kernels/pulscan/pulscan_sums.cuh \
+	kernels/singlepulse/singlepulse_flatten.cuh \
+	kernels/singlepulse/singlepulse_kernels.h \
+	kernels/singlepulse/singlepulse_rows.cuh \
+	kernels/tree/dedisp_tree_kernels.h \
+	kernels/tree/dedisp_tree_sums.cuh \
+	kernels/tree/dedisp_tree_words.cuh \
+	kernels/tree/dedisp_tree_words_kernels.h
+EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md kernels/README.md
 
 NVCCFLAGS = -O3 -std=c++17 $(NVCC_SIZE_FLAGS) $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
 
@@ -107,25 +107,25 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 	    '$@' '$(*F).$(OBJEXT)' >$@
 
 # The host has the same bits.
-kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
-kernels/mask_correction.$(OBJEXT): kernel_flags = -fmad=false
-kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
+kernels/dsp/redden.$(OBJEXT): kernel_flags = -fmad=false
+kernels/dedisp/mask_correction.$(OBJEXT): kernel_flags = -fmad=false
+kernels/matched/accel_level.$(OBJEXT): kernel_flags = -fmad=false
 CLEAN_OBJECTS = \
-	kernels/clean_modes.$(OBJEXT) kernels/clean_samples.$(OBJEXT) kernels/clean_sparks.$(OBJEXT)
+	kernels/clean/clean_modes.$(OBJEXT) kernels/clean/clean_samples.$(OBJEXT) kernels/clean/clean_sparks.$(OBJEXT)
 $(CLEAN_OBJECTS): kernel_flags = -fmad=false
-kernels/ffa_merge.$(OBJEXT) kernels/fold.$(OBJEXT) kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
+kernels/ffa/ffa_merge.$(OBJEXT) kernels/fold/fold.$(OBJEXT) kernels/fold/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 # CUB's headers assert.
-kernels/ffa_samples.$(OBJEXT): kernel_flags = -fmad=false -DNDEBUG
+kernels/ffa/ffa_samples.$(OBJEXT): kernel_flags = -fmad=false -DNDEBUG
 PULSE_OBJECTS = \
-	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
-	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)
+	kernels/singlepulse/singlepulse_adapt.$(OBJEXT) kernels/singlepulse/singlepulse_boxcar.$(OBJEXT) \
+	kernels/singlepulse/singlepulse_loud.$(OBJEXT) kernels/singlepulse/singlepulse_normalise.$(OBJEXT)
 $(PULSE_OBJECTS): kernel_flags = -fmad=false
 
 # What each includes, as the last compilation saw it; without that everything is compiled.
--include $(wildcard kernels/*.d tests/gpu/*.d)
+-include $(wildcard kernels/*/*.d tests/gpu/*.d)
 # Other architectures or another compiler make other objects.
 $(KERNEL_OBJECTS:.lo=.$(OBJEXT)): kernels/nvcc-flags
 kernels/nvcc-flags: Makefile
 	@$(MKDIR_P) $(@D)
 	@echo '$(NVCC) $(NVCCFLAGS) -MMD -MP' >$@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
-CLEANFILES += kernels/nvcc-flags kernels/*.d tests/gpu/*.d
+CLEANFILES += kernels/nvcc-flags kernels/*/*.d tests/gpu/*.d

@@ -638,7 +638,7 @@ tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
 tests_gpu_t_accelsearch_cuda_SOURCES = tests/gpu/t_accelsearch_cuda.c tests/gpu/accel_fft_host.h tests/support/accel_truth.h
 tests_gpu_t_accelsearch_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 EXTRA_DIST += tests/gpu/accel_fft_host.cu
-tests/gpu/accel_fft_host.$(OBJEXT): kernels/accel_fft.cuh kernels/accel_kernels.h tests/gpu/accel_fft_host.h kernels/nvcc-flags
+tests/gpu/accel_fft_host.$(OBJEXT): kernels/matched/accel_fft.cuh kernels/matched/accel_kernels.h tests/gpu/accel_fft_host.h kernels/nvcc-flags
 CLEANFILES += tests/gpu/accel_fft_host.$(OBJEXT)
 tests_gpu_t_accelsearch_cuda_LDADD = tests/gpu/accel_fft_host.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c tests/gpu/pulscan_run.h
@@ -798,8 +798,8 @@ tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 EXTRA_DIST += tests/gpu/beam_wide.cu tests/gpu/ceilings.cu
-tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
-tests/gpu/beam_wide.$(OBJEXT): kernels/beam_weight.cuh tests/gpu/beam_wide.h kernels/nvcc-flags
+tests/gpu/ceilings.$(OBJEXT): kernels/common/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
+tests/gpu/beam_wide.$(OBJEXT): kernels/beam/beam_weight.cuh tests/gpu/beam_wide.h kernels/nvcc-flags
 CLEANFILES += tests/gpu/beam_wide.$(OBJEXT) tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)

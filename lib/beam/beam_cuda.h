@@ -8,7 +8,7 @@
 #include "base/device/cuda_call.h"
 #include "beam_internal.h"
 
-#include <beam_kernels.h>
+#include <beam/beam_kernels.h>
 
 /* One of two: a piece's voltages and its rows, on the device. */
 struct psr_beam_buffer {

@@ -4,13 +4,13 @@
 
 #include "beam_internal.h"
 
-#include <beam_kernels.h>
+#include <beam/beam_kernels.h>
 
 /* Dishes in a row of voltages on the device: those of the array, plus dummies to make a multiple of
  * 4. */
 size_t psr_beam_slots_dishes(const struct psr_beam_work *w);
 
-/* The layout described in kernels/beam_kernels.h: dish d is written at write[d]; half e of pair i
+/* The layout described in kernels/beam/beam_kernels.h: dish d is written at write[d]; half e of pair i
  * is read from read[2 i + e] and has dish[2 i + e], -1 for none.  No two dishes share a slot, and
  * no two of a round (32 of the same kind that are processed together) share a bank. */
 struct psr_beam_slots {

@@ -1,7 +1,7 @@
 /* The transforms of the matched search on the host: every thread does a step before any does the
  * next. */
-#include "accel_fft.cuh"
 #include "accel_fft_host.h"
+#include "matched/accel_fft.cuh"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef PSR_TESTS_ACCEL_FFT_HOST_H
 #define PSR_TESTS_ACCEL_FFT_HOST_H
 
-#include <accel_kernels.h>
+#include <matched/accel_kernels.h>
 
 #ifdef __cplusplus
 extern "C" {

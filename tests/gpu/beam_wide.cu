@@ -1,6 +1,6 @@
 /* A thread block a direction. */
 #include "beam_wide.h"
-#include <beam_weight.cuh>
+#include <beam/beam_weight.cuh>
 #include <cuda_fp16.h>
 
 namespace

@@ -1,7 +1,7 @@
 /* Ceilings of a device: one loop each, nothing but the instruction in question, eight warps a
  * thread block and eight blocks a multiprocessor. */
 #include "ceilings.h"
-#include <ptx.cuh>
+#include <common/ptx.cuh>
 
 namespace
 {

@@ -2,7 +2,7 @@
 #include "lose_after.h"
 #include "lost.h"
 
-#include <probe_kernels.h>
+#include <common/probe_kernels.h>
 #include <stddef.h>
 
 enum { MOST = 1024 }; /* streams and events of the second device */

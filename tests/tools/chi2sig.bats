@@ -234,7 +234,7 @@ EOF
     nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
     [ -x "$nvcc" ] || skip "there is no nvcc"
     cat >user.cu <<'EOF'
-#include "signif_device.cuh"
+#include "common/signif_device.cuh"
 __global__ void sigmas(const double *power, const double *dof, double *sigma)
 {
     sigma[threadIdx.x] = signif_gauss_sigma(signif_chi2_logp(power[threadIdx.x], dof[threadIdx.x]));

@@ -16,7 +16,7 @@ need_plain_objects() {
 # Prints the lines of objdump or nm output that do not belong to CUDA objects (nvcc registers each
 # kernel through variables of its own).
 without_kernels() {
-    kernels=$(cd "$srcdir/kernels" && ls ./*.cu 2>/dev/null | sed 's|.*/||; s|\.cu$|.o|' | tr '\n' ' ')
+    kernels=$(find "$srcdir/kernels" -name '*.cu' | sed 's|.*/||; s|\.cu$|.o|' | tr '\n' ' ')
     awk -v kernels=" $kernels" '
         /^[^ ]+\.o:/ { member = $1; sub(/:$/, "", member); theirs = index(kernels, " " member " ") }
         !theirs'

@@ -2,8 +2,8 @@
 #include "cuda_call.h"
 #include "device_internal.h"
 
+#include <common/probe_kernels.h>
 #include <cuda_runtime_api.h>
-#include <probe_kernels.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>

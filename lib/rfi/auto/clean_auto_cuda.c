@@ -8,7 +8,7 @@
 #include "base/device/cuda_call.h"
 #include "base/device/device_internal.h"
 
-#include <clean_kernels.h>
+#include <clean/clean_kernels.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Candidates are folded some at a time, on two streams, a candidate always on the same: while the device
  * folds, the host lists the blocks of the next ones, and reads the next window. */
-#include "fold_kernels.h"
+#include "fold/fold_kernels.h"
 #include "fold_plan.h"
 
 #include "base/device/cuda_call.h"

@@ -1,5 +1,5 @@
 /* Lists the blocks of a candidate for a device: their runs, and the values of replaced samples. */
-#include "fold_kernels.h"
+#include "fold/fold_kernels.h"
 #include "fold_plan.h"
 
 #include <stdlib.h>

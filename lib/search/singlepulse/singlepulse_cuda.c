@@ -7,7 +7,7 @@
 #include "base/device/cuda_call.h"
 #include "base/tool.h"
 
-#include <singlepulse_kernels.h>
+#include <singlepulse/singlepulse_kernels.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "dedisp_line.h"
 
-#include <dedisp_beams_kernels.h>
+#include <dedisp/dedisp_beams_kernels.h>
 
 struct psr_beams_level {
     enum beams_k_kind in, out;

@@ -8,10 +8,10 @@
 
 #include "base/device/cuda_call.h"
 #include "search/dedisp/dedisp_internal.h"
-#include <cornerturn_kernels.h>
-#include <dedisp_kernels.h>
-#include <dedisp_tree_kernels.h>
-#include <dedisp_tree_words_kernels.h>
+#include <dedisp/dedisp_kernels.h>
+#include <dsp/cornerturn_kernels.h>
+#include <tree/dedisp_tree_kernels.h>
+#include <tree/dedisp_tree_words_kernels.h>
 
 /* Stages of the tree algorithm on a CUDA device.
  *

@@ -4,7 +4,7 @@
 #include "base/device/cuda_call.h"
 #include "base/device/device_internal.h"
 
-#include <mask_kernels.h>
+#include <dedisp/mask_kernels.h>
 #include <stdlib.h>
 #include <string.h>
 

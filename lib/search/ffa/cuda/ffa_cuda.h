@@ -5,7 +5,7 @@
 #include "base/device/cuda_call.h"
 #include "search/ffa/ffa_backend.h"
 
-#include <ffa_kernels.h>
+#include <ffa/ffa_kernels.h>
 
 /* Folds of one step that are transformed together. */
 struct psr_ffa_group {

@@ -3,7 +3,7 @@
 
 #include "base/device/cuda_call.h"
 #include "base/memory.h"
-#include "fold_kernels.h"
+#include "fold/fold_kernels.h"
 
 #include "base/device/device_internal.h"
 #include "base/tool.h"

@@ -1,6 +1,6 @@
 /* accel_cuda.h: the matched search on a CUDA device (private to its files).
  *
- * The device is a sieve (kernels/accel_kernels.h): it reports every place whose harmonic sum may be
+ * The device is a sieve (kernels/matched/accel_kernels.h): it reports every place whose harmonic sum may be
  * above the cut, and the host makes these sums again as the CPU does (cell_sums.h).  So lists are
  * those of the CPU to the bit, ties among them, as long as nothing above the cut is missed:
  *
@@ -8,7 +8,7 @@
  *   amplitude d of its block: |a| <= |b| + e d, so |a|^2 <= (1 + 1/q) |b|^2 + (1 + q) (e d)^2 for
  *   any q.
  * - Sums of n halves are off by less than n 2^-11, for which the device's cut is lower.
- * - What is summed again on the device carries its own bound (kernels/accel_verify.cu). */
+ * - What is summed again on the device carries its own bound (kernels/matched/accel_verify.cu). */
 #ifndef PSR_SEARCH_MATCHED_CUDA_ACCEL_CUDA_H
 #define PSR_SEARCH_MATCHED_CUDA_ACCEL_CUDA_H
 
@@ -17,7 +17,7 @@
 
 #include "base/device/cufft.h"
 
-#include <accel_kernels.h>
+#include <matched/accel_kernels.h>
 
 enum { PSR_ACCEL_SLOTS = 2 };
 

@@ -3,7 +3,7 @@
 
 #include "dsp/redden.h"
 
-#include <redden_kernels.h>
+#include <dsp/redden_kernels.h>
 #include <stdlib.h>
 #include <string.h>
 

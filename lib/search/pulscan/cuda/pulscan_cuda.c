@@ -3,8 +3,8 @@
 #include "pulscan_cuda.h"
 #include "formats/series/series_internal.h"
 
+#include <dsp/redden_kernels.h>
 #include <psrkit/series.h>
-#include <redden_kernels.h>
 #include <stdlib.h>
 #include <string.h>
 

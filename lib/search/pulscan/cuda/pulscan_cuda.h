@@ -5,7 +5,7 @@
 #include "base/device/cufft.h"
 #include "search/pulscan/pulscan_internal.h"
 
-#include <pulscan_kernels.h>
+#include <pulscan/pulscan_kernels.h>
 
 /* --- what the kernels are told ---------------------------------------------------------------- */
 
