@@ -19,7 +19,6 @@ tools_libcommon_la_SOURCES = \
 	lib/base/input/read_ring.c \
 	lib/base/input/tar_read.c \
 	lib/base/text/text_lines.c \
-	tools/common/canvas.h \
 	tools/common/cli.c \
 	tools/common/cli.h \
 	tools/common/devices.c \
@@ -33,28 +32,29 @@ tools_libcommon_la_SOURCES = \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
 	tools/common/observation_options.c \
-	tools/common/planeplot.c \
-	tools/common/planeplot.h \
-	tools/common/plotfile.c \
-	tools/common/plotfile.h \
-	tools/common/pulseplot.c \
-	tools/common/pulseplot.h \
 	tools/common/quote.c \
 	tools/common/quote.h \
 	tools/common/run.c \
 	tools/common/run.h \
 	tools/common/signals.c \
-	tools/common/signals.h
+	tools/common/signals.h \
+	tools/common/plot/canvas.h \
+	tools/common/plot/planeplot.c \
+	tools/common/plot/planeplot.h \
+	tools/common/plot/plotfile.c \
+	tools/common/plot/plotfile.h \
+	tools/common/plot/pulseplot.c \
+	tools/common/plot/pulseplot.h
 common_pictures = \
-	tools/common/canvas.c \
-	tools/common/canvas_file.c \
-	tools/common/canvas_internal.h
+	tools/common/plot/canvas.c \
+	tools/common/plot/canvas_file.c \
+	tools/common/plot/canvas_internal.h
 if HAVE_CAIRO
 tools_libcommon_la_SOURCES += $(common_pictures)
 else
-tools_libcommon_la_SOURCES += tools/common/canvas_none.c
+tools_libcommon_la_SOURCES += tools/common/plot/canvas_none.c
 endif
-EXTRA_DIST += $(common_pictures) tools/common/canvas_none.c
+EXTRA_DIST += $(common_pictures) tools/common/plot/canvas_none.c
 
 bin_PROGRAMS += \
 	bin/accelsift \

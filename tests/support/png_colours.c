@@ -1,4 +1,4 @@
-/* png_colours FILE RRGGBB...: width and height of a picture of tools/common/canvas_file.c, and how many pixels
+/* png_colours FILE RRGGBB...: width and height of a picture of tools/common/plot/canvas_file.c, and how many pixels
  * have each colour, in one line. */
 #include <stdint.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@ load helper
 # private_includes FOLDER: what the sources of FOLDER/tools include of FOLDER/lib and FOLDER/kernels
 # that is no public header.  base/tool.h is theirs, too: they hold its sources; and base/portable.h, which has none.
 private_includes() {
-    (cd "$1" && grep -noE '^ *# *include *["<][^">]+' tools/*/*.[ch] | sed -E 's/: *# *include *["<]/ /' |
+    (cd "$1" && grep -noE '^ *# *include *["<][^">]+' tools/*/*.[ch] tools/*/*/*.[ch] | sed -E 's/: *# *include *["<]/ /' |
         while read -r where header; do
             case $header in psrkit/* | base/tool.h | base/portable.h) continue ;; esac
             [ ! -f "lib/$header" ] && [ ! -f "kernels/$header" ] || echo "$where includes $header"
@@ -17,12 +17,14 @@ private_includes() {
     found=$(private_includes "$srcdir")
     [ -z "$found" ] || { echo "$found"; return 1; }
     cd "$BATS_TEST_TMPDIR"
-    mkdir -p tools/a lib/psrkit lib/base kernels
+    mkdir -p tools/a/deep lib/psrkit lib/base kernels
     touch lib/psrkit/x.h lib/base/y.h kernels/z.h tools/a/own.h
     printf '#include %s\n' '<psrkit/x.h>' '"own.h"' '<stdio.h>' '"base/y.h"' '<base/y.h>' '"z.h"' >tools/a/main.c
+    echo '#include "z.h"' >tools/a/deep/part.h
     [ "$(private_includes .)" = "tools/a/main.c:4 includes base/y.h
 tools/a/main.c:5 includes base/y.h
-tools/a/main.c:6 includes z.h" ]
+tools/a/main.c:6 includes z.h
+tools/a/deep/part.h:1 includes z.h" ]
 }
 
 # A machine may have CUDA's headers where every compiler looks, and hide that others cannot compile them.
@@ -34,8 +36,8 @@ tools/a/main.c:6 includes z.h" ]
 
 @test "without cairo all functions of pictures are there" {
     cd "$BATS_TEST_TMPDIR"
-    ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I"$srcdir/lib" -I"$srcdir/tools" -I"$builddir" -c -o none.o "$srcdir/tools/common/canvas_none.c"
-    grep -oE '\bcanvas_[a-z_]+\(' "$srcdir/tools/common/canvas.h" | tr -d '(' | sort -u >declared
+    ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I"$srcdir/lib" -I"$srcdir/tools" -I"$builddir" -c -o none.o "$srcdir/tools/common/plot/canvas_none.c"
+    grep -oE '\bcanvas_[a-z_]+\(' "$srcdir/tools/common/plot/canvas.h" | tr -d '(' | sort -u >declared
     [ "$(wc -l <declared)" -gt 15 ]
     nm none.o | awk '$2 == "T" { print $3 }' | sort >defined
     found=$(comm -23 declared defined)

@@ -1,7 +1,7 @@
 /* The picture of single pulses: made, bounded, and failing cleanly. */
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
-#include "tools/common/pulseplot.h"
+#include "tools/common/plot/pulseplot.h"
 
 static bool is_png(const char *path)
 {

@@ -3,7 +3,7 @@
 #define PSR_TOOLS_DDPLAN_H
 
 #include "tools/common/cli.h"
-#include "tools/common/plotfile.h"
+#include "tools/common/plot/plotfile.h"
 
 #include <psrkit/ddplan.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #include "tools/common/cli.h"
 #include "tools/common/devices.h"
 #include "tools/common/fourier_options.h"
-#include "tools/common/planeplot.h"
+#include "tools/common/plot/planeplot.h"
 #include "tools/common/run.h"
 #include <psrkit/experimental/fourier.h>
 #include <psrkit/experimental/outfile.h>

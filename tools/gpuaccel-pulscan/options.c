@@ -1,6 +1,6 @@
 /* Reads the command line of gpuaccel-pulscan, and checks what its table cannot express. */
 #include "gpuaccel-pulscan.h"
-#include "tools/common/plotfile.h"
+#include "tools/common/plot/plotfile.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "tools/common/cli.h"
 #include "tools/common/ffa_options.h"
 #include "tools/common/fourier_options.h"
-#include "tools/common/plotfile.h"
+#include "tools/common/plot/plotfile.h"
 
 #include <psrkit/pipeline.h>
 #include <psrkit/status.h>

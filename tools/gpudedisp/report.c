@@ -1,7 +1,7 @@
 /* Reports a run of gpudedisp: the plan, timings, the plot. */
 #include "gpudedisp.h"
 
-#include "tools/common/pulseplot.h"
+#include "tools/common/plot/pulseplot.h"
 #include <stdio.h>
 #include <sys/resource.h>
 

@@ -1,7 +1,7 @@
 /* gpufold: folds pulsar candidates in one pass over telescope data. */
 #include "gpufold.h"
 
-#include "tools/common/canvas.h"
+#include "tools/common/plot/canvas.h"
 #include "tools/common/run.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The picture of a fold: profile, phase against time and frequency, chi^2 around the best values. */
 #include "gpufold.h"
-#include "tools/common/canvas.h"
+#include "tools/common/plot/canvas.h"
 
 #include <math.h>
 #include <stdio.h>

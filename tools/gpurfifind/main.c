@@ -1,8 +1,8 @@
 /* gpurfifind: finds interference in telescope data and makes a mask of it. */
 #include "picture.h"
 #include "report.h"
-#include "tools/common/canvas.h"
 #include "tools/common/cli.h"
+#include "tools/common/plot/canvas.h"
 #include "tools/common/run.h"
 
 #include <psrkit/experimental/clean.h>

@@ -3,7 +3,7 @@
 
 #include "base/tool.h"
 #include "report.h"
-#include "tools/common/canvas.h"
+#include "tools/common/plot/canvas.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "psrpresto.h"
 
 #include "base/tool.h"
-#include "tools/common/pulseplot.h"
+#include "tools/common/plot/pulseplot.h"
 #include <glob.h>
 #include <inttypes.h>
 #include <math.h>

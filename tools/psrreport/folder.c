@@ -1,7 +1,7 @@
 /* The files of a folder, and what all parts need: names, problems, memory. */
 #include "psrreport.h"
 
-#include "tools/common/plotfile.h"
+#include "tools/common/plot/plotfile.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Single pulses and interference: pictures and the table of bursts. */
 #include "page.h"
 
-#include "tools/common/canvas.h"
+#include "tools/common/plot/canvas.h"
 
 #include <stdio.h>
 #include <stdlib.h>

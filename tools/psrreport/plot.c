@@ -1,7 +1,7 @@
 /* Plots of all single pulses, and of one with the spectra and events around it. */
 #include "psrreport.h"
 
-#include "tools/common/canvas.h"
+#include "tools/common/plot/canvas.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

@@ -2,7 +2,7 @@
 #include "psrsearch.h"
 
 #include "base/tool.h"
-#include "tools/common/plotfile.h"
+#include "tools/common/plot/plotfile.h"
 
 #include <errno.h>
 #include <fnmatch.h>

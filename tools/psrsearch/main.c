@@ -1,7 +1,7 @@
 /* psrsearch: searches an observation with the tools of psrkit, step by step. */
 #include "psrsearch.h"
 
-#include "tools/common/plotfile.h"
+#include "tools/common/plot/plotfile.h"
 #include "tools/common/quote.h"
 #include "tools/common/run.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/portable.h"
 #include "tools/common/json_read.h"
-#include "tools/common/plotfile.h"
+#include "tools/common/plot/plotfile.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* The plan of a search: its names, the clock of its times, the tools' files. */
 #include "psrsearch.h"
 
-#include "tools/common/plotfile.h"
+#include "tools/common/plot/plotfile.h"
 
 #include <math.h>
 #include <psrkit/experimental/source.h>

@@ -2,7 +2,7 @@
 #include "canvas.h"
 
 #include "canvas_internal.h"
-#include "quote.h"
+#include "tools/common/quote.h"
 
 #include <math.h>
 #include <stdio.h>
