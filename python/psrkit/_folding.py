@@ -82,11 +82,8 @@ class Fold:
         Profiles at the best values.
     """
 
-    def __init__(self, c, view=None, dm=None):
+    def __init__(self, c, view=None):
         self._c, self._keep = copy_pfd(c)
-        if dm is not None and c.ndm:  # of a fold without a search, whose trials may begin at 0 and miss it
-            self._keep["trial_dm"][np.argmin(abs(self._keep["trial_dm"] - dm))] = dm
-            self._c.dm = dm
         self.profile = self._keep["profile"]
         self.stats = Table(self._keep["stats"].view([(name, "f8") for name in STATS])[..., 0])
         for name in ("trial_dm", "trial_period_s", "trial_pdot"):
@@ -296,8 +293,6 @@ class Folder:
         names, cands = Strings(paths), ffi.new("struct psr_folder_candidate[]", len(rows) or 1)
         for i, row in enumerate(rows):
             fill_candidate(cands[i], row, at, i + 1, self.keep, obs.nchan > 1)
-        stays = options["nosearch"] and not options["refine"]
-        self.dms = [cands[i].dm if stays else None for i in range(len(rows))]
         desc.path, desc.npath, desc.cand, desc.ncand = names.array, len(paths), cands, len(rows)
         for name, value in list(read_options.items()) + list(options.items()):
             if name == "nthread" and name not in options:
@@ -324,7 +319,7 @@ class Folder:
         return lib.PSR_ESTOPPED if self.watch.stop else lib.PSR_OK
 
     def store(self, i, fold):
-        self.folds[i] = Fold(fold.pfd, fold.view if fold.view != ffi.NULL else None, self.dms[i])
+        self.folds[i] = Fold(fold.pfd, fold.view if fold.view != ffi.NULL else None)
 
     def on_refuse(self, ctx, i, why):
         self.refused[i] = make_error(why)

@@ -126,6 +126,29 @@ same_numbers() {
     [ "$(numbers 'Data Folded' w_*.bestprof)" = 29696 ]
 }
 
+# number NAME: in the line of JSON on standard input.
+number() { sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p"; }
+
+@test "the DM asked for is the DM folded at, where prepfold rounds to trials from 0 on" {
+    local dm how presto
+    for dm in 47.123 0.2; do
+        fakebin -q -seed 3 -tobs 10 -tsamp 256 -nchans 64 -nbits 8 -fch1 1500 -foff -4 -o f$dm.fil \
+            -add "pulsar period=0.0391 dm=$dm width=0.002 snr=60"
+    done
+    mv f47.123.fil f.fil
+    for dm in 0 0.01 0.7 47.123 200; do
+        for how in -nosearch -nodmsearch; do
+            [ "$(gpufold -q -topo -noplot $how -npfact 1 -p 0.0391 -dm $dm -n 32 -json -o t f.fil | number dm)" = $dm ]
+        done
+        awk -v dm=$dm '/Best DM/ { exit !($NF - dm < 6e-4 && dm - $NF < 6e-4) }' t_39.10ms_Cand.pfd.bestprof
+    done
+    # Trials are 0.92 apart, and -refine goes below the first one, which is above 0.
+    gpufold -q -topo -noplot -nosearch -refine -p 0.0391 -dm 0.7 -n 32 -json -o t f0.2.fil | number dm |
+        awk '{ exit !($1 > 0 && $1 < 0.5) }'
+    presto=$(gpufold -q -topo -noplot -nosearch -compat presto -p 0.0391 -dm 47.123 -n 32 -json -o p f.fil | number dm)
+    [ "$presto" = 46.78139457 ]
+}
+
 @test "the search does not depend on the threads" {
     for n in 1 2 5; do
         gpufold -q -topo -p 0.02 -dm 40 -n 32 -nsub 16 -ncpus $n -o t$n g8.fil
@@ -447,7 +470,9 @@ whole_of() { tail -c +130 "$1"; }
 bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
 
 @test "every format of lists is folded as prepfold's options are" {
-    gpufold $one -f 50 -fd 0.01 -dm 47 -o a g8.fil
+    # Trials above DM 0 all: close to it a rounding is much of them.
+    local near="$one -ndmfact 1"
+    gpufold $near -f 50 -fd 0.01 -dm 47 -o a g8.fil
     # 29696 spectra of 256 us: the middle is at 3.801088 s
     f=$(awk 'BEGIN { printf "%.17g", 50 + 0.01 * 3.801088 }')
     acc=$(awk -v f="$f" 'BEGIN { printf "%.17g", -0.01 / f * 299792458 }')
@@ -455,7 +480,7 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     printf 'DM,f,fd,name\n47,50,0.01,csv\n' >csv
     epoch=$(awk 'BEGIN { printf "%.17g", 50000 + 3.801088 / 86400 }')
     printf '# name DM f fd epoch\nmid 47 %s 0.01 %s\n' "$f" "$epoch" >dated
-    for list in pulsarx csv dated; do gpufold $one -cands $list -o b g8.fil; done
+    for list in pulsarx csv dated; do gpufold $near -cands $list -o b g8.fil; done
     cmp <(bytes_of a_50.00Hz_Cand.pfd) <(bytes_of b_csv.pfd)
     for x in b_Cand_1.pfd b_Cand_2.pfd b_mid.pfd; do
         # equal but for the rounding of dates and numbers: 1e-6 of the profiles

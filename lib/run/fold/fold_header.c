@@ -133,19 +133,23 @@ static void set_spins(struct psr_pfd *p, double length_s)
     }
 }
 
-/* DMs that shift the pulse by whole bins at the lowest frequency; none is below 0. */
-static void set_dms(struct psr_pfd *p, double dm)
+/* DMs that shift the pulse by whole bins at the lowest frequency; none is below 0.  The DM asked for is one of them,
+ * but for prepfold, which begins at 0 where there is no room for all below it. */
+static void set_dms(struct psr_pfd *p, double dm, bool presto)
 {
     const double lowest = p->lofreq_mhz * (1 + p->voverc), period_s = 1 / p->fold.f;
     const double step = period_s / p->nbin * p->dmstep / psr_delay_s(PSR_DMCONST_PRESTO, 1, lowest);
-    const double first = fmax(dm - middle(p->ndm) * step, 0);
+    const double below = fmin(floor(dm / step), middle(p->ndm));
+    const double first = fmax(dm - (presto ? middle(p->ndm) : below) * step, 0);
     int32_t best = 0;
     for (int32_t i = 0; i < p->ndm; i++) {
         p->trial_dm[i] = first + i * step;
         if (fabs(p->trial_dm[i] - dm) < fabs(p->trial_dm[best] - dm))
             best = i;
     }
-    p->dm = p->trial_dm[first > 0 ? middle(p->ndm) : best];
+    if (!presto)
+        p->trial_dm[best] = dm;
+    p->dm = p->trial_dm[presto && first > 0 ? middle(p->ndm) : best];
 }
 
 /* Given: best   its period and p-dot */
@@ -247,6 +251,6 @@ psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *
         return st;
     set_spins(p, frame->length_s);
     if (p->ndm)
-        set_dms(p, cand->dm);
+        set_dms(p, cand->dm, d->presto);
     return PSR_OK;
 }

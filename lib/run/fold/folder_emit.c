@@ -181,7 +181,9 @@ static void limit_dm(const struct psr_folder_desc *d, const struct psr_pfd *p,
 {
     if (!p->ndm)
         return;
-    best->dm_lo = fmax(p->trial_dm[0], d->dm_lo);
+    /* Below the first trial there may be room for less than a step. */
+    const double step = p->trial_dm[1] - p->trial_dm[0];
+    best->dm_lo = fmax(p->trial_dm[0] < step ? 0 : p->trial_dm[0], d->dm_lo);
     best->dm_hi = p->trial_dm[p->ndm - 1];
     if (d->dm_hi > 0)
         best->dm_hi = fmin(best->dm_hi, d->dm_hi);

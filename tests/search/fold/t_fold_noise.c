@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { NCHAN = 16, NSAMP = 24000, NCAND = 60 };
+enum { NCHAN = 16, NSAMP = 24000, NCAND = 180 };
 
 static psr_err err;
 static unsigned char spectra[NSAMP * NCHAN];
@@ -79,7 +79,7 @@ static double find_mean(const double *x, int *nhigh)
     return sum;
 }
 
-/* The same noise in every run: a bar for the mean of 60 folds is no bar for every seed. */
+/* The same noise in every run: a bar for the mean of so many folds is no bar for every seed. */
 static void test_noise(const char *const *path)
 {
     static const struct {
@@ -111,7 +111,7 @@ static void test_noise(const char *const *path)
         bool good = run(&d);
         const double plain = find_mean(taken.sigma, &nplain);
         const double mean = find_mean(taken.sigma_trials, &nhigh);
-        good &= mean < 0.5 && nhigh <= 1;
+        good &= mean < 0.5 && nhigh <= NCAND / 60;
         ok(good,
            "%d folds of noise, %s: sigma has a mean of %.2f and %d above 2.5, sigma_trials %.2f "
            "and %d",
