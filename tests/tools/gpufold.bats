@@ -457,6 +457,18 @@ whole_of() { tail -c +130 "$1"; }
     grep -qx "gpufold: list: line 5: more columns than the header" <<<"$stderr"
     grep -q '^gpufold: c: period = 0.0001 s is 0.391 samples, must be 2 or more$' <<<"$stderr"
     [ "$(echo t_*.pfd)" = "t_a.pfd t_e.pfd" ]
+    # -tolerant: what no option could fold is no failure, but a line that cannot be read is.
+    run -3 --separate-stderr gpufold -tolerant $one -candfile list -o u g8.fil
+    sed -i '/^[bd]/d' list
+    run -0 --separate-stderr gpufold -tolerant $one -json -candfile list -o u g8.fil
+    [ "$(wc -l <<<"$stderr")" -eq 1 ]
+    [ "$(wc -l <<<"$output")" -eq 2 ]
+    sed -i '/^[ae]/d' list
+    run -3 --separate-stderr gpufold $one -candfile list -o v g8.fil
+    run -0 --separate-stderr gpufold -tolerant ${one#-q } -json -candfile list -o v g8.fil
+    [ -z "$output" ]
+    grep -qx 'gpufold: g8.fil: no candidate can be folded' <<<"$stderr"
+    refuses 2 '-tolerant needs a list' gpufold -tolerant $one -p 0.02 g8.fil
 }
 
 @test "equal names get numbers" {

@@ -386,6 +386,24 @@ on_terminal() {
     [ "$(begun)" = "" ]
 }
 
+@test "candidates that cannot be folded are no failure, and are counted" {
+    # At the first sample its period is below two samples.
+    few="-clean none -lodm 20 -hidm 30 -zmax 100 -numharm 1 -o d"
+    pulsar="pulsar period=0.00102365 pdot=4.6e-8 dm=25 width=0.0005 snr=200"
+    fakebin -q -seed 3 -tobs 30 -tsamp 512 -nchans 16 -nbits 8 -fch1 1500 -foff -4 -period 0 -o n.fil -add "$pulsar"
+    psrsearch $few -json n.fil >summary 2>said
+    [ "$(value candidates summary)" -eq 1 ]
+    [ "$(value folded summary)" -eq 0 ]
+    grep -q '^psrsearch: 1 candidates cannot be folded; d/steps/n_fold.log has the reasons$' said
+    grep -q 'Cand_1: period = .* is 2 samples, must be 2 or more$' d/steps/n_fold.log
+    [ ! -s d/n.fold.json ]
+    [ "$(wc -l <d/n.sift.csv)" -eq 2 ]
+    ls d/report.html d/candidates.csv
+    psrsearch $few -json n.fil >again 2>said
+    cmp summary again
+    [ "$(begun)" = "" ]
+}
+
 @test "-clean mask, -ncands 0 and -par" {
     $run -q -clean mask -ncands 0 x.fil
     grep -q '"-mask", "d/steps/x_rfifind.mask"' d/steps/x.steps.jsonl

@@ -29,6 +29,7 @@ struct gpufold_options {
 
     bool fine, coarse, slow, searchfdd;
     bool json, noplot, resume, harmonics;
+    bool tolerant; /* candidates that cannot be folded are no failure */
     const char *dmrange;
     bool noxwin; /* PRESTO's flag without effect here */
     bool quiet, verbose;

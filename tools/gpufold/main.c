@@ -12,8 +12,9 @@ struct run {
     struct gpufold_options opt;
     struct cli tool;
     struct psr_candlist list;
-    size_t first; /* of those that are folded: they have one range */
-    int code;     /* exit code, if a candidate was wrong and has been reported */
+    size_t first;    /* of those that are folded: they have one range */
+    size_t nrefused; /* of these */
+    int code;        /* exit code, if a candidate was wrong and has been reported */
     struct run_progress progress;
     struct gpufold_numbers *number; /* [list.n] with -json or -harmonics */
     psr_status printed;
@@ -98,10 +99,15 @@ static psr_status blame_list(const struct run *r, psr_err *err)
 
 static void refuse(void *ctx, size_t i, const psr_err *why)
 {
+    struct run *r = ctx;
+    const int code = r->code;
     psr_err said = *why;
     (void)i;
     (void)blame_list(ctx, &said);
     refuse_line(ctx, &said);
+    r->nrefused++;
+    if (r->opt.tolerant)
+        r->code = code;
 }
 
 static bool skip(void *ctx, size_t i, uint64_t digest, struct timespec changed)
@@ -130,7 +136,12 @@ static psr_status fold(struct run *r)
     psr_folder *f = NULL;
     const double began_s = run_seconds();
     struct psr_folder_report is;
+    r->nrefused = 0;
     psr_status st = psr_folder_create(&f, &r->opt.run, &r->err);
+    if (st == PSR_EINVAL && r->opt.tolerant && r->nrefused == r->opt.run.ncand) {
+        psr_note(&r->opt.run.notes, "%s", r->err.msg);
+        return PSR_OK;
+    }
     if (st)
         return blame_list(r, &r->err);
     psr_folder_describe(f, &is);

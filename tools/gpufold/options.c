@@ -112,6 +112,9 @@ static const struct cli_option candidate[] = {
      "Print a line of JSON for each candidate on standard output."},
     {"resume", CLI_FLAG, AT(resume), NULL, 0, 0,
      "Skip candidates that an identical earlier run completed."},
+    {"tolerant", CLI_FLAG, AT(tolerant), NULL, 0, 0,
+     "Candidates of a list that cannot be folded, as of periods below two samples, are reported "
+     "and are no failure, even if none is left."},
     {"noplot", CLI_FLAG, AT(noplot), NULL, 0, 0, "Do not draw pictures."},
     {"noxwin", CLI_FLAG, AT(noxwin), NULL, 0, 0, "Ignored: there is no window."},
 };
@@ -163,6 +166,8 @@ static void check_candidate(const struct gpufold_options *o, const struct cli *t
         cli_usage_error(tool, "one of -p, -f, -accelfile, -cands and -par is needed");
     if (o->ncands && !o->accelfile && !o->candfile)
         cli_usage_error(tool, "-ncands needs a list: -cands or -accelfile");
+    if (o->tolerant && !o->accelfile && !o->candfile)
+        cli_usage_error(tool, "-tolerant needs a list: -cands or -accelfile");
     if (o->accelcand && !o->accelfile)
         cli_usage_error(tool, "-accelcand needs -accelfile");
     if (o->pfact != 1 && o->ffact != 1)

@@ -274,7 +274,7 @@ static psr_status search(struct run *r)
         r->err = why;
     }
     if (!st) {
-        st = psrsearch_results_read(&r->found, &r->plan, &r->err);
+        st = psrsearch_results_read(&r->found, &r->plan, &r->opt, &r->err);
         if (!st)
             st = psrsearch_summary_write(&r->found, &r->plan, &r->opt, &r->records, &r->err);
         if (!st)

@@ -265,6 +265,7 @@ bool psrsearch_is_log(const char *path);
 struct psrsearch_results {
     size_t nsifted; /* rows of the sifted list, before they are scored */
     size_t ncand, nknown, nfold, nburst;
+    size_t nunfolded;              /* candidates that gpufold has left out */
     size_t nmarked, nburst_marked; /* of these, with marks of interference */
     size_t nlikely; /* candidates without marks whose probability is above PSR_CAND_LINE */
     struct {
@@ -284,7 +285,8 @@ PSR_MUST_CHECK psr_status psrsearch_results_count_sifted(struct psrsearch_result
                                                          const struct psrsearch_plan *p,
                                                          psr_err *err);
 PSR_MUST_CHECK psr_status psrsearch_results_read(struct psrsearch_results *found,
-                                                 const struct psrsearch_plan *p, psr_err *err);
+                                                 const struct psrsearch_plan *p,
+                                                 const struct psrsearch_options *o, psr_err *err);
 
 /* Writes ROOT.psrsearch.json, and the same to standard output if -json is given. */
 PSR_MUST_CHECK psr_status psrsearch_summary_write(const struct psrsearch_results *found,

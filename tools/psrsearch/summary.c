@@ -101,9 +101,11 @@ psr_status psrsearch_results_count_sifted(struct psrsearch_results *found,
 }
 
 psr_status psrsearch_results_read(struct psrsearch_results *found, const struct psrsearch_plan *p,
-                                  psr_err *err)
+                                  const struct psrsearch_options *o, psr_err *err)
 {
+    const size_t ncands = (size_t)o->ncands, n = found->nsifted < ncands ? found->nsifted : ncands;
     psr_status st = read_file(found, p, ".fold.json", take_fold, err);
+    found->nunfolded = n > found->nfold ? n - found->nfold : 0;
     if (!st)
         st = read_file(found, p, ".sift.jsonl", take_candidate, err);
     if (!st)
@@ -220,6 +222,9 @@ void psrsearch_summary_print(const struct psrsearch_results *found, const struct
             "bursts, %zu marked\n",
             cli_printable(name, sizeof name, p->root), found->ncand, found->nknown, found->nmarked,
             found->nfold, found->nburst, found->nburst_marked);
+    if (found->nunfolded)
+        fprintf(stderr, "psrsearch: %zu candidates cannot be folded; %s_fold.log has the reasons\n",
+                found->nunfolded, p->aside);
     if (found->ncand)
         fprintf(stderr, "psrsearch: best candidate: %s, %.9g ms, DM %g, sigma %.1f",
                 cli_printable(name, sizeof name, found->best.name), found->best.period_s * 1e3,
