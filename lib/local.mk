@@ -181,6 +181,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/compat/presto/presto_lanes.h \
 	lib/compat/presto/presto_list.c \
 	lib/compat/presto/presto_plane.c \
+	lib/compat/presto/presto_amplitude.c \
 	lib/compat/presto/presto_refine.c \
 	lib/compat/presto/presto_search.c \
 	lib/stats/stats.h \

@@ -4,6 +4,7 @@
 #include <psrkit/series.h>
 
 #include <fftw3.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,19 @@ void psr_rfft_execute(const psr_rfft *p, const float *in, float *out)
     out[1] = out[p->n];
 }
 
+void psr_rfft_execute_centred(const psr_rfft *p, const float *in, float *out)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < p->n; i++)
+        sum += (double)in[i];
+    const double mean = isfinite(sum) ? sum / (double)p->n : 0;
+    for (int64_t i = 0; i < p->n; i++)
+        out[i] = (float)((double)in[i] - mean);
+    psr_rfft_execute(p, out, out);
+    if (isfinite(sum))
+        out[0] = (float)sum;
+}
+
 void psr_rfft_destroy(psr_rfft *p)
 {
     if (!p)
@@ -81,7 +95,7 @@ psr_status psr_spectrum_transform(float *x, int64_t n, bool back, psr_err *err)
     if (st == PSR_OK && back)
         st = transform_back(x, n, err);
     else if (st == PSR_OK)
-        psr_rfft_execute(p, x, x);
+        psr_rfft_execute_centred(p, x, x);
     psr_rfft_destroy(p);
     return st;
 }

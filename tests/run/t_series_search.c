@@ -304,7 +304,7 @@ static psr_status search(struct summing *s, struct input *in, size_t *ndone, psr
     pthread_barrier_init(&s->begun, NULL, (unsigned)s->ndevice);
     psr_status st = psr_sink_whole_series.begin(&state, &use, &in->stream, err);
     const struct psr_series_search_desc d = {
-        &method, s, &in->stream, &w, devices[s->ndevice - 1], true, true, false};
+        &method, s, &in->stream, &w, devices[s->ndevice - 1], true, true, false, false};
     if (!st)
         st = psr_series_search_create(&sums, &d, err);
     for (size_t k = 0; k < 2 && !st; k++)

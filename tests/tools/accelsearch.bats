@@ -26,6 +26,9 @@ series() {
 # rows LIST: its candidates without powers, which may differ in the last digit.
 rows() { awk 'NR > 3 { if (NF == 0) exit; print $1, $5, $8, $10 }' "$1"; }
 
+# others LIST NAME: how many of its lines, before the .inf, are not those of the golden list.
+others() { diff <(sed '/Data file/,$d' "$1") <(sed '/Data file/,$d' "$srcdir/tests/golden/accelsearch_$2") | grep -c '^<'; }
+
 near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }'; }
 
 @test "-compat presto gives accelsearch's lists" {
@@ -34,6 +37,8 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
         gpuaccel-pulscan -compat presto $options s.fft
         [ -n "$(rows "$list")" ]
         diff <(rows "$list") <(rows "$srcdir/tests/golden/accelsearch_$name")
+        # Without jerk every number is PRESTO's, but for the last digit of a line here and there.
+        [[ $options == *-wmax\ [1-9]* || $(uname -m) != x86_64 ]] || [ "$(others "$list" "$name")" -le 2 ]
         [ "$(stat -c %s "$list.cand")" = "$(stat -c %s "$srcdir/tests/golden/accelsearch_$name.cand")" ]
     done <<'LISTS'
 plane s_ACCEL_60 -zmax 60 -numharm 8 -sigma 2
@@ -213,6 +218,22 @@ found_near() { rows "$1" | awk -v r="$2" '{ sub(/\(.*/, "", $3); d = $3 - r; if 
     cp s.inf short.inf
     refuses 3 "short.sdat: 1001 bytes, but the 131072 samples of its .inf make 262144" \
         gpuaccel-pulscan -search matched short.sdat
+}
+
+@test "-compat presto searches padding as it is, as accelsearch does" {
+    series m
+    { head -c 458752 m.dat; head -c 65536 /dev/zero | tr '\0' '?'; } >s.dat
+    sed -e 's/\(breaks.* = *\)0/\11\n On\/Off bin pair #  1                   =  0          , 114687     \n On\/Off bin pair #  2                   =  131071     , 131071     /' m.inf >s.inf
+    gpuaccel-pulscan -compat presto -zmax 60 -numharm 4 -sigma 3 s.dat
+    # Sigma and power; the transform's last digits reach the others.
+    diff <(awk 'NR > 3 { if (NF == 0) exit; print $1, $2, $3, $5, $6, $7, $8, $9, $10, $11 }' s_ACCEL_60) - \
+        <<<'1 12.97 112.59 4 5.10004(5) 196.077(2) 13158.50(13) -0.0020(1) -9.00(50) -3.06(17)x10^3'
+    # A search of its own puts the mean of the samples there.
+    gpuaccel-pulscan -search matched -zmax 60 -numharm 4 -sigma 3 s.dat
+    cp s_ACCEL_60 with
+    { head -c 458752 m.dat; head -c 65532 /dev/zero; printf '????'; } >s.dat
+    gpuaccel-pulscan -search matched -zmax 60 -numharm 4 -sigma 3 s.dat
+    cmp s_ACCEL_60 with
 }
 
 @test "tables have w where jerks are searched" {

@@ -235,7 +235,10 @@ static psr_status accel_load(const struct accel_job *j, const struct accel_file 
                              struct psr_fourier_input *in, psr_err *err)
 {
     int exponent = 0;
-    psr_status st = psr_spectrum_read(&file->about, file->path, in->x, err);
+    struct psr_spectrum_file about = file->about;
+    if (j->opt.fourier.search.presto) /* accelsearch searches padding as it is */
+        about.inf.nonoff = 0;
+    psr_status st = psr_spectrum_read(&about, file->path, in->x, err);
     if (!st)
         st = psr_fourier_prepare(j->device->search, in, &exponent, err);
     if (!st && j->opt.fourier.search.keep_spectra && file->about.series) {

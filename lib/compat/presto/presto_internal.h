@@ -6,6 +6,8 @@
 #include "search/matched/refine/accel_refine.h"
 #include "search/matched/response/accel_search.h"
 #include "search/matched/response/response.h"
+#include "stats/stats.h"
+#include <complex.h>
 #include <stdint.h>
 
 /* Powers as accelsearch computes them, block by block.
@@ -120,6 +122,29 @@ double psr_presto_search_bytes(const struct psr_presto_search *p);
 
 /* NULL is fine. */
 void psr_presto_search_destroy(struct psr_presto_search *p);
+
+/* --- amplitudes between bins, as accelsearch interpolates them --- */
+
+/* Amplitudes of a spectrum; one thread uses it. */
+struct psr_presto_response {
+    const float *x; /* [nbin][2] */
+    int64_t nbin;
+    struct psr_response_maker *maker;
+    struct psr_presto_kernel *kernel;
+};
+
+/* Status: PSR_ENOMEM.  psr_presto_response_clear in any case. */
+PSR_MUST_CHECK psr_status psr_presto_response_make(struct psr_presto_response *p, const float *x,
+                                                   int64_t nbin, psr_err *err);
+void psr_presto_response_clear(struct psr_presto_response *p);
+
+/* A(r, z, w) from bins up to half away; 0 where r is no bin's.
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_presto_amplitude(struct psr_presto_response *p, double r, double z,
+                                               double w, int half, double complex *a, psr_err *err);
+
+/* Takes x from a value of two variables to a lower one; ends where the corners are tol from their middle. */
+void psr_presto_descend(const struct psr_simplex *f, double x[2], double step, double tol);
 
 /* --- measures candidates as accelsearch does --- */
 

@@ -9,100 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A spectrum, and a thread's latest response. */
-struct psr_presto_response {
-    const float *x; /* [nbin][2] */
-    int64_t nbin;
-    struct psr_response_maker *maker;
-    float complex *k; /* [room] */
-    size_t room;
-    double z, w, offset; /* of the response that k holds */
-    int half;            /* 0: none */
-};
-
-/* Interpolates amplitudes as accelsearch does. */
-
 enum { NMEAN = 20, GAP = 5 };
-
-static const double NO_DRIFT = 1e-4, ON_BIN = 1e-5;
-
-/* Status: PSR_ENOMEM.  presto_response_clear in any case. */
-static psr_status presto_response_make(struct psr_presto_response *p, const float *x, int64_t nbin,
-                                       psr_err *err)
-{
-    *p = (struct psr_presto_response){.x = x, .nbin = nbin};
-    return psr_response_maker_create(&p->maker, err);
-}
-
-static void presto_response_clear(struct psr_presto_response *p)
-{
-    psr_response_maker_destroy(p->maker);
-    free(p->k);
-    *p = (struct psr_presto_response){0};
-}
-
-/* Fills k [2 half] with the response of a signal offset from a bin. */
-static psr_status hold(struct psr_presto_response *p, double z, double w, double offset, int half,
-                       psr_err *err)
-{
-    const size_t n = 2 * (size_t)half;
-    if (p->half == half && !(p->z < z) && !(p->z > z) && !(p->w < w) && !(p->w > w) &&
-        !(p->offset < offset) && !(p->offset > offset))
-        return PSR_OK;
-    p->half = 0;
-    if (n > p->room) {
-        free(p->k);
-        p->k = malloc(n * sizeof *p->k);
-        p->room = p->k ? n : 0;
-        if (!p->k)
-            return psr_fail_nomem(err, "a response", (double)n * sizeof *p->k);
-    }
-    psr_status st = fabs(w) < NO_DRIFT
-                        ? psr_response_make(p->maker, fabs(z) < NO_DRIFT ? 0 : z, 0, -half - offset,
-                                            1, n, p->k, err)
-                        : psr_response_sample(p->maker, z, w, offset, 1, half, p->k, err);
-    if (st)
-        return st;
-    p->z = z;
-    p->w = w;
-    p->offset = offset;
-    p->half = half;
-    return PSR_OK;
-}
-
-static double complex bin_at(const struct psr_presto_response *p, int64_t k)
-{
-    return (double)p->x[2 * k] + I * (double)p->x[2 * k + 1];
-}
-
-/* A(r, z, w) from bins up to half away; 0 where r is no bin's.
- * Status:   PSR_ENOMEM */
-static psr_status presto_amplitude(struct psr_presto_response *p, double r, double z, double w,
-                                   int half, double complex *a, psr_err *err)
-{
-    *a = 0;
-    if (!(r >= 0 && r <= (double)p->nbin - 1))
-        return PSR_OK;
-    const int64_t whole = (int64_t)r;
-    const double offset = r - (double)whole;
-    if (fabs(w) < NO_DRIFT && fabs(z) < NO_DRIFT && (offset < ON_BIN || 1 - offset < ON_BIN)) {
-        *a = bin_at(p, whole + (offset > 0.5));
-        return PSR_OK;
-    }
-    psr_status st = hold(p, z, w, offset, half, err);
-    double re = 0, im = 0;
-    for (int64_t i = 0; i < 2 * half && !st; i++) {
-        int64_t k = whole - half + i;
-        if (k < 0 || k >= p->nbin)
-            continue;
-        double xr = (double)p->x[2 * k], xi = (double)p->x[2 * k + 1];
-        double kr = (double)crealf(p->k[i]), ki = (double)cimagf(p->k[i]);
-        re += xr * kr + xi * ki;
-        im += xi * kr - xr * ki;
-    }
-    *a = re + I * im;
-    return st;
-}
 
 static double within(const struct psr_presto_response *p, double r)
 {
@@ -265,7 +172,7 @@ static double power_at(struct place *p, double r, double z, double w, int half)
 {
     double complex a = 0;
     if (!p->status)
-        p->status = presto_amplitude(p->p, r, z, w, half, &a, p->err);
+        p->status = psr_presto_amplitude(p->p, r, z, w, half, &a, p->err);
     return creal(a) * creal(a) + cimag(a) * cimag(a);
 }
 
@@ -303,11 +210,11 @@ static void climb(struct place *p, double *r, double *z)
 {
     const double times = (double)p->to / p->from;
     const struct psr_simplex f = {minus_power, p, 2};
-    double x[PSR_SIMPLEX_MOST] = {*r, *z / UNIT_Z};
+    double x[2] = {*r, *z / UNIT_Z};
     for (int pass = 0; pass < 2; pass++) {
         double drift = pass ? x[1] * times : *z * times;
         p->half = psr_response_halfwidth(fabs(drift) + SPARE_Z, 0, pass == 1);
-        psr_simplex_descend(&f, x, STEP[pass], TOLERANCE[pass]);
+        psr_presto_descend(&f, x, STEP[pass], TOLERANCE[pass]);
     }
     *r = x[0];
     *z = x[1] * UNIT_Z;
@@ -325,7 +232,7 @@ static void describe(struct place *p, double r, double z, double w, double local
     for (int k = 0; k < 5; k++, at += APART) {
         double complex a = 0;
         if (!p->status)
-            p->status = presto_amplitude(p->p, at, z, w, half, &a, p->err);
+            p->status = psr_presto_amplitude(p->p, at, z, w, half, &a, p->err);
         power[k] = creal(a) * creal(a) + cimag(a) * cimag(a);
         phase[k] = carg(a) > 0 ? carg(a) : carg(a) + 2 * M_PI;
     }
@@ -455,7 +362,7 @@ psr_status psr_presto_refine(struct psr_accel_measured *out, const struct psr_ac
     {
         struct psr_presto_response p;
         psr_err why;
-        psr_status st = presto_response_make(&p, in->x, (int64_t)s->nbin, &why);
+        psr_status st = psr_presto_response_make(&p, in->x, (int64_t)s->nbin, &why);
 #pragma omp for schedule(dynamic)
         for (size_t k = 0; k < peaks->n; k++) {
             struct psr_accel_cand *cand = &out->cand[k];
@@ -471,7 +378,7 @@ psr_status psr_presto_refine(struct psr_accel_measured *out, const struct psr_ac
             if (err)
                 *err = why;
         }
-        presto_response_clear(&p);
+        psr_presto_response_clear(&p);
     }
     if (all)
         psr_accel_measured_clear(out);

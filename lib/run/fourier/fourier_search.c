@@ -149,7 +149,7 @@ static psr_status transform(const struct psr_fourier *f, float *x, const char *n
     float *room = malloc((n + 2) * sizeof *room);
     if (!room)
         return psr_fail_nomem(err, name, 4.0 * (double)n);
-    psr_rfft_execute(f->rfft, x, room);
+    (f->d.presto ? psr_rfft_execute_centred : psr_rfft_execute)(f->rfft, x, room);
     memcpy(x, room, n * sizeof *x);
     free(room);
     return PSR_OK;

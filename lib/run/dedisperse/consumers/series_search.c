@@ -107,8 +107,11 @@ static psr_status load(const struct psr_search_lane *l, size_t slot, size_t k)
     g->read.length = length;
     psr_status st = psr_whole_series_read(l->of->d.series, &g->read, g->x, &g->err);
     psr_whole_series_drop(l->of->d.series, g->read.i);
+    struct psr_spectrum_file about = g->about;
+    if (l->of->d.keep_padding)
+        about.inf.nonoff = 0;
     if (!st)
-        st = psr_spectrum_level(&g->about, g->stem, g->x, &g->err);
+        st = psr_spectrum_level(&about, g->stem, g->x, &g->err);
     return st ? st : m->load(l->search, g, &g->err);
 }
 

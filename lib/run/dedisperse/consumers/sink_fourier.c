@@ -303,7 +303,7 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     return psr_series_search_create(
         &s->search,
         &(struct psr_series_search_desc){&method, s, stream, use->series, s->what.device,
-                                         s->d.nopad, s->d.noinf, s->d.segments},
+                                         s->d.nopad, s->d.noinf, s->d.segments, s->what.presto},
         err);
 }
 

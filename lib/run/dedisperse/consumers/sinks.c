@@ -226,9 +226,13 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     if (st)
         return st;
     return psr_series_search_create(&s->search,
-                                    &(struct psr_series_search_desc){&method, s, stream,
-                                                                     use->series, s->what.device,
-                                                                     s->d.nopad, s->d.noinf, false},
+                                    &(struct psr_series_search_desc){.method = &method,
+                                                                     .sink = s,
+                                                                     .stream = stream,
+                                                                     .series = use->series,
+                                                                     .device = s->what.device,
+                                                                     .nopad = s->d.nopad,
+                                                                     .noinf = s->d.noinf},
                                     err);
 }
 

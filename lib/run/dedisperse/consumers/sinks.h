@@ -309,6 +309,7 @@ struct psr_series_search_desc {
     struct psr_whole_series *series;
     const char *device;          /* as for psr_device_words */
     bool nopad, noinf, segments; /* as in the descriptions of sinks */
+    bool keep_padding;           /* searched as it is; otherwise it becomes the mean of the rest */
 };
 
 struct psr_search_lane;
