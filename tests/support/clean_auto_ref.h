@@ -263,6 +263,7 @@ static bool ref_filter(struct ref_band *b, bool judged, float *less)
 {
     struct ref_modes m = {.n = 0};
     if (b->r->zerodm) {
+        ref_lost(b);
         ref_zerodm(b, less);
         return true;
     }
@@ -270,6 +271,7 @@ static bool ref_filter(struct ref_band *b, bool judged, float *less)
         ref_sparks(b, w);
     size_t n = 0;
     ref_bursts(b);
+    ref_lost(b);
     float *jumps = calloc(b->n * b->ngroup, sizeof *jumps);
     const bool some = ref_take_jumps(b, judged, jumps);
     for (size_t w = 1; ref_length(w) <= b->B; w *= 2, n++)

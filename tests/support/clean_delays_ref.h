@@ -201,6 +201,23 @@ static double ref_band_sum(const struct ref_band *b, size_t first, size_t end)
     return sum;
 }
 
+/* Spectra that more than half of the sub-bands that count have within 2 sigmas of 0, the lowest there is, have no data. */
+static void ref_lost(struct ref_band *b)
+{
+    for (size_t t = 0; t < b->n; t++) {
+        size_t n = 0, low = 0;
+        for (size_t g = 0; g < b->ngroup; g++) {
+            const double count = b->count[t * b->ngroup + g];
+            n += count > 0;
+            low += count > 0 && 32 + b->u[t * b->ngroup + g] / count < 10;
+        }
+        if (2 * low > n) {
+            b->spark[t] = 1;
+            b->burst[t] = 0;
+        }
+    }
+}
+
 /* Sparks that are dispersed, and pulses, become bursts; too many pulses are none. */
 static void ref_bursts(struct ref_band *b)
 {

@@ -83,6 +83,9 @@ PSR_API_BEGIN
  *    v(i + rint(e f(g)), g), of triangles in the middle of a bin of the run as wide as X's or up to four of these narrower, for e = max(1, k / 10) of X's k and then 1.4 times as much each,
  *    while that is less than all bins; -e if the first channel is the lowest.  What has one shape in all sub-bands has Y <= X without noise, whatever
  *    shape and spectrum are.  A run whose sum of v is not above 0 has no delay.
+ *  - Spectra without data.  If y is below 10 on average, u / n(g) < -22, in more than half of the sub-bands that count, samples were cut
+ *    off, and nobody knows by how much: whatever clip_sigma, with zerodm too, the spectrum is a spark and of no burst.  This comes after
+ *    sparks, delays and pulses, so that it is judged as none of these.
  *  - Pulses.  A tile with the same M and Q above 2.5 is a pulse, whatever clip_sigma, without spectra beside it.  It
  *    stays, but common noise is not measured there: that is there most of the time, and of a bright pulsar whose sweep
  *    is shorter than its pulses the sub-bands have as much in common.  Runs of pulses that are no sparks are judged as those of sparks are, and

@@ -392,6 +392,7 @@ static psr_status quantise_less(psr_clean_auto *p, psr_err *err)
 static psr_status blank(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
+    memcpy(c->spark, p->band.spark, p->win.n);
     cudaError_t e =
         cudaMemcpyAsync(c->w.d_spark, c->spark, p->win.n, cudaMemcpyHostToDevice, c->stream);
     if (!e)

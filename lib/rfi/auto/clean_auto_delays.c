@@ -6,7 +6,12 @@
 
 static const double alone_limit = 4, known_limit = 5, most_sigmas = 3, least_sigmas = 2,
                     width_share = 0.02;
-enum { GROUPS = PSR_AUTO_GROUPS, PARTS = 4, LEAST = 3 /* sub-bands of a receiver */ };
+enum {
+    GROUPS = PSR_AUTO_GROUPS,
+    PARTS = 4,
+    LEAST = 3,                  /* sub-bands of a receiver */
+    LOWEST = 2 * PSR_AUTO_SIGMA /* levels above 0 that samples which are there have on average */
+};
 
 /* A run of spectra with its neighbourhood, and what is summed over it. */
 struct sums {
@@ -273,6 +278,25 @@ bool psr_auto_judge_run(psr_clean_auto *p, struct psr_auto_run *r)
     return is;
 }
 
+/* Of spectra that most sub-bands have where samples are cut off there are no data: sparks, however many they are.  Nothing else would
+ * bring them to their level, as nobody knows by how much they are below it. */
+static void mark_lost(psr_clean_auto *p)
+{
+    for (size_t t = 0; t < p->win.n; t++) {
+        const struct psr_auto_block *b = psr_auto_block_of(p, t);
+        size_t n = 0, low = 0;
+        for (size_t g = 0; g < p->ngroup; g++) {
+            const int64_t sum = p->band.sum[t * p->ngroup + g], least = LOWEST - PSR_AUTO_ZERO;
+            n += b->count[g] > 0;
+            low += b->count[g] && sum < least * (int64_t)b->count[g];
+        }
+        if (2 * low > n) {
+            p->band.spark[t] = 1;
+            p->band.burst[t] = 0;
+        }
+    }
+}
+
 void psr_auto_find_bursts(psr_clean_auto *p)
 {
     double source;
@@ -288,6 +312,7 @@ void psr_auto_find_bursts(psr_clean_auto *p)
         n += p->band.pulse[t] && !p->band.burst[t];
     for (size_t t = 0; t < p->win.n && (is_hum || PSR_AUTO_RARE * n > p->win.n); t++)
         p->band.pulse[t] = p->band.burst[t];
+    mark_lost(p);
 }
 
 /* --- tells pulses that are dispersed from sparks, by S/N at trial delays across the band ------ */

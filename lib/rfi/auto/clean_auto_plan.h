@@ -267,7 +267,7 @@ void psr_auto_weigh(psr_clean_auto *p);
 /* Marks sparks and pulses. */
 void psr_auto_find_sparks(psr_clean_auto *p);
 
-/* Clears sparks that are dispersed, which become bursts, and limits pulses (clean_auto_delays.c). */
+/* Clears sparks that are dispersed, which become bursts, limits pulses, and marks what has no data (clean_auto_delays.c). */
 void psr_auto_find_bursts(psr_clean_auto *p);
 
 /* Whether a delay of the sign of dispersion fits a run of sparks, between low and up to high, better than none. */

@@ -32,8 +32,17 @@ struct scene {
     double tsamp_s, red;
     bool zerodm, drop, nan;
     double clip;
-    bool weights;
+    bool weights, lost;
 };
+
+/* Leaves no data in the part from first to end of a stream of floats: samples are far below all others. */
+static void lose(struct stream *s, double first, double end)
+{
+    const double all = (double)s->obs.nsamp;
+    for (size_t i = (size_t)(first * all) * s->obs.nchan; i < (size_t)(end * all) * s->obs.nchan;
+         i++)
+        ((float *)s->packed)[i] = s->x[i] = -20;
+}
 
 static struct stream make_scene(const struct scene *k, uint64_t seed)
 {
@@ -54,6 +63,8 @@ static struct stream make_scene(const struct scene *k, uint64_t seed)
     struct stream s = make_stream(&d);
     for (size_t i = 7; k->nan && i < (size_t)k->nsamp * k->nchan; i += 40009)
         ((float *)s.packed)[i] = s.x[i] = i % 2 ? NAN : INFINITY;
+    if (k->lost)
+        lose(&s, 0.55, 0.6);
     return s;
 }
 
@@ -109,29 +120,63 @@ static void test_scene(const struct scene *k, uint64_t seed)
 static void test_bits(uint64_t seed)
 {
     static const struct scene scenes[] = {
-        {"8 bits", 64, 8, 40000, 256e-6, 0, false, false, false, 6, false},
-        {"1 bit, ignored channels", 48, 1, 20000, 512e-6, 0, false, true, false, 6, false},
-        {"2 bits", 40, 2, 12000, 1e-3, 0, false, false, false, 6, false},
-        {"4 bits, zero-DM", 32, 4, 12000, 1e-3, 0, true, false, false, 6, false},
-        {"16 bits", 37, 16, 9000, 2e-3, 0, false, false, false, 5, false},
-        {"floats, some none", 50, 32, 9000, 1e-3, 0, false, true, true, 6, false},
-        {"red noise common to all", 64, 8, 9000, 1e-3, 1, false, false, false, 6, false},
-        {"red noise, 24 windows", 40, 8, 24 * 1024, 2e-3, 1, false, false, false, 6, false},
-        {"no clipping", 33, 8, 9000, 1e-3, 0, false, false, false, 0, false},
-        {"weights", 64, 8, 30000, 256e-6, 0, false, false, false, 6, true},
-        {"weights, 4 bits, ignored channels", 48, 4, 20000, 512e-6, 0, false, true, false, 6, true},
-        {"weights, floats, zero-DM", 40, 32, 9000, 1e-3, 0, true, false, true, 6, true},
-        {"few channels", 7, 8, 5000, 1e-3, 0.5, false, false, false, 6, false},
-        {"one channel", 1, 8, 5000, 1e-3, 0, false, false, false, 6, false},
-        {"less than four blocks", 24, 8, 400, 1e-3, 0, false, false, false, 6, false},
-        {"40 spectra", 24, 8, 40, 1e-3, 0, false, false, false, 6, false},
-        {"20 spectra", 24, 8, 20, 1e-3, 0, false, false, false, 6, false},
-        {"a window and two blocks", 24, 8, 2048 + 300, 1e-3, 0, false, false, false, 6, false},
-        {"a window and six blocks", 24, 8, 2048 + 800, 1e-3, 0, false, false, false, 6, false},
-        {"many windows", 12, 8, 60000, 8e-3, 0, false, false, false, 6, false},
+        {"8 bits", 64, 8, 40000, 256e-6, 0, false, false, false, 6, false, false},
+        {"1 bit, ignored channels", 48, 1, 20000, 512e-6, 0, false, true, false, 6, false, false},
+        {"2 bits", 40, 2, 12000, 1e-3, 0, false, false, false, 6, false, false},
+        {"4 bits, zero-DM", 32, 4, 12000, 1e-3, 0, true, false, false, 6, false, false},
+        {"16 bits", 37, 16, 9000, 2e-3, 0, false, false, false, 5, false, false},
+        {"floats, some none", 50, 32, 9000, 1e-3, 0, false, true, true, 6, false, false},
+        {"red noise common to all", 64, 8, 9000, 1e-3, 1, false, false, false, 6, false, false},
+        {"red noise, 24 windows", 40, 8, 24 * 1024, 2e-3, 1, false, false, false, 6, false, false},
+        {"floats, no data for 1 s", 48, 32, 20000, 1e-3, 0, false, false, false, 6, false, true},
+        {"no clipping", 33, 8, 9000, 1e-3, 0, false, false, false, 0, false, false},
+        {"weights", 64, 8, 30000, 256e-6, 0, false, false, false, 6, true, false},
+        {"weights, 4 bits, ignored channels", 48, 4, 20000, 512e-6, 0, false, true, false, 6, true,
+         false},
+        {"weights, floats, zero-DM", 40, 32, 9000, 1e-3, 0, true, false, true, 6, true, false},
+        {"few channels", 7, 8, 5000, 1e-3, 0.5, false, false, false, 6, false, false},
+        {"one channel", 1, 8, 5000, 1e-3, 0, false, false, false, 6, false, false},
+        {"less than four blocks", 24, 8, 400, 1e-3, 0, false, false, false, 6, false, false},
+        {"40 spectra", 24, 8, 40, 1e-3, 0, false, false, false, 6, false, false},
+        {"20 spectra", 24, 8, 20, 1e-3, 0, false, false, false, 6, false, false},
+        {"a window and two blocks", 24, 8, 2048 + 300, 1e-3, 0, false, false, false, 6, false,
+         false},
+        {"a window and six blocks", 24, 8, 2048 + 800, 1e-3, 0, false, false, false, 6, false,
+         false},
+        {"many windows", 12, 8, 60000, 8e-3, 0, false, false, false, 6, false, false},
     };
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++)
         test_scene(&scenes[k], seed);
+}
+
+/* Stretches without data, shorter and longer than what sparks and steps are found in, get the level of all that is around them. */
+static void test_lost(uint64_t seed)
+{
+    static const double length_s[] = {0.01, 0.05, 0.11, 0.2, 0.45, 0.7};
+    struct psr_obs obs = make_obs(64, 32, (int64_t)(16 / 512e-6), 512e-6);
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
+                              .seed = seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1};
+    struct stream s = make_stream(&d);
+    uint64_t state = seed;
+    for (size_t k = 0; k < sizeof length_s / sizeof *length_s; k++)
+        lose(&s, (2.2 + 2.3 * (double)k) / 16, (2.2 + 2.3 * (double)k + length_s[k]) / 16);
+    struct psr_clean_auto_desc desc = describe(&s);
+    struct cleaned a = clean(&s, &desc, 5000, &state);
+    for (size_t k = 0; k < sizeof length_s / sizeof *length_s; k++) {
+        const size_t first = (size_t)((2.2 + 2.3 * (double)k) / 16 * (double)s.obs.nsamp),
+                     n = (size_t)(length_s[k] / 512e-6);
+        double sum = 0;
+        for (size_t i = first * 64; i < (first + n) * 64; i++)
+            sum += a.x[i];
+        const double off = (sum / ((double)n * 64) - 32) / 5 * sqrt(64);
+        ok(fabs(off) < 1, "%g s without data are %.2f sigmas of the band off its level",
+           length_s[k], off);
+    }
+    clear_cleaned(&a);
+    clear_stream(&s);
 }
 
 /* --- what survives ---------------------------------------------------------------------------- */
@@ -436,6 +481,7 @@ int main(void)
 {
     uint64_t seed = tap_seed();
     test_bits(seed);
+    test_lost(seed);
     test_survivors(seed);
     test_receivers(seed);
     test_steps(seed);
