@@ -91,6 +91,10 @@ run_make() {
     refuses 2 'b.fil: neither .dat nor .singlepulse' psrpresto single_pulse_search.py b.fil
     echo nonsense >a_DM40.00.singlepulse
     refuses 3 'line 1: no single pulse' psrpresto single_pulse_search.py -p a_DM40.00.singlepulse
+    # Lines without a pulse may stand anywhere.
+    printf '%s\n' '# DM Sigma' '  40.00 5.20 0.018700 187 14' '' '   # mine' '40.00 5.88 0.116600 1166 4' '' >a_DM40.00.singlepulse
+    psrpresto single_pulse_search.py -p a_DM40.00.singlepulse
+    refuses 1 'nosuch: No such file' psrpresto readfile nosuch
 }
 
 @test "ACCEL_sift.py runs accelsift with the numbers in it" {

@@ -235,6 +235,7 @@ make_uwl() {
     refused 1 'g8.fil: offset of 29696 spectra, must be 0 to 29695' -q -start 1 -o t "$g8"
     run -1 bash -c "gpudedisp -q -nobary -offset 30000 -o t - <'$g8'"
     [[ $output == *'standard input: offset of 30000 spectra, must be 0 to 29695' ]]
+    refused 1 'DMs 40 and 40 would both be .*; a DM may be searched once' -q -lodm 40 -dmstep 0 -numdms 2 -o t "$g8"
     refused 1 'ignored channels.*32' -q -ignorechan 32 -o t "$g8"
     printf '# bad\n3\n5 99\n' >bad.chans
     refused 3 "bad.chans: line 3: ignored channels: '99' is no range within 0 to 31" -q -ignorechan bad.chans -o t "$g8"

@@ -97,6 +97,8 @@ same_numbers() {
     # The same period as gpudedisp's, whose series are topocentric, too.
     grep -q 'P_bary (ms) *=  N/A' plain_*.bestprof
     refuses 2 "-compat: 'x' is not presto" gpufold -p 0.02 -compat x g8.fil
+    refuses 2 'is needed, not several' gpufold -p 0.02 -f 50 g8.fil
+    refuses 2 '-accelcand needs -accelfile' gpufold -accelcand 1 g8.fil
 }
 
 @test "every sample of a short input is folded, and a part holds a turn" {

@@ -62,6 +62,7 @@ End of file.
 
 END
     [ "$(psrpresto readfile -byte x.dat | grep -c :)" = 32 ]
+    : >x
     refuses 2 'readfile: ./x: its name does not say' psrpresto readfile ./x
     refuses 1 'gone.dat: No such file' psrpresto readfile -f gone.dat
     refuses 2 'the end is below the first' psrpresto readfile -index 5 3 x.dat

@@ -162,14 +162,15 @@ static void check_candidate(const struct gpufold_options *o, const struct cli *t
 {
     const int ways = (o->p > 0) + (o->f > 0) + (o->accelfile != NULL) + (o->candfile != NULL) +
                      (o->parfile != NULL);
+    if (o->accelcand && !o->accelfile)
+        cli_usage_error(tool, "-accelcand needs -accelfile");
     if (ways != 1)
-        cli_usage_error(tool, "one of -p, -f, -accelfile, -cands and -par is needed");
+        cli_usage_error(tool, "one of -p, -f, -accelfile, -cands and -par is needed, %s",
+                        ways ? "not several" : "and there is none");
     if (o->ncands && !o->accelfile && !o->candfile)
         cli_usage_error(tool, "-ncands needs a list: -cands or -accelfile");
     if (o->tolerant && !o->accelfile && !o->candfile)
         cli_usage_error(tool, "-tolerant needs a list: -cands or -accelfile");
-    if (o->accelcand && !o->accelfile)
-        cli_usage_error(tool, "-accelcand needs -accelfile");
     if (o->pfact != 1 && o->ffact != 1)
         cli_usage_error(tool, "-pfact and -ffact exclude each other");
     if (o->binary && !(o->pb > 0 && o->asini > 0 && o->to > 0))

@@ -116,9 +116,8 @@ static psr_status read_events(struct pulses *p, const char *path, const char *in
         return st;
     while (st == PSR_OK && exists) {
         struct psr_event e = {.snr = 0};
-        const char *first = text + strspn(text, " \t\n");
         st = psr_text_lines_next(&l, text, sizeof text, &exists, err);
-        if (st || !exists || *first == '#' || !*first)
+        if (st || !exists || strchr("#", text[strspn(text, " \t\n")]))
             continue;
         if (sscanf(text, "%*f %lf %*f %" SCNd64 " %d", &e.snr, &e.sample, &e.width) != 3)
             st = psr_fail(err, PSR_EFORMAT, "%s: line %ld: no single pulse", path, l.number);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PAGE = 32, OBJECT_MAX = 16 };
 
@@ -147,6 +148,8 @@ static psr_status readfile_part(void *ctx, const char *path, psr_err *err)
                         "%s: candidates stand as text in the file without .cand, and in the table "
                         "of accelsift",
                         path);
+    if (!r->filterbank && !r->psrfits && !fil && !fits && access(path, F_OK))
+        return psr_fail_errno(err, "%s", path);
     if (!r->filterbank && !r->psrfits && !fil && !fits)
         cli_usage_error(&r->tool, "%s: its name does not say what it holds: give the type", path);
     if (!r->filterbank && !r->psrfits)

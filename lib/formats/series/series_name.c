@@ -62,6 +62,8 @@ static psr_status check_names(const struct psr_series_desc *desc, psr_err *err)
         char text[LABEL_MAX], remedy[64] = "no number of decimals allowed tells all trials apart";
         double dm[2] = {desc->dm[clash[0].i], desc->dm[clash[1].i]};
         strcpy(text, clash->text);
+        if (!(dm[0] < dm[1]) && !(dm[0] > dm[1]))
+            strcpy(remedy, "a DM may be searched once");
         for (int d = desc->dm_decimals + 1; d <= MAX_DECIMALS; d++)
             if (!find_clash(label, desc->dm, desc->ndm, d)) {
                 snprintf(remedy, sizeof remedy, "%d decimals tell all trials apart", d);
