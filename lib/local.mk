@@ -66,12 +66,10 @@ if HAVE_CUDA
 lib_cuda_sources = \
 	lib/base/device/cuda_call.h \
 	lib/base/device/cufft.c \
-	lib/base/device/cufft.h \
 	lib/base/device/device_cuda.c \
 	lib/beam/beam_cuda.c \
 	lib/beam/beam_cuda.h \
 	lib/beam/beam_cuda_slots.c \
-	lib/beam/beam_cuda_slots.h \
 	lib/beam/beam_cuda_state.c \
 	lib/dsp/channels/spectra_cuda.c \
 	lib/rfi/auto/clean_auto_cuda.c \
@@ -80,7 +78,6 @@ lib_cuda_sources = \
 	lib/search/dedisp/beams/dedisp_beams_rows.h \
 	lib/search/dedisp/cuda/dedisp_cuda.c \
 	lib/search/dedisp/cuda/dedisp_cuda.h \
-	lib/search/dedisp/cuda/dedisp_cuda_block.c \
 	lib/search/dedisp/cuda/dedisp_cuda_plan.c \
 	lib/search/dedisp/cuda/dedisp_cuda_push.c \
 	lib/search/dedisp/cuda/dedisp_cuda_state.c \
@@ -101,7 +98,6 @@ lib_cuda_sources = \
 	lib/search/matched/cuda/accel_cuda_pair.c \
 	lib/search/matched/cuda/accel_cuda_plan.c \
 	lib/search/matched/cuda/accel_cuda_prepare.c \
-	lib/search/matched/cuda/accel_cuda_state.c \
 	lib/search/pulscan/cuda/pulscan_cuda.c \
 	lib/search/pulscan/cuda/pulscan_cuda.h \
 	lib/search/pulscan/cuda/pulscan_cuda_state.c \
@@ -132,7 +128,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/stop.h \
 	lib/base/tool.h \
 	lib/base/device/device.c \
-	lib/base/device/device_memory.c \
 	lib/base/device/device_choice.c \
 	lib/base/device/device_internal.h \
 	lib/base/device/device_words.c \
@@ -157,7 +152,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/text/number.c \
 	lib/base/text/numbers.c \
 	lib/base/text/text_lines.c \
-	lib/base/threads/clones.h \
 	lib/base/threads/isa.h \
 	lib/base/threads/isa_lanes.h \
 	lib/base/threads/threads.c \
@@ -201,7 +195,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/dsp/timesum.c \
 	lib/dsp/timesum.h \
 	lib/dsp/channels/channelise.c \
-	lib/dsp/channels/channelise_cpu.c \
 	lib/dsp/channels/cornerturn.c \
 	lib/dsp/channels/cornerturn.h \
 	lib/dsp/channels/spectra.c \
@@ -229,8 +222,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/hdf5/fbh5.c \
 	lib/formats/hdf5/fbh5.h \
 	lib/formats/hdf5/fbh5_file.c \
-	lib/formats/hdf5/fbh5_process.c \
-	lib/formats/hdf5/fbh5_process.h \
 	lib/formats/hdf5/fbh5_write.c \
 	lib/formats/hdf5/hdf5_library.c \
 	lib/formats/hdf5/hdf5_library.h \
@@ -415,8 +406,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_multi.c \
 	lib/search/dedisp/dedisp_subband.c \
 	lib/search/dedisp/beams/dedisp_beams.c \
-	lib/search/dedisp/beams/dedisp_beams_device.c \
-	lib/search/dedisp/beams/dedisp_beams_rank.c \
 	lib/search/dedisp/beams/dedisp_line.c \
 	lib/search/dedisp/beams/dedisp_line.h \
 	lib/search/dedisp/cpu/dedisp_cpu.c \
@@ -426,32 +415,21 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/cpu/dedisp_cpu_lane.h \
 	lib/search/dedisp/cpu/dedisp_cpu_merge.c \
 	lib/search/dedisp/cpu/dedisp_cpu_plan.c \
-	lib/search/dedisp/cpu/dedisp_cpu_tree.c \
-	lib/search/dedisp/cpu/dedisp_cpu_tree.h \
-	lib/search/dedisp/cpu/dedisp_rings.c \
-	lib/search/dedisp/cpu/dedisp_rings.h \
 	lib/search/dedisp/mask/mask_correction.c \
 	lib/search/dedisp/mask/mask_correction.h \
-	lib/search/dedisp/mask/mask_correction_plan.h \
 	lib/search/dedisp/mask/mask_device.c \
 	lib/search/dedisp/mask/mask_device.h \
-	lib/search/dedisp/mask/mask_edges.c \
 	lib/search/ffa/ffa.c \
 	lib/search/ffa/ffa_backend.h \
-	lib/search/ffa/ffa_check.c \
 	lib/search/ffa/ffa_internal.h \
 	lib/search/ffa/ffa_ladder.c \
-	lib/search/ffa/ffa_noise.c \
 	lib/search/ffa/ffa_stack.c \
-	lib/search/ffa/ffa_stack.h \
 	lib/search/ffa/cpu/ffa_cpu.c \
 	lib/search/ffa/cpu/ffa_cpu.h \
 	lib/search/ffa/cpu/ffa_cpu_fold.c \
 	lib/search/ffa/cpu/ffa_cpu_kernel.c \
-	lib/search/ffa/cpu/ffa_cpu_kernel.h \
 	lib/search/ffa/cpu/ffa_cpu_lanes.h \
 	lib/search/ffa/cpu/ffa_cpu_load.c \
-	lib/search/ffa/cpu/ffa_cpu_sample.c \
 	lib/search/fold/fold.c \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \
@@ -461,7 +439,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_make.c \
 	lib/search/fold/fold_replaced.c \
 	lib/search/fold/fold_runs.c \
-	lib/search/fold/kernels/fold_rows_kernel.c \
 	lib/search/fold/kernels/fold_rows_kernel.h \
 	lib/search/fold/kernels/fold_rows_lanes.h \
 	lib/search/fold/kernels/fold_sum_lanes.h \
@@ -482,12 +459,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/hidden_peaks.c \
 	lib/search/matched/peaks.c \
 	lib/search/matched/peaks.h \
-	lib/search/matched/cpu/cell_sums.c \
-	lib/search/matched/cpu/cell_sums.h \
 	lib/search/matched/cpu/sieve.c \
 	lib/search/matched/cpu/sieve.h \
 	lib/search/matched/cpu/sieve_kernel.c \
-	lib/search/matched/cpu/sieve_kernel.h \
 	lib/search/matched/cpu/sieve_lanes.h \
 	lib/search/matched/cpu/sieve_scan.c \
 	lib/search/matched/refine/accel_refine.c \
@@ -502,8 +476,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/response/response.c \
 	lib/search/matched/response/response.h \
 	lib/search/matched/response/template_bank.c \
-	lib/search/matched/response/template_plans.c \
-	lib/search/matched/response/template_plans.h \
 	lib/search/pulscan/pulscan.c \
 	lib/search/pulscan/pulscan_cpu.c \
 	lib/search/pulscan/pulscan_backend.h \
@@ -513,7 +485,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_series.c \
 	lib/search/pulscan/boxes/pulscan_boxes.h \
 	lib/search/pulscan/boxes/pulscan_fundamental.c \
-	lib/search/pulscan/boxes/pulscan_lobes.c \
 	lib/search/pulscan/boxes/pulscan_merge.c \
 	lib/search/pulscan/boxes/pulscan_residual.c \
 	lib/search/pulscan/boxes/pulscan_boxes.c \
@@ -547,7 +518,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/singlepulse_internal.h \
 	lib/search/singlepulse/singlepulse_normalise.c \
 	lib/search/singlepulse/singlepulse_peaks.c \
-	lib/search/singlepulse/singlepulse_region.c \
 	lib/search/singlepulse/singlepulse_trail.c \
 	lib/search/singlepulse/pulses/cluster.c \
 	lib/search/singlepulse/pulses/cluster_parts.c \

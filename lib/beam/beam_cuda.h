@@ -7,7 +7,6 @@
 
 #include "base/device/cuda_call.h"
 #include "beam_internal.h"
-
 #include <beam/beam_kernels.h>
 
 /* One of two: a piece's voltages and its rows, on the device. */
@@ -81,5 +80,25 @@ psr_status psr_beam_cuda_fail(const struct psr_beam_cuda *c, cudaError_t e, cons
 /* Applies the work's directions and its output format. */
 cudaError_t psr_beam_cuda_point(struct psr_beam_cuda *c);
 cudaError_t psr_beam_cuda_quantise(struct psr_beam_cuda *c);
+
+/* --- the dishes of a compiled grid in shared memory -------------------------------------------- */
+
+/* Dishes in a row of voltages on the device: those of the array, plus dummies to make a multiple of
+ * 4. */
+size_t psr_beam_slots_dishes(const struct psr_beam_work *w);
+
+/* The layout described in kernels/beam/beam_kernels.h: dish d is written at write[d]; half e of pair i
+ * is read from read[2 i + e] and has dish[2 i + e], -1 for none.  No two dishes share a slot, and
+ * no two of a round (32 of the same kind that are processed together) share a bank. */
+struct psr_beam_slots {
+    uint16_t *write, *read;
+    int32_t *dish;
+};
+
+/* Status: PSR_ENOMEM.  Must be freed even on error. */
+PSR_MUST_CHECK psr_status psr_beam_slots_make(struct psr_beam_slots *s,
+                                              const struct beam_k_layout *l,
+                                              const struct psr_beam_work *w, psr_err *err);
+void psr_beam_slots_free(struct psr_beam_slots *s);
 
 #endif

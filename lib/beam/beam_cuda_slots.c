@@ -5,7 +5,7 @@
  * may have a colour twice.  A bipartite graph whose nodes have at most 32 edges has 32 such colours
  * (Koenig), found edge by edge: where the two rounds have no free bank in common, the dishes of a
  * chain exchange two banks. */
-#include "beam_cuda_slots.h"
+#include "beam/beam_cuda.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* Holds the data of a beam plan on a CUDA device: constants, weights, factors of directions,
  * buffers. */
 #include "base/device/device_internal.h"
+#include "beam/beam_cuda.h"
 #include "beam_cuda.h"
-#include "beam_cuda_slots.h"
 
 #include <inttypes.h>
 #include <math.h>

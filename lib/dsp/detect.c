@@ -1,7 +1,7 @@
 /* Detects channelised voltages, and sums them over time and frequency. */
 #include "detect.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 
 size_t psr_detect_nproduct(enum psr_detect what, size_t npol)
 {

@@ -2,7 +2,7 @@
 #include "rescale.h"
 #include "base/memory.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "base/threads/threads.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Adds signals to samples that exist. */
 #include "fake_internal.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "base/threads/threads.h"
 #include "base/tool.h"
 #include "formats/spectra/unpack.h"

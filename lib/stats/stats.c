@@ -1,7 +1,7 @@
 /* Finds order statistics of floats without sorting them all. */
 #include "stats.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "base/tool.h"
 
 #include <float.h>

@@ -1,6 +1,6 @@
 /* Where dishes go in shared memory: every dish has a slot of its own, is read where it stands, and
  * no round has a bank conflict, in whatever order the dishes come.  Needs no GPU. */
-#include "beam/beam_cuda_slots.h"
+#include "beam/beam_cuda.h"
 #include "tests/support/beam_ref.h"
 
 enum { NTENSOR = 5 };

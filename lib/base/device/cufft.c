@@ -1,6 +1,6 @@
 /* Loads cuFFT at run time: a program that has no device, or no series to transform, works without it.
  * It stays loaded, as CUDA's libraries must not be unloaded. */
-#include "cufft.h"
+#include "base/device/cuda_call.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

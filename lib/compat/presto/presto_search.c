@@ -4,7 +4,7 @@
 #include "base/threads/isa.h"
 #include "base/threads/threads.h"
 #include "base/tool.h"
-#include "search/matched/cpu/sieve_kernel.h"
+#include "search/matched/cpu/sieve.h"
 #include "stats/stats.h"
 
 #include <stddef.h>

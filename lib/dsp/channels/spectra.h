@@ -143,11 +143,7 @@ struct psr_channelise_scratch {
     fftwf_complex *part; /* the bins of one channel */
 };
 
-/* --- transforms (channelise_cpu.c) --- */
-
-/* Status: PSR_ENOMEM.  What was made is freed by free_transforms. */
-PSR_MUST_CHECK psr_status psr_channelise_make_transforms(psr_channelise *p, psr_err *err);
-void psr_channelise_free_transforms(psr_channelise *p);
+/* --- transforms (channelise.c) --- */
 
 /* Samples of all input channels and polarisations, and the segments that begin there. */
 struct psr_channelise_samples {
@@ -156,9 +152,6 @@ struct psr_channelise_samples {
     const bool *wanted; /* [nsegment keep] spectra; NULL: all */
     float *out;         /* [nsegment keep][npol][nchan] */
 };
-
-/* Transforms the segments of which a spectrum is wanted. */
-void psr_channelise_transform(psr_channelise *p, const struct psr_channelise_samples *s);
 
 typedef struct psr_spectra psr_spectra;
 

@@ -2,7 +2,7 @@
  *
  * A block goes to the device on a stream of its own while the one before is transformed, and its rows
  * come back on a third. */
-#include "base/device/cufft.h"
+#include "base/device/cuda_call.h"
 #include "base/device/device_internal.h"
 #include "spectra.h"
 

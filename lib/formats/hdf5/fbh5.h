@@ -5,7 +5,6 @@
 #define PSR_FORMATS_HDF5_FBH5_H
 
 #include "formats/spectra/spectra_reader.h"
-
 #include <config.h>
 #include <psrkit/experimental/outfile.h>
 
@@ -64,5 +63,42 @@ struct psr_cutout {
  * Status: PSR_EUNSUPPORTED (no HDF5), PSR_EIO (also for no regular file) */
 PSR_MUST_CHECK psr_status psr_cutout_write(psr_outfile *f, const struct psr_cutout *c,
                                            psr_err *err);
+
+#ifdef PSR_HDF5_SO
+/* --- a process that reads ---------------------------------------------------------------------- */
+
+/* HDF5 follows damaged files out of its memory or without end.  In a child process it can crash, and is killed where it takes
+ * too much processor time; the caller gets an error.  The child reads ahead. */
+enum { PSR_FBH5_FEEDS = 16, PSR_FBH5_CHANNELS = 1 << 20, PSR_FBH5_KEYS = 1 << 12 };
+
+struct psr_fbh5_facts {
+    uint64_t dim[3]; /* spectra, feeds, channels */
+    int nbit;
+    enum psr_kind kind;
+    char keys[PSR_FBH5_KEYS]; /* attributes that are numbers or angles, as lines "KEY VALUE" */
+    char source[PSR_TEXT_MAX];
+};
+
+typedef struct psr_fbh5_process psr_fbh5_process;
+
+void psr_fbh5_process_end(psr_fbh5_process *p); /* NULL is allowed */
+
+/* --- the child's part (fbh5_file.c) --- */
+
+struct psr_fbh5_file {
+    const struct psr_hdf5 *lib;
+    const char *name;
+    hid_t file, data, type, space; /* -1: not open */
+    double chunk_bytes;            /* of the chunks that a spectrum passes through */
+};
+
+PSR_MUST_CHECK psr_status psr_fbh5_file_open(struct psr_fbh5_file *f, struct psr_fbh5_facts *facts,
+                                             const char *path, psr_err *err);
+
+/* Returned: to [n], of the facts' shape and type */
+PSR_MUST_CHECK psr_status psr_fbh5_file_read(const struct psr_fbh5_file *f,
+                                             const struct psr_fbh5_facts *facts, int64_t start,
+                                             size_t n, void *to, psr_err *err);
+#endif
 
 #endif

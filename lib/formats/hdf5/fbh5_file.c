@@ -1,5 +1,5 @@
 /* Opens and reads filterbanks in HDF5: what the process of a file does. */
-#include "fbh5_process.h"
+#include "formats/hdf5/fbh5.h"
 
 #include "base/c_locale.h"
 

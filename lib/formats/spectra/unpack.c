@@ -1,7 +1,7 @@
 /* Unpacks and packs the samples of one spectrum, 1 to 32 bits each. */
 #include "unpack.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/input/readfd.h"
 #include "base/path.h"
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "formats/stream/udp.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Automatic cleaning: finds sparks and pulses in sums over sub-bands, and the mean of the band. */
 #include "clean_auto_plan.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "stats/stats.h"
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Automatic cleaning, spectrum by spectrum: sums of samples, and their quantisation. */
 #include "clean_auto_plan.h"
 
-#include "base/threads/clones.h"
 #include "base/threads/isa.h"
 #include "stats/stats.h"
 #include <math.h>

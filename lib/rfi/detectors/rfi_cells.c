@@ -3,7 +3,7 @@
  * Two channels, of zero mean and unit variance, are transformed together. */
 #include "rfi_detectors.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "base/threads/threads.h"
 #include "rfi/statistics/rfi_statistics.h"
 #include "stats/stats.h"

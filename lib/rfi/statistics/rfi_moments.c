@@ -1,7 +1,6 @@
 /* Computes moments to the fourth order, and their limits in noise. */
 #include "rfi_statistics.h"
 
-#include "base/threads/clones.h"
 #include "base/threads/isa.h"
 
 #include <math.h>

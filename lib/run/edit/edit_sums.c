@@ -1,12 +1,12 @@
 /* Adds rows of packed samples to sums, and makes rows of sums. */
 #include "edit_state.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "formats/spectra/unpack.h"
 
 #include <string.h>
 
-/* Function names are unique in the library: see clones.h. */
+/* Function names are unique in the library: see PSR_CLONES. */
 #define DEFINE_ADD(NAME, TYPE)                                                                     \
     PSR_CLONES static void edit_add_##NAME(int32_t *restrict sum, const TYPE *restrict x,          \
                                            size_t n)                                               \

@@ -2,7 +2,7 @@
 #ifndef PSR_RUN_FFA_FFASEARCH_STATE_H
 #define PSR_RUN_FFA_FFASEARCH_STATE_H
 
-#include "search/ffa/ffa_stack.h"
+#include "search/ffa/ffa_internal.h"
 #include <psrkit/experimental/ffa.h>
 
 /* What the plan searches. */

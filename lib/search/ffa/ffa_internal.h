@@ -144,11 +144,6 @@ double psr_ffa_period(const struct psr_ffa_step *k, int nbin, size_t nrow, size_
 void psr_ffa_gains(const struct psr_ffa_step *k, const struct psr_ffa_fold *fold,
                    const struct psr_ffa_widths *widths, float *gain, float *loss);
 
-/* Checks and resolves a description; psr_ffa_forget frees what it made, also after failure. */
-PSR_MUST_CHECK psr_status psr_ffa_resolve(struct psr_ffa_search *s, const struct psr_ffa_desc *desc,
-                                          psr_err *err);
-void psr_ffa_forget(struct psr_ffa_search *s);
-
 /* Steps, folds and trials. */
 PSR_MUST_CHECK psr_status psr_ffa_make_ladder(struct psr_ffa_search *s, psr_err *err);
 
@@ -162,5 +157,31 @@ bool psr_ffa_noise(const float *mean, const float *var, size_t n, struct psr_ffa
 
 /* The search of a plan. */
 const struct psr_ffa_search *psr_ffa_resolved(const psr_ffa *p);
+
+/* --- several series of one position, searched as one ------------------------------------------- */
+
+/* The S/N z of a trial is the largest of its boxcars; that of noise exceeds it with p = 1 - (1 - Q(z))^M, with M
+ * independent boxcars, such that one in fifty trials of a step has p below 0.02.  With N series 2 sum -ln p is chi^2 of
+ * 2 N degrees of freedom, and the stack's S/N the z of one series that is as improbable: with one it is z, and the
+ * threshold is that of one. */
+
+/* All 0 at first. */
+struct psr_ffa_stack {
+    size_t n, ntrial, nsamp; /* series; trials and samples of each */
+    double tsamp_s;
+    float *sum, *best, *snr; /* [ntrial] of -ln p; largest S/N of a series; of the last */
+    int *best_width, *width; /* [ntrial] likewise */
+    double *nphase;          /* [nstep] sums of M */
+};
+
+/* Adds a series of p's last execute.
+ * Status: PSR_EINVAL if trials differ from those of the first; those of psr_ffa_periodogram */
+PSR_MUST_CHECK psr_status psr_ffa_stack_add(struct psr_ffa_stack *k, psr_ffa *p, size_t series,
+                                            psr_err *err);
+
+/* Peaks of the stack, of a plan with the same trials; result is valid until its next execute. */
+PSR_MUST_CHECK psr_status psr_ffa_stack_peaks(const struct psr_ffa_stack *k, psr_ffa *p,
+                                              struct psr_ffa_result *result, psr_err *err);
+void psr_ffa_stack_clear(struct psr_ffa_stack *k);
 
 #endif

@@ -1,5 +1,5 @@
 /* Stacks epochs: how improbable the S/N of a trial are in several series together. */
-#include "ffa_stack.h"
+#include "ffa_backend.h"
 
 #include "base/tool.h"
 #include "stats/stats.h"

@@ -1,7 +1,6 @@
 /* Folds one block of a slice: sub-bands are summed, turned into rows, and added to phase bins. */
-#include "base/threads/clones.h"
-
 #include "base/threads/isa.h"
+
 #include "fold_plan.h"
 #include "search/fold/kernels/fold_sums.h"
 

@@ -1,8 +1,8 @@
 /* Finds bright lines, and takes their responses out of the hits around them. */
 #include "accel_plan.h"
 #include "peaks.h"
+#include "search/matched/response/accel_internal.h"
 #include "search/matched/response/response.h"
-#include "search/matched/response/template_plans.h"
 
 #include "base/tool.h"
 

@@ -5,8 +5,8 @@
 #include "base/threads/threads.h"
 #include "formats/series/series_internal.h"
 #include "peaks.h"
+#include "search/matched/response/accel_internal.h"
 #include "search/matched/response/response.h"
-#include "search/matched/response/template_plans.h"
 #include "stats/stats.h"
 
 #include <math.h>

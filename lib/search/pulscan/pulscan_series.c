@@ -1,7 +1,7 @@
 /* Transforms a batch of series to spectra on the CPU. */
 #include "pulscan_internal.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "base/threads/threads.h"
 #include "formats/series/series_internal.h"
 #include "stats/stats.h"

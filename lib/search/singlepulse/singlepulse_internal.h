@@ -3,7 +3,7 @@
 #define PSR_SINGLEPULSE_SINGLEPULSE_INTERNAL_H
 
 #include "base/memory.h"
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "pulse_adapt.h"
 #include <psrkit/experimental/singlepulse.h>
 
@@ -229,7 +229,7 @@ void psr_pulse_test_squares(double square[PULSE_LENGTHS], const struct pulse_fig
 void psr_pulse_find_norms(struct pulse_figures *ring, int64_t nring, const struct pulse_scale *s,
                           int64_t k, int64_t b);
 
-/* --- what is a pulse (singlepulse_pick.c, singlepulse_region.c) -------------------------------- */
+/* --- what is a pulse (singlepulse_pick.c, singlepulse_peaks.c) -------------------------------- */
 
 /* Loud pieces in a row: the samples in which pulses have to tell themselves apart. */
 struct pulse_region {
@@ -253,10 +253,6 @@ struct pulse_room {
     void *memory;
     size_t bytes;
 };
-
-/* Returned: hits in *hit [*nhit], in the room; false where memory ran out */
-PSR_MUST_CHECK bool psr_pulse_settle_region(struct pulse_room *room, const struct pulse_region *r,
-                                            const struct pulse_hit **hit, size_t *nhit);
 
 /* The region of one series that waits for more, and the events that are settled. */
 struct pulse_peaks {

@@ -1,16 +1,93 @@
 /* Dedisperses many beams while they arrive: lines of trials, and the state of each beam. */
 #include "base/copy_desc.h"
+
 #include "base/memory.h"
 #include "base/threads/threads.h"
+#include "base/tool.h"
 #include "dedisp_line.h"
 #include "dsp/channels/cornerturn.h"
-
-#include "base/tool.h"
+#include "plan/ddplan_internal.h"
 #include "search/dedisp/dedisp_internal.h"
 
+#include <config.h>
 #include <math.h>
+#include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Selects the device backend; the one place that knows which were built. */
+static const struct psr_beams_device_ops *const built =
+#ifdef HAVE_CUDA
+    &psr_beams_cuda;
+#else
+    NULL;
+#endif
+
+/* Returned: *ops   NULL for the CPU
+ * Status:   PSR_EDEVICE naming the backend */
+static psr_status beams_device_find(const char *backend, const struct psr_beams_device_ops **ops,
+                                    psr_err *err)
+{
+    *ops = NULL;
+    if (!backend || !strcmp(backend, "cpu"))
+        return PSR_OK;
+    if (!built || strcmp(backend, built->name) != 0)
+        return psr_fail_field(err, PSR_EDEVICE, "backend",
+                              "dedispersion: no backend '%s' for beams in this build", backend);
+    *ops = built;
+    return PSR_OK;
+}
+
+/* --- trials in the order of lines -------------------------------------------------------------- */
+
+enum { MAXDOWNSAMP = 65536 };
+
+/* Sums rise with DM, but where they are given. */
+PSR_COMPARE(by_line, struct psr_beams_trial,
+            PSR_THEN(PSR_RISING(downsamp), PSR_THEN(PSR_RISING(dm), PSR_RISING(i))));
+
+/* Given sums are those of another plan, whose lines are to be these. */
+static psr_status check_sums(const struct psr_beams_trial *rank, size_t ndm, psr_err *err)
+{
+    for (size_t k = 0; k < ndm; k++) {
+        size_t n = rank[k].downsamp, before = k ? rank[k - 1].downsamp : 1;
+        if (n < 1 || n > MAXDOWNSAMP || n % before)
+            return psr_fail_field(err, PSR_EINVAL, "downsamp",
+                                  "dedispersion: %zu samples summed, must be 1 to %d and a "
+                                  "multiple of the next smaller number, %zu",
+                                  n, MAXDOWNSAMP, before);
+    }
+    return PSR_OK;
+}
+
+/* Returned: *out [ndm], by rising downsamp, then DM; to be freed
+ * Status:   PSR_EINVAL (numbers given that are no lines), PSR_ENOMEM */
+static psr_status beams_rank_trials(struct psr_beams_trial **out,
+                                    const struct psr_dedisp_beams_desc *d, psr_err *err)
+{
+    struct psr_beams_trial *rank = *out = malloc(d->ndm * sizeof *rank);
+    if (!rank)
+        return psr_fail_nomem(err, "trials", (double)d->ndm * sizeof *rank);
+    /* Mean smearing of a channel per DM, in samples. */
+    double low = d->freq_mhz[0], high = low;
+    for (size_t c = 1; c < d->nchan; c++) {
+        low = d->freq_mhz[c] < low ? d->freq_mhz[c] : low;
+        high = d->freq_mhz[c] > high ? d->freq_mhz[c] : high;
+    }
+    double sweep_s = psr_delay_s(d->dmconst, 1, low) - psr_delay_s(d->dmconst, 1, high);
+    double smear = d->nchan > 1 ? sweep_s / d->tsamp_s / (double)(d->nchan - 1) : 0;
+    for (size_t i = 0; i < d->ndm; i++) {
+        int64_t n = d->scrunch > 0 ? psr_scrunch(d->dm[i] * smear, d->scrunch, MAXDOWNSAMP) : 1;
+        rank[i] = (struct psr_beams_trial){d->dm[i], i, d->downsamp ? d->downsamp[i] : (size_t)n};
+    }
+    qsort(rank, d->ndm, sizeof *rank, by_line);
+    psr_status st = check_sums(rank, d->ndm, err);
+    if (st) {
+        free(rank);
+        *out = NULL;
+    }
+    return st;
+}
 
 enum { MAXLINE = 17 }; /* sums of 1 to 65536 samples, each a multiple of the one before */
 
@@ -100,7 +177,7 @@ static psr_status make_line(psr_dedisp_beams *p, const struct psr_beams_trial *r
 static psr_status make_lines(psr_dedisp_beams *p, psr_err *err)
 {
     struct psr_beams_trial *rank;
-    psr_status st = psr_beams_rank_trials(&rank, &p->d, err);
+    psr_status st = beams_rank_trials(&rank, &p->d, err);
     if (st)
         return st;
     p->line = calloc(MAXLINE, sizeof *p->line);
@@ -253,8 +330,8 @@ static psr_status build_on_cpu(psr_dedisp_beams *p, psr_err *err)
 static psr_status build(psr_dedisp_beams *p, psr_err *err)
 {
     psr_status st;
-    if ((st = check_numbers(&p->d, err)) ||
-        (st = psr_beams_device_find(p->d.backend, &p->ops, err)) || (st = check_stream(&p->d, err)))
+    if ((st = check_numbers(&p->d, err)) || (st = beams_device_find(p->d.backend, &p->ops, err)) ||
+        (st = check_stream(&p->d, err)))
         return st;
     p->nthread = psr_count_threads(p->d.nthread);
     if ((st = make_lines(p, err)) || (st = size_rings(p, err)))

@@ -3,8 +3,53 @@
 #define PSR_SEARCH_DEDISP_BEAMS_DEDISP_LINE_H
 
 #include "base/memory.h"
-#include "search/dedisp/cpu/dedisp_rings.h"
+#include "search/dedisp/cpu/dedisp_cpu.h"
 #include <psrkit/experimental/dedisp.h>
+
+/* --- circles of samples ------------------------------------------------------------------------ */
+
+/* Channels have circles of different sizes: each holds samples as long as some trial needs them.
+ * Sums of consecutive samples begin where the samples themselves are needed no more, so that a set
+ * of circles is filled from those of the set before it. */
+
+/* The same for all beams.  Samples are counted from the start of the stream; what came before is
+ * blank. */
+struct psr_rings {
+    size_t nchan, store_bytes;
+    int32_t *size; /* [nchan] samples */
+    int32_t *skip; /* [nchan] a sample enters this many samples after its time */
+    size_t *at;    /* [nchan] lanes before the circle */
+    size_t lanes;  /* of all */
+};
+
+/* How far trials reach back, of which channel. */
+struct psr_rings_need {
+    const int32_t *youngest, *oldest; /* [nchan] samples before the latest one, >= 0 */
+    size_t most;                      /* samples that arrive at a time */
+};
+
+/* Sizes the circles of a set.
+ * Given:  next    the set filled from this one, already sized, and its ratio; NULL for the last
+ *         arrive  samples enter at once
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rings_create(struct psr_rings *r, size_t nchan, size_t store_bytes,
+                                           const struct psr_rings_need *need,
+                                           const struct psr_rings *next, size_t ratio,
+                                           size_t next_most, bool arrive, psr_err *err);
+
+double psr_rings_bytes(const struct psr_rings *r);
+
+/* Sets all samples to "blank"; memory holds psr_rings_bytes. */
+void psr_rings_clear(const struct psr_rings *r, void *memory, uint32_t blank, int nthread);
+
+/* Samples first .. first + n - 1 of every channel enter: lane[k * stride], at once. */
+void psr_rings_push(const struct psr_rings *r, void *memory, const void *lane, size_t stride,
+                    int64_t first, size_t n, int nthread);
+
+/* The time of sums first .. first + n - 1, each of "ratio" samples of "from", has come: those enter
+ * that are "skip" older. */
+void psr_rings_sum(const struct psr_rings *r, void *memory, const struct psr_rings *from,
+                   const void *from_memory, size_t ratio, int64_t first, size_t n, int nthread);
 
 /* A sub-band: which parts of the band, its trials, and the rows of the output that they have. */
 struct psr_dedisp_line_band {
@@ -95,23 +140,11 @@ extern const struct psr_beams_device_ops psr_beams_cuda;
 /* The plan of a line, for functions that return shifts and delays, and psr_mask_correction_create. */
 const psr_dedisp *psr_dedisp_beams_plan(const psr_dedisp_beams *p, size_t line);
 
-/* Returned: *ops   NULL for the CPU
- * Status:   PSR_EDEVICE naming the backend */
-PSR_MUST_CHECK psr_status psr_beams_device_find(const char *backend,
-                                                const struct psr_beams_device_ops **ops,
-                                                psr_err *err);
-
 /* --- the trials of many beams, in the order of lines --- */
 
 struct psr_beams_trial {
     double dm;
     size_t i, downsamp; /* its number in the description; the samples that it sums */
 };
-
-/* Returned: *out [ndm], by rising downsamp, then DM; to be freed
- * Status:   PSR_EINVAL (numbers given that are no lines), PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_beams_rank_trials(struct psr_beams_trial **out,
-                                                const struct psr_dedisp_beams_desc *d,
-                                                psr_err *err);
 
 #endif

@@ -3,9 +3,231 @@
  * Steps are written from the leaves of a group up, one group at a time, so that its lower levels
  * stay in the first cache.  The top nodes of as many groups as the second cache and the lanes'
  * width hold make a chunk, which every trial then sums in registers. */
-#include "dedisp_cpu_tree.h"
+#include "dedisp_cpu.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* --- partial sums that the trials of a block share --------------------------------------------- */
+
+/* Channels form sub-groups, these form larger ones, and so on, according to the shape's radix[].
+ * The contribution of a sub-group to a trial depends only on the delay of its first channel, which
+ * shifts the whole sum, and on the delays of the other channels relative to it, the pattern.
+ * Trials with the same pattern share one node.  Equal patterns are found from the leaves up by
+ * hashing; then the time range of each node is computed from the top down. */
+
+enum { PSR_MAXGROUP = 64 };
+
+struct psr_node {
+    int32_t rep;    /* a trial that has this pattern */
+    int32_t lo, hi; /* delays of the first channel at which the node is used */
+    int32_t place;  /* in the scratch space, of its value at delay lo; the writer's */
+};
+
+struct psr_tree {
+    const struct psr_tree_shape *shape;
+    size_t nchan, ntrial;                /* of this group and program */
+    int32_t *delay;                      /* [channel][ntrial] */
+    int32_t *pattern[PSR_MAXLEVEL];      /* [sub-group][ntrial] node of each trial */
+    struct psr_node *node[PSR_MAXLEVEL]; /* [sub-group][ntrial] */
+    size_t *nnode[PSR_MAXLEVEL];         /* [sub-group] */
+    size_t width[PSR_MAXLEVEL];          /* channels of a sub-group */
+    int32_t *slot;                       /* [nslot] hash table of nodes */
+    size_t nslot;
+    void *block; /* all of it */
+};
+
+/* What a sub-group is made of: sub-groups of the level below, or channels. */
+struct tree_parts {
+    size_t n, first;                      /* how many, and the number of the first */
+    const int32_t *pattern[PSR_MAXGROUP]; /* NULL for channels */
+    const int32_t *delay[PSR_MAXGROUP];   /* of the first channel of each */
+    struct psr_node *node[PSR_MAXGROUP];
+};
+
+static size_t tree_subgroups(const struct psr_tree *tr, int level)
+{
+    return (tr->nchan + tr->width[level] - 1) / tr->width[level];
+}
+
+static size_t nmax_subgroups(const struct psr_tree_shape *shape, size_t width)
+{
+    return (shape->group + width - 1) / width;
+}
+
+static psr_status tree_create(struct psr_tree *tr, const struct psr_tree_shape *shape,
+                              size_t ntrial, psr_err *err)
+{
+    size_t width = 1, nsub = 0;
+    memset(tr, 0, sizeof *tr);
+    tr->shape = shape;
+    tr->ntrial = ntrial;
+    for (tr->nslot = 64; tr->nslot < 3 * ntrial;)
+        tr->nslot *= 2;
+    for (int l = 0; l < shape->nlevel; l++) {
+        width *= (size_t)shape->radix[l];
+        tr->width[l] = width;
+        nsub += nmax_subgroups(shape, width);
+    }
+    size_t bytes = nsub * (ntrial * (sizeof(struct psr_node) + 4) + sizeof(size_t)) +
+                   (shape->group * ntrial + tr->nslot) * 4;
+    char *at = tr->block = malloc(bytes);
+    if (!at)
+        return psr_fail_nomem(err, "dedispersion patterns", (double)bytes);
+    for (int l = 0; l < shape->nlevel; l++) {
+        size_t n = nmax_subgroups(shape, tr->width[l]);
+        tr->nnode[l] = (size_t *)at;
+        at += n * sizeof(size_t);
+    }
+    for (int l = 0; l < shape->nlevel; l++) {
+        size_t n = nmax_subgroups(shape, tr->width[l]) * ntrial;
+        tr->node[l] = (struct psr_node *)at;
+        at += n * sizeof(struct psr_node);
+        tr->pattern[l] = (int32_t *)at;
+        at += n * 4;
+    }
+    tr->delay = (int32_t *)at;
+    tr->slot = (int32_t *)(at + shape->group * ntrial * 4);
+    return PSR_OK;
+}
+
+static struct tree_parts tree_parts(const struct psr_tree *tr, int level, size_t sub)
+{
+    size_t radix = (size_t)tr->shape->radix[level], width = level ? tr->width[level - 1] : 1;
+    size_t below = level ? tree_subgroups(tr, level - 1) : tr->nchan;
+    struct tree_parts p = {.first = sub * radix};
+    for (; p.n < radix && p.first + p.n < below; p.n++) {
+        size_t q = p.first + p.n;
+        p.delay[p.n] = tr->delay + q * width * tr->ntrial;
+        p.pattern[p.n] = level ? tr->pattern[level - 1] + q * tr->ntrial : NULL;
+        p.node[p.n] = level ? tr->node[level - 1] + q * tr->ntrial : NULL;
+    }
+    return p;
+}
+
+/* Trials far apart in delay do not share a node, as it would have to reach over all that is between
+ * them. */
+static int32_t far_apart(const struct psr_tree_shape *shape, int32_t delay)
+{
+    return delay / (2 * (int32_t)shape->tile);
+}
+
+static uint32_t hash_trial(const struct tree_parts *p, size_t i, const struct psr_tree_shape *shape)
+{
+    uint32_t h = p->pattern[0] ? (uint32_t)p->pattern[0][i] : 0, first = (uint32_t)p->delay[0][i];
+    for (size_t q = 1; q < p->n; q++) {
+        h = h * UINT32_C(0x9E3779B1) + (uint32_t)p->delay[q][i] - first;
+        if (p->pattern[q])
+            h = h * UINT32_C(0x85EBCA77) + (uint32_t)p->pattern[q][i];
+    }
+    h += (uint32_t)far_apart(shape, p->delay[0][i]);
+    h *= UINT32_C(0xC2B2AE3D);
+    return h ^ h >> 15;
+}
+
+static bool same_pattern(const struct tree_parts *p, size_t i, size_t j,
+                         const struct psr_tree_shape *shape)
+{
+    int32_t shift = p->delay[0][i] - p->delay[0][j];
+    if (far_apart(shape, p->delay[0][i]) != far_apart(shape, p->delay[0][j]))
+        return false;
+    for (size_t q = 0; q < p->n; q++)
+        if (p->delay[q][i] - p->delay[q][j] != shift ||
+            (p->pattern[q] && p->pattern[q][i] != p->pattern[q][j]))
+            return false;
+    return true;
+}
+
+static void find_patterns(struct psr_tree *tr, int level, size_t sub)
+{
+    struct tree_parts p = tree_parts(tr, level, sub);
+    struct psr_node *node = tr->node[level] + sub * tr->ntrial;
+    int32_t *pattern = tr->pattern[level] + sub * tr->ntrial;
+    size_t n = 0;
+    memset(tr->slot, 0xff, tr->nslot * sizeof *tr->slot);
+    for (size_t i = 0; i < tr->ntrial; i++) {
+        size_t at = hash_trial(&p, i, tr->shape) & (tr->nslot - 1);
+        while (tr->slot[at] >= 0 && !same_pattern(&p, i, (size_t)node[tr->slot[at]].rep, tr->shape))
+            at = (at + 1) & (tr->nslot - 1);
+        if (tr->slot[at] < 0) {
+            tr->slot[at] = (int32_t)n;
+            node[n++] = (struct psr_node){.rep = (int32_t)i, .lo = INT32_MAX, .hi = INT32_MIN};
+        }
+        pattern[i] = tr->slot[at];
+    }
+    tr->nnode[level][sub] = n;
+}
+
+static void widen(struct psr_node *node, int32_t lo, int32_t hi)
+{
+    node->lo = lo < node->lo ? lo : node->lo;
+    node->hi = hi > node->hi ? hi : node->hi;
+}
+
+/* The lanes beside a tile's length that a node makes, a whole number of registers; hi grows with
+ * it, so that what the kernels read is always what they made. */
+static void round_up(struct psr_node *node)
+{
+    int32_t extra = node->hi - node->lo;
+    extra = (extra + PSR_LANE_ROUND - 1) / PSR_LANE_ROUND * PSR_LANE_ROUND;
+    node->hi = node->lo + extra;
+}
+
+/* Finds the nodes of the group that begins at kept channel k0, for trials from i0 on. */
+static void tree_grow(struct psr_tree *tr, const struct psr_dedisp_layout *s, size_t k0, size_t i0)
+{
+    size_t left = s->nkept - k0;
+    tr->nchan = left < tr->shape->group ? left : tr->shape->group;
+    for (size_t c = 0; c < tr->nchan; c++)
+        psr_dedisp_layout_delays(s, k0 + c, i0, tr->ntrial, tr->delay + c * tr->ntrial);
+    int top = tr->shape->nlevel - 1;
+    for (int l = 0; l <= top; l++)
+        for (size_t sub = 0; sub < tree_subgroups(tr, l); sub++)
+            find_patterns(tr, l, sub);
+    for (size_t i = 0; i < tr->ntrial; i++)
+        widen(tr->node[top] + tr->pattern[top][i], tr->delay[i], tr->delay[i]);
+    for (int l = top; l >= 0; l--)
+        for (size_t sub = 0; sub < tree_subgroups(tr, l); sub++) {
+            for (size_t n = 0; n < tr->nnode[l][sub]; n++)
+                round_up(tr->node[l] + sub * tr->ntrial + n);
+            if (l) {
+                struct tree_parts p = tree_parts(tr, l, sub);
+                const struct psr_node *node = tr->node[l] + sub * tr->ntrial;
+                for (size_t n = 0; n < tr->nnode[l][sub]; n++)
+                    for (size_t q = 0; q < p.n; q++) {
+                        int32_t rep = node[n].rep, shift = p.delay[q][rep] - p.delay[0][rep];
+                        widen(p.node[q] + p.pattern[q][rep], node[n].lo + shift,
+                              node[n].hi + shift);
+                    }
+            }
+        }
+}
+
+static size_t tree_level_lanes(const struct psr_tree *tr, int level)
+{
+    size_t lanes = 0;
+    for (size_t sub = 0; sub < tree_subgroups(tr, level); sub++)
+        for (size_t n = 0; n < tr->nnode[level][sub]; n++) {
+            const struct psr_node *node = tr->node[level] + sub * tr->ntrial + n;
+            lanes += tr->shape->tile + (size_t)(node->hi - node->lo);
+        }
+    return lanes;
+}
+
+/* Lanes that all nodes of a level, or all levels but the top, take. */
+static size_t tree_lower_lanes(const struct psr_tree *tr)
+{
+    size_t lanes = 0;
+    for (int l = 0; l < tr->shape->nlevel - 1; l++)
+        lanes += tree_level_lanes(tr, l);
+    return lanes;
+}
+
+static void tree_destroy(struct psr_tree *tr)
+{
+    free(tr->block);
+    tr->block = NULL;
+}
 
 /* --- which shape of tree to use --------------------------------------------------------------- */
 
@@ -39,8 +261,8 @@ enum { FLOAT_CHUNK = 16 }; /* channels summed in single precision before double:
 static double cost_of_level(const struct psr_tree *tr, int level, double lanes_per_register)
 {
     double cost = 0;
-    for (size_t sub = 0; sub < psr_tree_subgroups(tr, level); sub++) {
-        double nsrc = (double)psr_tree_parts(tr, level, sub).n;
+    for (size_t sub = 0; sub < tree_subgroups(tr, level); sub++) {
+        double nsrc = (double)tree_parts(tr, level, sub).n;
         for (size_t n = 0; n < tr->nnode[level][sub]; n++) {
             const struct psr_node *node = tr->node[level] + sub * tr->ntrial + n;
             double registers =
@@ -54,8 +276,8 @@ static double cost_of_level(const struct psr_tree *tr, int level, double lanes_p
 /* Largest number of groups that a chunk holds. */
 static double groups_per_chunk(const struct psr_tree *tr, const struct psr_planner *pl)
 {
-    double top = (double)psr_tree_level_lanes(tr, tr->shape->nlevel - 1);
-    double room = PSR_SCRATCH_BYTES / (double)pl->node_bytes - (double)psr_tree_lower_lanes(tr);
+    double top = (double)tree_level_lanes(tr, tr->shape->nlevel - 1);
+    double room = PSR_SCRATCH_BYTES / (double)pl->node_bytes - (double)tree_lower_lanes(tr);
     double n = room / top < PSR_MAXTOP ? room / top : PSR_MAXTOP;
     return n > 1 ? n : 1;
 }
@@ -64,9 +286,8 @@ static double cost_of_group(const struct psr_tree *tr, const struct psr_planner 
                             size_t store_bytes)
 {
     double per_register = 64.0 / (double)pl->node_bytes, tile = (double)tr->shape->tile;
-    double scratch =
-        (double)(psr_tree_level_lanes(tr, tr->shape->nlevel - 1) + psr_tree_lower_lanes(tr)) *
-        (double)pl->node_bytes;
+    double scratch = (double)(tree_level_lanes(tr, tr->shape->nlevel - 1) + tree_lower_lanes(tr)) *
+                     (double)pl->node_bytes;
     double cost = 0;
     for (int l = 0; l < tr->shape->nlevel; l++)
         cost += cost_of_level(tr, l, per_register);
@@ -89,7 +310,7 @@ static psr_status cost_of_shape(const struct psr_planner *pl, size_t store_bytes
     const struct psr_dedisp_layout *s = pl->layout;
     const struct psr_tree_shape *shape = &pl->shape;
     struct psr_tree tree;
-    psr_status st = psr_tree_create(&tree, shape, shape->ntrial, err);
+    psr_status st = tree_create(&tree, shape, shape->ntrial, err);
     if (st)
         return st;
     size_t ngroup = s->nkept / shape->group;
@@ -98,10 +319,10 @@ static psr_status cost_of_shape(const struct psr_planner *pl, size_t store_bytes
         for (size_t g = 0; g < NGROUP; g++) {
             size_t i0 = (s->ndm - shape->ntrial) * (2 * b + 1) / (2 * NBLOCK);
             size_t group = ngroup * (2 * g + 1) / (2 * NGROUP);
-            psr_tree_grow(&tree, s, group * shape->group, i0);
+            tree_grow(&tree, s, group * shape->group, i0);
             sum += cost_of_group(&tree, pl, store_bytes) / (double)tree.nchan;
         }
-    psr_tree_destroy(&tree);
+    tree_destroy(&tree);
     *cost = sum / (NBLOCK * NGROUP * (double)shape->ntrial * (double)shape->tile);
     return PSR_OK;
 }
@@ -207,8 +428,8 @@ psr_status psr_program_reserve(struct psr_program *pr, size_t n, psr_err *err)
 static psr_status write_level(struct writer *w, int level, size_t k0, size_t *at, psr_err *err)
 {
     struct psr_tree *tr = &w->tree;
-    for (size_t sub = 0; sub < psr_tree_subgroups(tr, level); sub++) {
-        struct psr_tree_parts p = psr_tree_parts(tr, level, sub);
+    for (size_t sub = 0; sub < tree_subgroups(tr, level); sub++) {
+        struct tree_parts p = tree_parts(tr, level, sub);
         for (size_t n = 0; n < tr->nnode[level][sub]; n++) {
             struct psr_node *node = tr->node[level] + sub * tr->ntrial + n;
             node->place = (int32_t)*at;
@@ -266,7 +487,7 @@ static psr_status write_group(struct writer *w, size_t k0, psr_err *err)
 {
     struct psr_tree *tr = &w->tree;
     int top = tr->shape->nlevel - 1;
-    size_t top_at = w->sum_lanes + w->top_lanes, at = top_at + psr_tree_level_lanes(tr, top);
+    size_t top_at = w->sum_lanes + w->top_lanes, at = top_at + tree_level_lanes(tr, top);
     psr_status st = PSR_OK;
     for (int l = 0; l < top && !st; l++)
         st = write_level(w, l, k0, &at, err);
@@ -314,8 +535,8 @@ static psr_status write_trials(struct writer *w, bool close, bool last, psr_err 
  * what a lane can hold. */
 static psr_status make_space(struct writer *w, psr_err *err)
 {
-    size_t top = psr_tree_level_lanes(&w->tree, w->tree.shape->nlevel - 1);
-    size_t lanes = w->top_lanes + top + psr_tree_lower_lanes(&w->tree);
+    size_t top = tree_level_lanes(&w->tree, w->tree.shape->nlevel - 1);
+    size_t lanes = w->top_lanes + top + tree_lower_lanes(&w->tree);
     bool overflow = w->open_chan + w->tree.nchan > w->pl->chunk;
     bool full = w->ntop == PSR_MAXTOP || lanes * w->pl->node_bytes > PSR_SCRATCH_BYTES;
     if (!w->ntop && !(overflow && w->open))
@@ -328,7 +549,7 @@ static psr_status write_all(struct writer *w, psr_err *err)
     const struct psr_dedisp_layout *s = w->pl->layout;
     size_t group = w->pl->shape.group;
     for (size_t k0 = 0; k0 < s->nkept; k0 += group) {
-        psr_tree_grow(&w->tree, s, k0, w->i0);
+        tree_grow(&w->tree, s, k0, w->i0);
         psr_status st = make_space(w, err);
         if (!st && k0 + group < s->nkept)
             st = write_fetch(w, k0 + group, err);
@@ -349,12 +570,12 @@ psr_status psr_planner_program(const struct psr_planner *pl, size_t i0, struct p
     w.sum_lanes = ntrial * pl->shape.tile;
     program->ncode = program->scratch = 0;
     program->adds = 0;
-    psr_status st = psr_tree_create(&w.tree, &pl->shape, ntrial, err);
+    psr_status st = tree_create(&w.tree, &pl->shape, ntrial, err);
     if (st)
         return st;
     w.place = malloc(PSR_MAXTOP * ntrial * sizeof *w.place);
     st = w.place ? write_all(&w, err) : psr_fail_nomem(err, "trial sums", 256.0 * (double)ntrial);
     free(w.place);
-    psr_tree_destroy(&w.tree);
+    tree_destroy(&w.tree);
     return st;
 }

@@ -308,25 +308,6 @@ void psr_cuda_copy(int nthread, void *to, const void *from, size_t bytes);
 /* Whether devices can read the caller's memory at full speed. */
 bool psr_cuda_is_pinned(const void *p);
 
-/* As the functions of struct psr_dedisp_ops; where there is no memory for a block, plans take
- * their spectra from the host. */
-PSR_MUST_CHECK psr_status psr_cuda_block_create(void **block, const struct psr_dedisp_layout *s,
-                                                psr_err *err);
-PSR_MUST_CHECK psr_status psr_cuda_block_upload(void *block, const void *in, size_t bytes,
-                                                psr_err *err);
-void psr_cuda_block_destroy(void *block);
-
-/* Whether the block holds what the caller has at "in"; and then, where its device k has it. */
-bool psr_cuda_block_holds(const struct psr_cuda_block *b, const void *in);
-struct psr_cuda_source psr_cuda_block_source(const struct psr_cuda_block *b, size_t k,
-                                             const void *in);
-
-/* Waits until devices have what was brought; *at is the one that is waited for. */
-cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b, size_t *at);
-
-/* What device k has taken to copy so far. */
-double psr_cuda_block_ms(struct psr_cuda_block *b, size_t k);
-
 /* --- plans the stages of words --- */
 
 /* A row wanted at delays lo to hi, and who wants to know where it is. */

@@ -1,8 +1,9 @@
 /* Restores the contribution of masked samples in dedispersed series. */
+#include "mask_correction.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "base/threads/threads.h"
-#include "mask_correction_plan.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Inner loops of the fast folding search, for each instruction set. */
-#include "ffa_cpu_kernel.h"
+#include "search/ffa/cpu/ffa_cpu.h"
 
 #include "search/ffa/ffa_internal.h"
 

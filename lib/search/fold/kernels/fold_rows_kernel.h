@@ -53,6 +53,4 @@ struct psr_fold_rows_loops {
                         size_t nrun, const float *row);
 };
 
-const struct psr_fold_rows_loops *psr_fold_rows_choose(void);
-
 #endif

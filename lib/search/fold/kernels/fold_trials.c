@@ -2,7 +2,7 @@
  * is rotated, every operation matters. */
 #include "fold_trials.h"
 
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include <psrkit/ddplan.h>
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Computes upper bounds of all powers, in bands that fit into memory. */
 #include "sieve.h"
 
-#include "cell_sums.h"
 #include "search/matched/accel_plan.h"
+#include "search/matched/cpu/sieve.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The sieve's inner loops, for each instruction set. */
-#include "sieve_kernel.h"
+#include "search/matched/cpu/sieve.h"
 
 #include "base/threads/isa.h"
 

@@ -1,7 +1,7 @@
 /* accel_cuda.h: the matched search on a CUDA device (private to its files).
  *
  * The device is a sieve (kernels/matched/accel_kernels.h): it reports every place whose harmonic sum may be
- * above the cut, and the host makes these sums again as the CPU does (cell_sums.h).  So lists are
+ * above the cut, and the host makes these sums again as the CPU does (sieve.h).  So lists are
  * those of the CPU to the bit, ties among them, as long as nothing above the cut is missed:
  *
  * - An amplitude as the device transforms it is off by less than e = psr_accel_error of the rms
@@ -13,9 +13,9 @@
 #define PSR_SEARCH_MATCHED_CUDA_ACCEL_CUDA_H
 
 #include "search/matched/accel_plan.h"
-#include "search/matched/cpu/cell_sums.h"
+#include "search/matched/cpu/sieve.h"
 
-#include "base/device/cufft.h"
+#include "base/device/cuda_call.h"
 
 #include <matched/accel_kernels.h>
 

@@ -1,10 +1,8 @@
 /* Measures candidates where the summed power of their harmonics is largest. */
 #include "accel_refine.h"
-#include "search/matched/response/response.h"
-#include "search/matched/response/template_plans.h"
-#include "stats/stats.h"
-
 #include "search/matched/response/accel_internal.h"
+#include "search/matched/response/response.h"
+#include "stats/stats.h"
 
 #include <psrkit/experimental/accel.h>
 #include <psrkit/signif.h>

@@ -2,7 +2,26 @@
 #ifndef PSR_SEARCH_MATCHED_RESPONSE_ACCEL_INTERNAL_H
 #define PSR_SEARCH_MATCHED_RESPONSE_ACCEL_INTERNAL_H
 
+#include <complex.h>
+#include <fftw3.h>
 #include <psrkit/experimental/accel.h>
+
+/* --- transforms of powers of two, planned once and shared by threads --------------------------- */
+
+/* FFTW plans one transform at a time in a process: with thousands of candidates, each of which wants
+ * transforms of a few hundred points, threads would wait for that and for nothing else. */
+struct psr_template_plans;
+
+/* Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_template_plans_create(struct psr_template_plans **out, psr_err *err);
+
+/* NULL is allowed. */
+void psr_template_plans_destroy(struct psr_template_plans *p);
+
+/* psr_accel_template_create with plans that outlive the template. */
+PSR_MUST_CHECK psr_status psr_accel_template_make(psr_accel_template **out,
+                                                  struct psr_template_plans *plans, const float *x,
+                                                  int64_t first, size_t n, psr_err *err);
 
 /* Response at (r, z).  Powers differ from the sum above by at most 1 % if the bins extend at least
  * |z| / 2 + 8 beyond r on both sides. */

@@ -1,13 +1,70 @@
 /* Filters a few bins with the response to a drift. */
-#include "template_plans.h"
-
 #include "accel_internal.h"
-#include "base/threads/clones.h"
+
+#include "base/threads/isa.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- plans of transforms ------------------------------------------------------------------------- */
+
+enum { MOST_LOG = 26 };
+
+struct psr_template_plans {
+    pthread_mutex_t lock;
+    fftwf_plan plan[2][MOST_LOG + 1]; /* forward, back; NULL until one is wanted */
+};
+
+psr_status psr_template_plans_create(struct psr_template_plans **out, psr_err *err)
+{
+    struct psr_template_plans *p = calloc(1, sizeof *p);
+    *out = p;
+    if (!p)
+        return psr_fail_nomem(err, "matched responses", sizeof *p);
+    pthread_mutex_init(&p->lock, NULL);
+    fftwf_make_planner_thread_safe();
+    return PSR_OK;
+}
+
+static fftwf_plan make_plan(size_t n, int sign)
+{
+    float complex *x = fftwf_malloc(n * sizeof *x);
+    fftwf_plan plan = x ? fftwf_plan_dft_1d((int)n, x, x, sign, FFTW_ESTIMATE) : NULL;
+    fftwf_free(x);
+    return plan;
+}
+
+/* Safe on several threads.
+ * Given:    n   a power of two, up to 2^26; sign: FFTW_FORWARD or FFTW_BACKWARD
+ * Returned: of n points in place, for fftwf_execute_dft and memory of fftwf_malloc; not the caller's;
+ *           NULL: no memory */
+static fftwf_plan template_plans_get(struct psr_template_plans *p, size_t n, int sign)
+{
+    int log = 0;
+    while ((size_t)1 << log < n)
+        log++;
+    pthread_mutex_lock(&p->lock);
+    fftwf_plan *plan = &p->plan[sign == FFTW_BACKWARD][log];
+    if (!*plan)
+        *plan = make_plan(n, sign);
+    pthread_mutex_unlock(&p->lock);
+    return *plan;
+}
+
+void psr_template_plans_destroy(struct psr_template_plans *p)
+{
+    if (!p)
+        return;
+    for (int log = 0; log <= MOST_LOG; log++)
+        for (int way = 0; way < 2; way++)
+            if (p->plan[way][log])
+                fftwf_destroy_plan(p->plan[way][log]);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
 
 struct psr_accel_template {
     int64_t first;
@@ -25,7 +82,7 @@ enum { N_MAX = 1 << 24, LEAST = 64 };
 static bool make_series(psr_accel_template *m, struct psr_template_plans *plans, const float *x,
                         size_t nbin)
 {
-    fftwf_plan back = psr_template_plans_get(plans, m->n, FFTW_BACKWARD);
+    fftwf_plan back = template_plans_get(plans, m->n, FFTW_BACKWARD);
     if (!back)
         return false;
     for (size_t k = 0; k < m->n; k++) {
@@ -52,7 +109,7 @@ psr_status psr_accel_template_make(psr_accel_template **out, struct psr_template
         ;
     m->y = fftwf_malloc(m->n * sizeof *m->y);
     m->work = fftwf_malloc(2 * m->n * sizeof *m->work);
-    m->forward = psr_template_plans_get(plans, 2 * m->n, FFTW_FORWARD);
+    m->forward = template_plans_get(plans, 2 * m->n, FFTW_FORWARD);
     if (!m->y || !m->work || !m->forward || !make_series(m, plans, x, n)) {
         psr_status st = psr_fail_nomem(err, "matched responses", 24.0 * (double)m->n);
         psr_accel_template_destroy(m);

@@ -2,7 +2,7 @@
 #include "response.h"
 
 #include "accel_internal.h"
-#include "base/threads/clones.h"
+#include "base/threads/isa.h"
 #include "stats/stats.h"
 
 #include <fftw3.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_PULSCAN_CUDA_PULSCAN_CUDA_H
 #define PSR_SEARCH_PULSCAN_CUDA_PULSCAN_CUDA_H
 
-#include "base/device/cufft.h"
+#include "base/device/cuda_call.h"
 #include "search/pulscan/pulscan_internal.h"
 
 #include <pulscan/pulscan_kernels.h>
