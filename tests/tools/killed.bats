@@ -403,3 +403,48 @@ ends_soon() {
     fails grep -q 'earlier run' said
     diff -r new at
 }
+
+# Of each series the record has what the search for slow pulsars has found, after its lists.
+@test "so does a search for slow pulsars, beside the other and alone" {
+    local seed=${PSRKIT_TEST_SEED:-$RANDOM} kills=4 n at more before
+    [ -z "${PSRKIT_LONG-}" ] || kills=50
+    echo "# PSRKIT_TEST_SEED=$seed"
+    RANDOM=$seed
+    fakebin -q -seed 7 -tobs 20 -tsamp 1024 -nchans 16 -nbits 8 -fch1 1500 -foff 8 -o in.fil \
+        -add "pulsar period=0.713 dm=40 width=0.02 snr=40" -add "pulsar period=0.5 dm=1 width=0.02 snr=40"
+    printf '2.0 0.02\n' >z.birds
+    slow=(-ffa "-pmin 0.3 -zaplist ../z.birds")
+    for more in "-accelsearch=-zmax 0 -numharm 1" -nowrite; do
+        run=(gpudedisp -nobary -lodm 20 -numdms 30 -nowrite "$more" "${slow[@]}" -o t ../in.fil)
+        rm -rf new at
+        mkdir new at
+        (cd new && "${run[@]}" 2>../said)
+        fails grep -q 'earlier run' said
+        [ "$(wc -l <new/t_ffa.csv)" -gt 1 ]
+        before=0
+        for ((n = 0; n < kills; n++)); do
+            at=$((n ? RANDOM % 60 + 1 : 50))
+            [[ $n != 0 || $more != -nowrite ]] || at=20
+            (cd at && KILL_AT=$at LD_PRELOAD=$killer exec "${run[@]}" 2>../said) || true
+            if [ ! -e at/t.searched ]; then # it came to its end, or not to its begin: again from the start
+                rm -rf at
+                mkdir at
+                before=0
+                continue
+            fi
+            searched=$(tar tf at/t.searched 2>err | grep -c '_ffa[.]searched$') || true
+            [ "$searched" -ge "$before" ] || { echo "killed at $at: $searched of $before are left"; false; }
+            before=$searched
+            [ "$before" -gt 0 ] || [ "$n" -gt 0 ]
+        done
+        if [ "$before" -gt 0 ]; then # other settings take nothing of it
+            cp -a at other
+            (cd other && "${run[@]/pmin 0.3/pmin 0.31}" 2>../said)
+            fails grep -q 'slow pulsars by an earlier run' said
+            rm -r other
+        fi
+        (cd at && "${run[@]}" 2>../said)
+        [ "$before" -eq 0 ] || grep -q "$before of 30 series were searched for slow pulsars by an earlier run" said
+        diff -r new at
+    done
+}

@@ -106,6 +106,17 @@ const char *psr_output_group_recall(const psr_output_group *g, uint64_t key);
 PSR_MUST_CHECK psr_status psr_output_group_recall_list(psr_output_group *g, uint64_t key,
                                                        const char *name, psr_err *err);
 
+/* Records a part that has one file, which is held and is no output; and what an earlier run has recorded so.
+ * Given:    key    of all that the file depends on
+ *           name   of the file; each has its own
+ * Returned: *file  NULL: nothing is recorded; the caller aborts it
+ * Status:   PSR_EIO, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_output_group_record_file(psr_output_group *g, uint64_t key,
+                                                       psr_outfile *file, psr_err *err);
+PSR_MUST_CHECK psr_status psr_output_group_recall_file(const psr_output_group *g, uint64_t key,
+                                                       const char *name, psr_outfile **file,
+                                                       psr_err *err);
+
 /* Whether lists go into one file, where empty ones are none. */
 bool psr_output_group_packs(const psr_output_group *g);
 

@@ -398,6 +398,27 @@ psr_status psr_output_group_recall_list(psr_output_group *g, uint64_t key, const
     return st ? st : psr_output_group_drop(g, name, err);
 }
 
+psr_status psr_output_group_record_file(psr_output_group *g, uint64_t key, psr_outfile *file,
+                                        psr_err *err)
+{
+    return g->record.path ? psr_output_record_add(&g->record, key + g->salt, psr_outfile_name(file),
+                                                  "-", &file, 1, err)
+                          : PSR_OK;
+}
+
+psr_status psr_output_group_recall_file(const psr_output_group *g, uint64_t key, const char *name,
+                                        psr_outfile **file, psr_err *err)
+{
+    const struct psr_record_entry *e = psr_output_record_find(&g->record, key + g->salt);
+    bool exists = false;
+    *file = NULL;
+    psr_status st = e ? psr_output_record_read(&g->record, e, name, &exists, file, err) : PSR_OK;
+    if (st)
+        psr_outfile_abort(*file);
+    *file = st ? NULL : *file;
+    return st;
+}
+
 /* Writes lists that were held into files of their own. */
 static psr_status unpack_lists(psr_output_group *g, psr_err *err)
 {

@@ -30,7 +30,8 @@ static psr_status check_name(void *ctx, const char *name, psr_err *err)
 /* Whether complete series are recorded: their input must be files, of which it is known that they are the same. */
 static bool records(const struct psr_pipeline *p)
 {
-    bool files = p->d.fourier && p->d.npath && !p->d.presto && strcmp(p->d.root, "-") != 0;
+    bool files =
+        (p->d.fourier || p->d.ffa) && p->d.npath && !p->d.presto && strcmp(p->d.root, "-") != 0;
     for (size_t k = 0; k < p->d.npath && files; k++)
         files = psr_is_regular(p->d.path[k]);
     return files;

@@ -337,7 +337,7 @@ void psr_ffasearch_forget(struct psr_ffasearch *f)
 {
     for (size_t i = 0; i < f->nfound; i++)
         free(f->found[i].peak);
-    f->nfound = f->nzapped = 0;
+    f->nfound = 0;
 }
 
 void psr_ffasearch_destroy(psr_ffasearch *f)
@@ -399,7 +399,7 @@ psr_status psr_ffasearch_stack(psr_ffasearch *f, psr_err *err)
     if (all.npeak)
         memcpy(found->peak, all.peak, all.npeak * sizeof *found->peak);
     found->npeak = all.npeak;
-    f->nzapped +=
+    found->nzapped =
         ffasearch_zap(&f->d, found->tobs_s, found->inf.barycentric, found->peak, &found->npeak);
     return PSR_OK;
 }
@@ -426,7 +426,8 @@ psr_status psr_ffasearch_take(psr_ffasearch *f, size_t i, const struct psr_inf *
         return psr_fail_nomem(err, f->name[i], (double)r->npeak * sizeof *found->peak);
     if (found->npeak)
         memcpy(found->peak, r->peak, r->npeak * sizeof *found->peak);
-    f->nzapped += ffasearch_zap(&f->d, found->tobs_s, inf->barycentric, found->peak, &found->npeak);
+    found->nzapped =
+        ffasearch_zap(&f->d, found->tobs_s, inf->barycentric, found->peak, &found->npeak);
     f->nfound++;
     return PSR_OK;
 }
@@ -439,7 +440,57 @@ psr_status psr_ffasearch_move(psr_ffasearch *to, psr_ffasearch *from, size_t k, 
         return st;
     to->found[to->nfound++] = from->found[k];
     from->found[k].peak = NULL;
-    to->nzapped += from->nzapped;
-    from->nzapped = 0;
     return PSR_OK;
+}
+
+/* --- what is found in a series, for the run after one that was killed --- */
+
+uint64_t psr_ffasearch_digest(uint64_t digest, const struct psr_ffasearch_desc *d)
+{
+    const double number[] = {d->pmin_s, d->pmax_s, (double)d->bmin, (double)d->bmax, d->ducymax,
+                             d->sigma,  d->rmed_s, d->floats,       d->baryv,        d->stack};
+    return psr_digest_text(psr_digest_bytes(digest, number, sizeof number), d->device);
+}
+
+psr_status psr_ffasearch_save(const psr_ffasearch *f, size_t k, psr_outfile *to, psr_err *err)
+{
+    const struct psr_ffasearch_found *found = &f->found[k];
+    psr_status st =
+        psr_outfile_printf(to, err, "%zu %zu %a", found->npeak, found->nzapped, found->tobs_s);
+    for (const struct psr_ffa_peak *p = found->peak; p < found->peak + found->npeak && !st; p++)
+        st = psr_outfile_printf(to, err, "\n%a %a %a %a %a %d", p->period_s, p->freq_hz, p->snr,
+                                p->width_s, p->duty, p->nbin);
+    return st;
+}
+
+/* Returned: whether text has all numbers of a peak, and where it ends */
+static bool read_peak(struct psr_ffa_peak *p, const char **text)
+{
+    int n = 0;
+    const bool good = sscanf(*text, "%la %la %la %la %la %d%n", &p->period_s, &p->freq_hz, &p->snr,
+                             &p->width_s, &p->duty, &p->nbin, &n) == 6;
+    *text += n;
+    return good;
+}
+
+psr_status psr_ffasearch_restore(psr_ffasearch *f, const struct psr_inf *inf, const char *text,
+                                 bool *good, psr_err *err)
+{
+    struct psr_ffasearch_found found = {.inf = *inf};
+    int n = 0;
+    *good = sscanf(text, "%zu %zu %la%n", &found.npeak, &found.nzapped, &found.tobs_s, &n) == 3 &&
+            found.npeak <= strlen(text);
+    if (!*good)
+        return PSR_OK;
+    psr_status st = psr_grow(&f->found, &f->found_room, f->nfound, sizeof *f->found, "series", err);
+    if (!st && !(found.peak = calloc(found.npeak + 1, sizeof *found.peak)))
+        st = psr_fail_nomem(err, "peaks", (double)found.npeak * sizeof *found.peak);
+    text += n;
+    for (size_t i = 0; i < found.npeak && *good && !st; i++)
+        *good = read_peak(&found.peak[i], &text);
+    if (!st && *good)
+        f->found[f->nfound++] = found;
+    else
+        free(found.peak);
+    return st;
 }

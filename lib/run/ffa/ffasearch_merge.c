@@ -127,9 +127,10 @@ static psr_status sift(struct merging *m, struct psr_ffa_list *list, psr_err *er
         *list = (struct psr_ffa_list){.row = f->row,
                                       .n = m->nrow,
                                       .nharmonic = result.count[PSR_SIFT_HARMONIC],
-                                      .nzapped = f->nzapped,
                                       .tobs_s = f->found[0].tobs_s,
                                       .inf = f->found[0].inf};
+    for (size_t i = 0; i < f->nfound && !st; i++)
+        list->nzapped += f->found[i].nzapped;
     psr_sift_destroy(s);
     return st;
 }

@@ -17,7 +17,7 @@ struct psr_ffasearch_found {
     struct psr_inf inf;
     double tobs_s;
     struct psr_ffa_peak *peak; /* [npeak] strongest first, without those of the zaplist; owned */
-    size_t npeak;
+    size_t npeak, nzapped;
 };
 
 struct psr_ffasearch {
@@ -31,7 +31,7 @@ struct psr_ffasearch {
     struct psr_ffa_result *result; /* [batch] */
 
     struct psr_ffasearch_found *found; /* [nfound] kept for the next merge */
-    size_t nfound, found_room, nzapped;
+    size_t nfound, found_room;
     struct psr_ffa_stack stack; /* of those that are kept, which have no peaks */
     struct psr_ffa_row *row;    /* of the last merge */
     struct psr_sift_hit *hit;   /* that rows point to */

@@ -2,6 +2,7 @@
 #include "sinks.h"
 
 #include "base/clock.h"
+#include "base/output/outfile_internal.h"
 #include "base/tool.h"
 #include "formats/series/series_internal.h"
 #include <stdlib.h>
@@ -482,6 +483,40 @@ psr_status psr_series_search_run(struct psr_series_search *s, const struct psr_s
     s->found.scratch_bytes = s->d.series->bytes.scratch;
     note_refused(s);
     return s->status ? psr_fail_field(err, s->status, s->err.field, "%s", s->err.msg) : PSR_OK;
+}
+
+void psr_series_search_note(const struct psr_series_search *s, psr_status st, size_t nrecalled,
+                            const char *purpose)
+{
+    const struct psr_sink_stream *stream = s->d.stream;
+    if (st == PSR_ESTOPPED && s->found.nsearched)
+        psr_note(&stream->notes,
+                 "%zu of %zu series are searched%s, and recorded in %s" PSR_RECORD
+                 ": the same command goes on from there",
+                 s->found.nsearched, s->n, purpose, stream->root);
+    else if (!st && nrecalled)
+        psr_note(&stream->notes, "%zu of %zu series were searched%s by an earlier run", nrecalled,
+                 s->n, purpose);
+}
+
+psr_status psr_searched_digest(const struct psr_searched *g, const struct psr_zaplist *zaplist,
+                               uint64_t *key, psr_err *err)
+{
+    psr_outfile *inf = NULL;
+    size_t n = 0;
+    psr_status st = psr_outfile_hold(&inf, g->stem, err);
+    if (!st)
+        st = psr_inf_write(inf, &g->about.inf, err);
+    const void *text = st ? NULL : psr_outfile_held(inf, &n);
+    *key = psr_digest_text(psr_digest_bytes(PSR_DIGEST_START, text, n), g->stem);
+    *key = psr_digest_bytes(*key, &g->about.nbin, sizeof g->about.nbin);
+    for (size_t i = 0; i < zaplist->n; i++) {
+        const struct psr_bird *b = &zaplist->bird[i];
+        const double bird[] = {b->freq_hz, b->width_hz, b->barycentric};
+        *key = psr_digest_bytes(*key, bird, sizeof bird);
+    }
+    psr_outfile_abort(inf);
+    return st;
 }
 
 void psr_series_search_destroy(struct psr_series_search *s)

@@ -129,7 +129,6 @@ static void keep_red_noise(struct fourier *s, const struct psr_searched *g,
         .red_hz = r->red_hz, .red_level = r->red_level, .red_from_hz = r->red_from_hz};
 }
 
-/* Digest of all that the lists of a series depend on.  Its .inf has the settings and a digest of the input. */
 static psr_status digest_series(const struct fourier *s, const struct psr_searched *g,
                                 uint64_t *key, psr_err *err)
 {
@@ -165,23 +164,10 @@ static psr_status digest_series(const struct fourier *s, const struct psr_search
                              d->rednoise,
                              (double)d->startwidth,
                              (double)d->endwidth,
-                             d->endfreq_hz,
-                             (double)g->about.nbin};
-    psr_outfile *inf = NULL;
-    size_t n = 0;
-    psr_status st = psr_outfile_hold(&inf, g->stem, err);
-    if (!st)
-        st = psr_inf_write(inf, &g->about.inf, err);
-    const void *text = st ? NULL : psr_outfile_held(inf, &n);
-    *key = psr_digest_text(psr_digest_bytes(PSR_DIGEST_START, text, n), g->stem);
+                             d->endfreq_hz};
+    psr_status st = psr_searched_digest(g, &s->zaplist, key, err);
     *key = psr_digest_bytes(*key, number, sizeof number);
     *key = psr_digest_text(*key, d->device);
-    for (size_t i = 0; i < s->zaplist.n; i++) {
-        const struct psr_bird *b = &s->zaplist.bird[i];
-        const double bird[] = {b->freq_hz, b->width_hz, b->barycentric};
-        *key = psr_digest_bytes(*key, bird, sizeof bird);
-    }
-    psr_outfile_abort(inf);
     return st;
 }
 
@@ -311,14 +297,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
 {
     struct fourier *s = state;
     psr_status st = psr_series_search_run(&s->search, end, err);
-    if (st == PSR_ESTOPPED && s->search.found.nsearched)
-        psr_note(&s->stream->notes,
-                 "%zu of %zu series are searched, and recorded in %s" PSR_RECORD
-                 ": the same command goes on from there",
-                 s->search.found.nsearched, s->search.n, s->stream->root);
-    else if (!st && s->nrecalled)
-        psr_note(&s->stream->notes, "%zu of %zu series were searched by an earlier run",
-                 s->nrecalled, s->search.n);
+    psr_series_search_note(&s->search, st, s->nrecalled, "");
     if (s->red)
         psr_fourier_note_red_noise(&s->how_red, s->red->stem, &s->stream->notes);
     return st;

@@ -25,8 +25,9 @@ struct ffa {
     struct psr_ffasearch_desc what;
     struct psr_zaplist zaplist;
     struct psr_series_search search;
-    struct place *place; /* [ndm]; without a search: nothing */
-    psr_ffasearch *all;  /* gets what all have found */
+    struct place *place;           /* [ndm]; without a search: nothing */
+    psr_ffasearch *recalled, *all; /* has what an earlier run has found; gets what all have */
+    size_t nrecalled;
     struct psr_ffa_series_found found;
 };
 
@@ -39,6 +40,8 @@ struct plan {
     size_t batch, stride, room_n;   /* room_n: floats that room has */
     size_t ntaken;
 };
+
+static const char ffa_name[] = "an FFA search";
 
 static void name_list(char name[PSR_TEXT_MAX], const char *root)
 {
@@ -156,17 +159,65 @@ static psr_status list(void *search, size_t slot, size_t k, const struct psr_sea
     return st;
 }
 
+static void name_record(char name[PSR_TEXT_MAX], const struct psr_searched *g)
+{
+    snprintf(name, PSR_TEXT_MAX, "%.*s_ffa", PSR_TEXT_MAX - 16, g->stem);
+}
+
+static psr_status digest_series(const struct ffa *s, const struct psr_searched *g, uint64_t *key,
+                                psr_err *err)
+{
+    psr_status st = psr_searched_digest(g, &s->zaplist, key, err);
+    *key = psr_ffasearch_digest(psr_digest_text(*key, ffa_name), &s->what);
+    return st;
+}
+
 static psr_status keep(void *sink, void *search, const struct psr_searched *g, psr_err *err)
 {
     struct ffa *s = sink;
     const struct plan *p = search;
-    (void)err;
-    s->place[g->read.i] = (struct place){p->ffa, p->ntaken - 1};
-    return PSR_OK;
+    char name[PSR_TEXT_MAX];
+    psr_outfile *record;
+    uint64_t key;
+    const struct place found = s->place[g->read.i] = (struct place){p->ffa, p->ntaken - 1};
+    name_record(name, g);
+    psr_status st = psr_outfile_hold(&record, name, err);
+    if (st)
+        return st;
+    st = psr_ffasearch_save(found.search, found.k, record, err);
+    if (!st)
+        st = digest_series(s, g, &key, err);
+    if (!st)
+        st = psr_output_group_record_file(s->stream->group, key, record, err);
+    psr_outfile_abort(record);
+    return st;
+}
+
+static psr_status recall(void *sink, const struct psr_searched *g, bool *found, psr_err *err)
+{
+    struct ffa *s = sink;
+    char name[PSR_TEXT_MAX];
+    psr_outfile *record = NULL;
+    uint64_t key;
+    *found = false;
+    name_record(name, g);
+    psr_status st = digest_series(s, g, &key, err);
+    if (!st)
+        st = psr_output_group_recall_file(s->stream->group, key, name, &record, err);
+    if (!record)
+        return st;
+    st = psr_outfile_write(record, "", 1, err); /* the end of a text */
+    if (!st)
+        st = psr_ffasearch_restore(s->recalled, &g->about.inf,
+                                   psr_outfile_held(record, &(size_t){0}), found, err);
+    if (!st && *found)
+        s->place[g->read.i] = (struct place){s->recalled, s->nrecalled++};
+    psr_outfile_abort(record);
+    return st;
 }
 
 static const struct psr_series_method method = {
-    .name = "an FFA search",
+    .name = ffa_name,
     .unfit = PSR_EINVAL, /* too short */
     .create = create,
     .destroy = destroy,
@@ -176,6 +227,7 @@ static const struct psr_series_method method = {
     .load = load,
     .execute = execute,
     .list = list,
+    .recall = recall,
     .keep = keep,
 };
 
@@ -208,6 +260,8 @@ static psr_status describe(struct ffa *s, psr_err *err)
         st = psr_zaplist_read(&s->zaplist, s->d.zaplist, err);
         s->what.zaplist = &s->zaplist;
     }
+    if (!st)
+        st = psr_ffasearch_create(&s->recalled, &s->what, err);
     return st ? st : psr_ffasearch_create(&s->all, &s->what, err);
 }
 
@@ -219,7 +273,7 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     if (s)
         s->place = calloc(stream->ndm, sizeof *s->place);
     if (!s || !s->place)
-        return psr_fail_nomem(err, method.name, (double)stream->ndm * sizeof *s->place);
+        return psr_fail_nomem(err, ffa_name, (double)stream->ndm * sizeof *s->place);
     s->d = *(const struct psr_sink_ffa_desc *)use->desc;
     s->stream = stream;
     psr_status st = describe(s, err);
@@ -260,6 +314,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
     struct ffa *s = state;
     const struct psr_fourier_found *f = &s->search.found;
     psr_status st = psr_series_search_run(&s->search, end, err);
+    psr_series_search_note(&s->search, st, s->nrecalled, " for slow pulsars");
     s->found = (struct psr_ffa_series_found){.nsearched = f->nsearched,
                                              .nrefused = f->nrefused,
                                              .device_bytes = f->device_bytes,
@@ -285,6 +340,7 @@ static void abort_sink(void *state)
     if (!s)
         return;
     psr_series_search_destroy(&s->search);
+    psr_ffasearch_destroy(s->recalled);
     psr_ffasearch_destroy(s->all);
     psr_zaplist_clear(&s->zaplist);
     free(s->place);

@@ -351,6 +351,17 @@ bool psr_series_search_is_stopped(void *ctx);
 PSR_MUST_CHECK psr_status psr_series_search_run(struct psr_series_search *s,
                                                 const struct psr_sink_end *end, psr_err *err);
 
+/* Notes what an earlier run has searched, or, of a search that was stopped, how to go on.
+ * Given:  st        of psr_series_search_run
+ *         purpose   " for slow pulsars" or "" */
+void psr_series_search_note(const struct psr_series_search *s, psr_status st, size_t nrecalled,
+                            const char *purpose);
+
+/* Digest of a series and of what is left out of its lists.  Its .inf has the settings and a digest of the input. */
+PSR_MUST_CHECK psr_status psr_searched_digest(const struct psr_searched *g,
+                                              const struct psr_zaplist *zaplist, uint64_t *key,
+                                              psr_err *err);
+
 void psr_series_search_destroy(struct psr_series_search *s);
 
 #endif
