@@ -119,6 +119,15 @@ same_numbers() {
         [ "$n" -le 4086 ]
         fails grep -q nan b${dm}_*.bestprof
     done
+    # From any sample on as a file that begins there, also where the delays reach beyond the end.
+    for start in 1024 2048 3072; do
+        fbedit -q -start ${start}smp -o cut.fil a.fil
+        for dm in 40 900; do
+            gpufold -q -topo -noplot -nosearch -noclip -p 0.02 -dm $dm -start "$(awk "BEGIN { print $start / 4096 }")" -o s a.fil
+            gpufold -q -topo -noplot -nosearch -noclip -p 0.02 -dm $dm -o c cut.fil
+            "$builddir/tests/support/pfd_differ" -profiles s_20.00ms_Cand.pfd c_20.00ms_Cand.pfd
+        done
+    done
     refuses 3 'b.fil: 4086 samples to fold: prepfold would fold none of them' gpufold -q -topo -compat presto -p 0.02 -o c b.fil
     # prepfold leaves the end out, and gpufold says so.
     gpufold -topo -noplot -nosearch -compat presto -p 0.02 -dm 47 -o p g8.fil 2>says

@@ -90,8 +90,9 @@ static psr_status keep_last(const psr_folder *f, const struct psr_fold_shares *f
                             struct psr_fold_tail *tail, int64_t nread,
                             const struct psr_block *block, psr_err *err)
 {
-    const int64_t all = f->in.obs.nsamp >= 0 && !f->in.is_series ? f->in.obs.nsamp - f->in.skip
-                                                                 : f->in.nsamp - f->in.skip;
+    /* A file was opened at its first sample folded. */
+    const bool is_file = f->in.obs.nsamp >= 0 && !f->in.is_series;
+    const int64_t all = is_file ? f->in.obs.nsamp : f->in.nsamp - f->in.skip;
     const int64_t beyond = nread + psr_fold_shares_missing(folds) - all;
     if (f->d.presto || beyond <= 0 || nread + (int64_t)block->n + beyond < all)
         return PSR_OK;
