@@ -4,7 +4,6 @@
 CUDA_FILES = \
 	kernels/beam/beam_any.cu \
 	kernels/beam/beam_emit.cu \
-	kernels/beam/beam_factors.cu \
 	kernels/beam/beam_form.cu \
 	kernels/beam/beam_points.cu \
 	kernels/beam/beam_product.cu \
@@ -12,12 +11,9 @@ CUDA_FILES = \
 	kernels/beam/beam_tiles.cu \
 	kernels/clean/clean_modes.cu \
 	kernels/clean/clean_samples.cu \
-	kernels/clean/clean_sparks.cu \
 	kernels/common/probe.cu \
 	kernels/dedisp/dedisp.cu \
 	kernels/dedisp/dedisp_beams.cu \
-	kernels/dedisp/dedisp_beams_circles.cu \
-	kernels/dedisp/dedisp_gather.cu \
 	kernels/dedisp/dedisp_shift_table.cu \
 	kernels/dedisp/mask_correction.cu \
 	kernels/dsp/channelise.cu \
@@ -31,14 +27,11 @@ CUDA_FILES = \
 	kernels/matched/accel_correlate.cu \
 	kernels/matched/accel_level.cu \
 	kernels/matched/accel_scan.cu \
-	kernels/matched/accel_verify.cu \
 	kernels/pulscan/pulscan_norm.cu \
-	kernels/pulscan/pulscan_outdo.cu \
 	kernels/pulscan/pulscan_peaks.cu \
 	kernels/pulscan/pulscan_prefilter.cu \
 	kernels/singlepulse/singlepulse_adapt.cu \
 	kernels/singlepulse/singlepulse_boxcar.cu \
-	kernels/singlepulse/singlepulse_loud.cu \
 	kernels/singlepulse/singlepulse_normalise.cu \
 	kernels/tree/dedisp_tree.cu \
 	kernels/tree/dedisp_tree_words_rows.cu \
@@ -48,9 +41,7 @@ CUDA_INCLUDES = \
 	kernels/beam/beam_kernels.h \
 	kernels/beam/beam_quantise.cuh \
 	kernels/beam/beam_weight.cuh \
-	kernels/beam/beam_words.cuh \
 	kernels/clean/clean_kernels.h \
-	kernels/common/half.cuh \
 	kernels/common/launch.cuh \
 	kernels/common/probe_kernels.h \
 	kernels/common/ptx.cuh \
@@ -59,27 +50,22 @@ CUDA_INCLUDES = \
 	kernels/dedisp/dedisp_beams_kernels.h \
 	kernels/dedisp/dedisp_beams_sums.cuh \
 	kernels/dedisp/dedisp_cta.cuh \
-	kernels/dedisp/dedisp_delay.cuh \
 	kernels/dedisp/dedisp_kernels.h \
 	kernels/dedisp/dedisp_stage.h \
 	kernels/dedisp/dedisp_tile.cuh \
 	kernels/dedisp/mask_kernels.h \
-	kernels/dsp/channelise_kernels.h \
-	kernels/dsp/cornerturn_kernels.h \
-	kernels/dsp/redden_kernels.h \
+	kernels/dsp/dsp_kernels.h \
 	kernels/ffa/ffa_kernels.h \
 	kernels/fold/fold_kernels.h \
 	kernels/matched/accel_fft.cuh \
 	kernels/matched/accel_kernels.h \
 	kernels/pulscan/pulscan_kernels.h \
 	kernels/pulscan/pulscan_sums.cuh \
-	kernels/singlepulse/singlepulse_flatten.cuh \
 	kernels/singlepulse/singlepulse_kernels.h \
 	kernels/singlepulse/singlepulse_rows.cuh \
 	kernels/tree/dedisp_tree_kernels.h \
 	kernels/tree/dedisp_tree_sums.cuh \
-	kernels/tree/dedisp_tree_words.cuh \
-	kernels/tree/dedisp_tree_words_kernels.h
+	kernels/tree/dedisp_tree_words.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md kernels/README.md
 
 NVCCFLAGS = -O3 -std=c++17 $(NVCC_SIZE_FLAGS) $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
@@ -111,14 +97,14 @@ kernels/dsp/redden.$(OBJEXT): kernel_flags = -fmad=false
 kernels/dedisp/mask_correction.$(OBJEXT): kernel_flags = -fmad=false
 kernels/matched/accel_level.$(OBJEXT): kernel_flags = -fmad=false
 CLEAN_OBJECTS = \
-	kernels/clean/clean_modes.$(OBJEXT) kernels/clean/clean_samples.$(OBJEXT) kernels/clean/clean_sparks.$(OBJEXT)
+	kernels/clean/clean_modes.$(OBJEXT) kernels/clean/clean_samples.$(OBJEXT)
 $(CLEAN_OBJECTS): kernel_flags = -fmad=false
 kernels/ffa/ffa_merge.$(OBJEXT) kernels/fold/fold.$(OBJEXT) kernels/fold/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 # CUB's headers assert.
 kernels/ffa/ffa_samples.$(OBJEXT): kernel_flags = -fmad=false -DNDEBUG
 PULSE_OBJECTS = \
 	kernels/singlepulse/singlepulse_adapt.$(OBJEXT) kernels/singlepulse/singlepulse_boxcar.$(OBJEXT) \
-	kernels/singlepulse/singlepulse_loud.$(OBJEXT) kernels/singlepulse/singlepulse_normalise.$(OBJEXT)
+	kernels/singlepulse/singlepulse_normalise.$(OBJEXT)
 $(PULSE_OBJECTS): kernel_flags = -fmad=false
 
 # What each includes, as the last compilation saw it; without that everything is compiled.

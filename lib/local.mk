@@ -81,8 +81,8 @@ lib_cuda_sources = \
 	lib/search/dedisp/cuda/dedisp_cuda_plan.c \
 	lib/search/dedisp/cuda/dedisp_cuda_push.c \
 	lib/search/dedisp/cuda/dedisp_cuda_state.c \
-	lib/search/dedisp/cuda/dedisp_cuda_tree.c \
 	lib/search/dedisp/cuda/dedisp_cuda_tree_plan.c \
+	lib/search/dedisp/cuda/dedisp_cuda_tree.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words_rows.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words_trials.c \
@@ -96,7 +96,6 @@ lib_cuda_sources = \
 	lib/search/matched/cuda/accel_cuda.c \
 	lib/search/matched/cuda/accel_cuda.h \
 	lib/search/matched/cuda/accel_cuda_pair.c \
-	lib/search/matched/cuda/accel_cuda_plan.c \
 	lib/search/matched/cuda/accel_cuda_prepare.c \
 	lib/search/pulscan/cuda/pulscan_cuda.c \
 	lib/search/pulscan/cuda/pulscan_cuda.h \
@@ -108,8 +107,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/astro/barycentre.c \
 	lib/astro/barycentre.h \
 	lib/astro/ephemeris.c \
-	lib/astro/orbit.c \
-	lib/astro/orbit_internal.h \
 	lib/astro/par.c \
 	lib/astro/par_keys.h \
 	lib/astro/par_settle.c \
@@ -146,12 +143,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/output/output_lists.c \
 	lib/base/output/overwrite_check.c \
 	lib/base/output/part_name.c \
-	lib/base/output/rough_root.h \
 	lib/base/text/json.c \
 	lib/base/text/names.c \
 	lib/base/text/number.c \
 	lib/base/text/numbers.c \
-	lib/base/text/text_lines.c \
 	lib/base/threads/isa.h \
 	lib/base/threads/isa_lanes.h \
 	lib/base/threads/threads.c \
@@ -271,7 +266,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/stream/udp_frames.c \
 	lib/formats/stream/udp_reader.c \
 	lib/formats/stream/udp_receive.c \
-	lib/formats/stream/udp_send.c \
 	lib/formats/stream/udp_socket.c \
 	lib/formats/stream/udp_spectra.c \
 	lib/formats/stream/udp_wire.c \
@@ -410,7 +404,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/beams/dedisp_line.h \
 	lib/search/dedisp/cpu/dedisp_cpu.c \
 	lib/search/dedisp/cpu/dedisp_cpu.h \
-	lib/search/dedisp/cpu/dedisp_cpu_kernel.c \
 	lib/search/dedisp/cpu/dedisp_cpu_kinds.h \
 	lib/search/dedisp/cpu/dedisp_cpu_lane.h \
 	lib/search/dedisp/cpu/dedisp_cpu_merge.c \
@@ -427,13 +420,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/ffa/cpu/ffa_cpu.c \
 	lib/search/ffa/cpu/ffa_cpu.h \
 	lib/search/ffa/cpu/ffa_cpu_fold.c \
-	lib/search/ffa/cpu/ffa_cpu_kernel.c \
 	lib/search/ffa/cpu/ffa_cpu_lanes.h \
 	lib/search/ffa/cpu/ffa_cpu_load.c \
 	lib/search/fold/fold.c \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \
-	lib/search/fold/fold_device.c \
 	lib/search/fold/fold_internal.h \
 	lib/search/fold/fold_plan.h \
 	lib/search/fold/fold_make.c \
@@ -444,8 +435,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/kernels/fold_sum_lanes.h \
 	lib/search/fold/kernels/fold_sums.c \
 	lib/search/fold/kernels/fold_sums.h \
-	lib/search/fold/kernels/fold_trials.c \
-	lib/search/fold/kernels/fold_trials.h \
 	lib/search/fold/trials/fold_bestprof.c \
 	lib/search/fold/trials/fold_harmonics.c \
 	lib/search/fold/trials/fold_ratio.c \
@@ -461,7 +450,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/peaks.h \
 	lib/search/matched/cpu/sieve.c \
 	lib/search/matched/cpu/sieve.h \
-	lib/search/matched/cpu/sieve_kernel.c \
 	lib/search/matched/cpu/sieve_lanes.h \
 	lib/search/matched/cpu/sieve_scan.c \
 	lib/search/matched/refine/accel_refine.c \
@@ -475,7 +463,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/response/correlate_lanes.h \
 	lib/search/matched/response/response.c \
 	lib/search/matched/response/response.h \
-	lib/search/matched/response/template_bank.c \
 	lib/search/pulscan/pulscan.c \
 	lib/search/pulscan/pulscan_cpu.c \
 	lib/search/pulscan/pulscan_backend.h \
@@ -484,10 +471,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_search.c \
 	lib/search/pulscan/pulscan_series.c \
 	lib/search/pulscan/boxes/pulscan_boxes.h \
+	lib/search/pulscan/boxes/pulscan_boxes.c \
 	lib/search/pulscan/boxes/pulscan_fundamental.c \
 	lib/search/pulscan/boxes/pulscan_merge.c \
 	lib/search/pulscan/boxes/pulscan_residual.c \
-	lib/search/pulscan/boxes/pulscan_boxes.c \
 	lib/search/sift/sift.c \
 	lib/search/sift/sift_curve.c \
 	lib/search/sift/sift_curve.h \

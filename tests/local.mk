@@ -318,7 +318,7 @@ out_of_memory_wrap = \
 	fftwf_plan_dft_r2c_1d fftwf_plan_guru_dft fftwf_plan_guru64_dft fftwf_plan_guru64_dft_r2c \
 	fftwf_plan_guru_split_dft free fftwf_free fftwf_destroy_plan realloc
 
-tests_tools_t_fast_number_io_SOURCES = tests/tools/t_fast_number_io.c tools/chi2sig/fast_number_io.c tools/chi2sig/fast_number_io.h
+tests_tools_t_fast_number_io_SOURCES = tests/tools/t_fast_number_io.c tools/chi2sig/fast_number_io.c
 
 CLI_TESTS = \
 	tests/tools/abi.bats \

@@ -18,13 +18,10 @@ tools_libcommon_la_SOURCES = \
 	lib/base/path.c \
 	lib/base/input/read_ring.c \
 	lib/base/input/tar_read.c \
-	lib/base/text/text_lines.c \
 	tools/common/cli.c \
 	tools/common/cli.h \
 	tools/common/devices.c \
 	tools/common/devices.h \
-	tools/common/ffa_options.c \
-	tools/common/ffa_options.h \
 	tools/common/fourier_options.c \
 	tools/common/fourier_options.h \
 	tools/common/html.c \
@@ -35,7 +32,6 @@ tools_libcommon_la_SOURCES = \
 	tools/common/quote.c \
 	tools/common/quote.h \
 	tools/common/run.c \
-	tools/common/run.h \
 	tools/common/signals.c \
 	tools/common/signals.h \
 	tools/common/plot/canvas.h \
@@ -79,9 +75,7 @@ bin_accelsift_CPPFLAGS = $(tools_cppflags)
 bin_accelsift_LDADD = $(tools_ldadd)
 bin_accelsift_LDFLAGS = $(tools_ldflags)
 bin_accelsift_SOURCES = \
-	tools/accelsift/main.c \
-	tools/accelsift/options.c \
-	tools/accelsift/options.h
+	tools/accelsift/main.c
 
 bin_spcoincidence_CPPFLAGS = $(tools_cppflags)
 bin_spcoincidence_LDADD = $(tools_ldadd)
@@ -96,7 +90,6 @@ bin_chi2sig_SOURCES = \
 	tools/chi2sig/chi2sig.h \
 	tools/chi2sig/main.c \
 	tools/chi2sig/fast_number_io.c \
-	tools/chi2sig/fast_number_io.h \
 	tools/chi2sig/report.c \
 	tools/chi2sig/rows.c
 
@@ -188,7 +181,6 @@ bin_gpurfifind_LDFLAGS = $(tools_ldflags)
 bin_gpurfifind_SOURCES = \
 	tools/gpurfifind/main.c \
 	tools/gpurfifind/picture.c \
-	tools/gpurfifind/picture.h \
 	tools/gpurfifind/report.c \
 	tools/gpurfifind/report.h
 

@@ -12,7 +12,7 @@
 #ifndef PSR_KERNELS_BEAM_FFT_CUH
 #define PSR_KERNELS_BEAM_FFT_CUH
 
-#include "common/half.cuh"
+#include "common/ptx.cuh"
 
 /* Thread blocks on a multiprocessor, whatever they need. */
 #if defined __CUDA_ARCH__ && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)

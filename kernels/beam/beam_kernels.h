@@ -96,7 +96,7 @@ cudaError_t beam_k_form(const struct beam_k_input *in, const struct beam_k_tenso
 /* --- to directions ---------------------------------------------------------------------------- */
 
 /* Along one axis of n places a direction has 2n factors U (eq. 8).  For beam_k_product they are
- * halves, the registers of left factors (half.cuh), [nfreq][tiles of 16][2n / 8][lane] of 8 bytes;
+ * halves, the registers of left factors (ptx.cuh), [nfreq][tiles of 16][2n / 8][lane] of 8 bytes;
  * for any other grid they are floats, [nfreq][2n][ndir]. */
 struct beam_k_axis {
     size_t n, ndir;

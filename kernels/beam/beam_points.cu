@@ -11,7 +11,7 @@
  * weights. */
 #include "beam/beam_kernels.h"
 #include "beam/beam_quantise.cuh"
-#include "common/half.cuh"
+#include "common/ptx.cuh"
 
 namespace
 {

@@ -11,7 +11,7 @@
  * Bound: device memory (the sums written). */
 #include "beam/beam_kernels.h"
 #include "beam/beam_quantise.cuh"
-#include "common/half.cuh"
+#include "common/ptx.cuh"
 
 namespace
 {

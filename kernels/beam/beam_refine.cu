@@ -8,7 +8,7 @@
  * Bound: device memory. */
 #include "beam/beam_kernels.h"
 #include "beam/beam_weight.cuh"
-#include "common/half.cuh"
+#include "common/ptx.cuh"
 
 namespace
 {

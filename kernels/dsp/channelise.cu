@@ -2,7 +2,7 @@
  *
  * Threads of a warp take samples that follow each other in time; where a sample of all planes is
  * long, they unpack planes that follow each other, 8 samples each. */
-#include "dsp/channelise_kernels.h"
+#include "dsp/dsp_kernels.h"
 
 #include <cuda_runtime.h>
 

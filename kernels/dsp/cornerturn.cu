@@ -20,7 +20,7 @@
  *
  * Sliding: one thread block a run, 4 KB at a time between barriers, so that nothing is overwritten
  * before it has been read. */
-#include "dsp/cornerturn_kernels.h"
+#include "dsp/dsp_kernels.h"
 
 namespace
 {

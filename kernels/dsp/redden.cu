@@ -5,7 +5,7 @@
  * between the middles of two neighbouring blocks; the grid is (block, spectrum).  No shared memory.
  * Bound: device memory, 24 bytes a bin. */
 #include "common/select.cuh"
-#include "dsp/redden_kernels.h"
+#include "dsp/dsp_kernels.h"
 
 namespace
 {

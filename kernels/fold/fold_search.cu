@@ -21,8 +21,8 @@
  * of scan_trials, 32 trials a warp and 32 DMs, one h after the other, with the factors of the next h on
  * their way.  Bound: the tensor cores, 2 npart nbin multiply-adds a trial.  Compiled without fused
  * multiply-adds. */
-#include "common/half.cuh"
 #include "common/launch.cuh"
+#include "common/ptx.cuh"
 #include "fold/fold_kernels.h"
 
 #include <math_constants.h>

@@ -5,7 +5,7 @@
  * transform of a response, transformed back and squared, gives powers at half bins, of which the
  * most of a cell is kept as a bound (accel_correlate.cu).  Sums of bounds find the few places whose
  * harmonic sum may be above the cut (accel_scan.cu); the sums there are made again from the bins
- * (accel_verify.cu), with their error, so that the host need only look at what is above the cut or
+ * (accel_scan.cu), with their error, so that the host need only look at what is above the cut or
  * within that error.
  *
  * Two spectra are searched at once: what is kept of powers are two halves, one of each. */

@@ -5,7 +5,7 @@
  * few pieces of the spectrum, each of PULSCAN_PIECE starts or the rest of a block, in which a box
  * of some group of widths may exceed its floor; all boxes are summed and compared only there
  * (pulscan_peaks.cu).  The peaks of a piece are then compared with the boxes in reach beyond the
- * piece (pulscan_outdo.cu).  The definitions are those of lib/psrkit/experimental/pulscan.h; i counts starts, H
+ * piece (pulscan_peaks.cu).  The definitions are those of lib/psrkit/experimental/pulscan.h; i counts starts, H
  * is the number of harmonics. */
 #ifndef PSR_KERNELS_PULSCAN_KERNELS_H
 #define PSR_KERNELS_PULSCAN_KERNELS_H

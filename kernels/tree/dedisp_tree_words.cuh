@@ -4,7 +4,7 @@
 
 #include "common/launch.cuh"
 #include "common/ptx.cuh"
-#include "tree/dedisp_tree_words_kernels.h"
+#include "tree/dedisp_tree_kernels.h"
 
 namespace
 {

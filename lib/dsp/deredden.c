@@ -1,7 +1,6 @@
 /* Removes red noise from spectra with local medians, in PRESTO's blocks. */
-#include "base/output/rough_root.h"
+#include "dsp/redden.h"
 #include "formats/series/series_internal.h"
-#include "redden.h"
 #include "stats/stats.h"
 
 #include <math.h>

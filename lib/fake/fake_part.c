@@ -1,5 +1,5 @@
 /* Prepares the signals of a synthetic observation, and adds their pulses. */
-#include "astro/orbit_internal.h"
+#include "astro/barycentre.h"
 #include "fake_internal.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Computes the spin phase of a pulsar in a binary. */
-#include "astro/orbit_internal.h"
+#include "astro/barycentre.h"
 #include "fake_internal.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Kepler orbits against long double and against their own differences. */
 #include <psrkit/fake.h>
 
-#include "astro/orbit_internal.h"
+#include "astro/barycentre.h"
 #include "tests/support/tap.h"
 #include <string.h>
 

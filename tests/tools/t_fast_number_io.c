@@ -1,6 +1,6 @@
 /* fast_number_io: the tools' fast numbers against strtod and printf. */
 #include "tests/support/tap.h"
-#include "tools/chi2sig/fast_number_io.h"
+#include "tools/chi2sig/chi2sig.h"
 #include <string.h>
 
 /* Any double, or one that a person might write. */

@@ -74,4 +74,15 @@ PSR_MUST_CHECK psr_status chi2sig_rows(const struct chi2sig_job *job, int fd, ps
 PSR_MUST_CHECK psr_status chi2sig_candidates(const struct chi2sig_job *job, const char *path,
                                              psr_err *err);
 
+enum { NUMTEXT_MAX = 32 }; /* bytes that fast_number_put may write */
+
+/* Reads a number at *text and moves *text behind it.  The number must be followed by a byte that
+ * belongs to no number, a newline or zero at the latest.
+ * Returned: false where there is none; text is then where it was. */
+bool fast_number_get(const char **text, double *value);
+
+/* Writes value as printf's %.15g does, without a final zero byte.
+ * Returned: bytes written */
+size_t fast_number_put(char *out, double value);
+
 #endif

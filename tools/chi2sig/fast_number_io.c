@@ -1,5 +1,5 @@
 /* Reads and prints numbers as strtod and printf do, many times faster. */
-#include "fast_number_io.h"
+#include "tools/chi2sig/chi2sig.h"
 
 #include <ctype.h>
 #include <float.h>

@@ -2,7 +2,6 @@
 #include "chi2sig.h"
 
 #include "base/tool.h"
-#include "fast_number_io.h"
 #include "tools/common/cli.h"
 #include <math.h>
 #include <stdio.h>

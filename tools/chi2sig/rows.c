@@ -3,7 +3,6 @@
 #include "base/portable.h"
 #include "base/tool.h"
 #include "chi2sig.h"
-#include "fast_number_io.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include "base/tool.h"
-#include "run.h"
 
 #include <errno.h>
 #include <psrkit/psrkit.h>

@@ -1,5 +1,5 @@
 /* Handles signals, and shows progress. */
-#include "run.h"
+#include "tools/common/cli.h"
 
 #include "base/portable.h"
 
@@ -81,7 +81,8 @@ static void note_signal(int number)
     }
 }
 
-void run_catch_limit(void)
+/* From now on the limit on the size of files is a write error, as in run_catch_signals. */
+static void run_catch_limit(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);

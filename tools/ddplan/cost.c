@@ -1,7 +1,7 @@
 /* Counts the operations of a plan, and measures the rate of additions. */
 #include "ddplan.h"
 
-#include "tools/common/run.h"
+#include "tools/common/cli.h"
 
 #include "base/tool.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /* ddplan: makes a dedispersion plan, and writes it as text, JSON, script or plot. */
 #include "ddplan.h"
 
-#include "tools/common/run.h"
+#include "tools/common/cli.h"
 #include <psrkit/ddplan.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* fakebin: makes synthetic observations. */
 #include "fakebin.h"
 
+#include "tools/common/cli.h"
 #include "tools/common/quote.h"
-#include "tools/common/run.h"
 
 #include <math.h>
 #include <stdio.h>

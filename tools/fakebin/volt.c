@@ -1,7 +1,7 @@
 /* Implements -array: writes voltages of an array of dishes to a DADA file. */
 #include "base/tool.h"
 #include "fakebin.h"
-#include "tools/common/run.h"
+#include "tools/common/cli.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

@@ -1,8 +1,8 @@
 /* fbedit: makes an observation from observations: cuts and converts them. */
 #include "base/tool.h"
 #include "fbedit.h"
+#include "tools/common/cli.h"
 #include "tools/common/quote.h"
-#include "tools/common/run.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

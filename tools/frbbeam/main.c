@@ -1,7 +1,6 @@
 /* frbbeam: forms beams from voltages of a grid of dishes and writes filterbanks. */
 #include "base/tool.h"
 #include "tools/common/cli.h"
-#include "tools/common/run.h"
 
 #include <psrkit/experimental/beam.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "tools/common/devices.h"
 #include "tools/common/fourier_options.h"
 #include "tools/common/plot/planeplot.h"
-#include "tools/common/run.h"
 #include <psrkit/experimental/fourier.h>
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>

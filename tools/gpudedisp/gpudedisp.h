@@ -3,7 +3,6 @@
 #define PSR_TOOLS_GPUDEDISP_GPUDEDISP_H
 
 #include "tools/common/cli.h"
-#include "tools/common/ffa_options.h"
 #include "tools/common/fourier_options.h"
 #include "tools/common/plot/plotfile.h"
 

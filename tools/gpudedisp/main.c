@@ -1,7 +1,7 @@
 /* gpudedisp: dedisperses telescope data into series and searches for single pulses. */
 #include "gpudedisp.h"
 
-#include "tools/common/run.h"
+#include "tools/common/cli.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /* gpudigifil: turns voltages of one telescope into a filterbank. */
 #include "base/tool.h"
 #include "tools/common/cli.h"
-#include "tools/common/run.h"
 
 #include <psrkit/experimental/filterbank.h>
 #include <stdio.h>

@@ -5,8 +5,7 @@
 #include "base/tool.h"
 #include "tools/common/cli.h"
 #include "tools/common/devices.h"
-#include "tools/common/ffa_options.h"
-#include "tools/common/run.h"
+#include "tools/common/fourier_options.h"
 #include <psrkit/experimental/ffa.h>
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/pipeline.h>

@@ -1,8 +1,8 @@
 /* gpufold: folds pulsar candidates in one pass over telescope data. */
 #include "gpufold.h"
 
+#include "tools/common/cli.h"
 #include "tools/common/plot/canvas.h"
-#include "tools/common/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 /* gpurfifind: finds interference in telescope data and makes a mask of it. */
-#include "picture.h"
-#include "report.h"
 #include "tools/common/cli.h"
 #include "tools/common/plot/canvas.h"
-#include "tools/common/run.h"
+#include "tools/gpurfifind/report.h"
 
 #include <psrkit/experimental/clean.h>
 #include <stdlib.h>

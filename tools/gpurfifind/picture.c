@@ -1,8 +1,7 @@
 /* The picture of a run: statistics of cells and the mask, by frequency and time. */
-#include "picture.h"
+#include "tools/gpurfifind/report.h"
 
 #include "base/tool.h"
-#include "report.h"
 #include "tools/common/plot/canvas.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 
 #include "base/portable.h"
 #include "base/tool.h"
+#include "tools/common/cli.h"
 #include "tools/common/quote.h"
-#include "tools/common/run.h"
 #include <errno.h>
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/experimental/source.h>

@@ -1,6 +1,5 @@
 /* What the programs share: names, files of floats, red noise. */
 #include "psrpresto.h"
-#include "tools/common/run.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,6 @@
 /* readfile: prints the numbers of a file, or the header of an observation. */
 #include "psrpresto.h"
 
-#include "tools/common/run.h"
-
 #include "base/tool.h"
 #include <errno.h>
 #include <signal.h>

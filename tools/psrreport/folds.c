@@ -1,7 +1,7 @@
 /* The folds of a folder, and which candidates they are of. */
 #include "psrreport.h"
 
-#include "tools/common/run.h"
+#include "tools/common/cli.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -160,7 +160,8 @@ double report_fold_period(const struct report_fold *f, double *error)
     return p->value * 1e-3;
 }
 
-double report_significance(const struct report_cand *c)
+/* Significance of the fold, else of the search. */
+static double report_significance(const struct report_cand *c)
 {
     const double of_fold = c->fold ? c->fold->best.sigma : NAN;
     return isnan(of_fold) ? c->value[CAND_SIGMA] : of_fold;

@@ -1,7 +1,7 @@
 /* psrreport: makes a page of what a search left in a folder. */
 #include "psrreport.h"
 
-#include "tools/common/run.h"
+#include "tools/common/cli.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "page.h"
 
 #include "base/portable.h"
-#include "tools/common/run.h"
+#include "tools/common/cli.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

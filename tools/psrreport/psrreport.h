@@ -164,9 +164,6 @@ PSR_MUST_CHECK psr_status report_join_folds(struct report *r, psr_err *err);
 enum report_class { REPORT_GOOD, REPORT_KNOWN, REPORT_MARKED, REPORT_NCLASS };
 enum report_class report_classify(const struct report_cand *c);
 
-/* Significance of the fold, else of the search. */
-double report_significance(const struct report_cand *c);
-
 /* Best period, s, at the telescope where that is known; error may be NULL. */
 double report_fold_period(const struct report_fold *f, double *error);
 

@@ -1,9 +1,9 @@
 /* psrsearch: searches an observation with the tools of psrkit, step by step. */
 #include "psrsearch.h"
 
+#include "tools/common/cli.h"
 #include "tools/common/plot/plotfile.h"
 #include "tools/common/quote.h"
-#include "tools/common/run.h"
 
 #include <errno.h>
 #include <psrkit/experimental/outfile.h>

@@ -2,7 +2,7 @@
 #include "psrsearch.h"
 
 #include "base/portable.h"
-#include "tools/common/run.h"
+#include "tools/common/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>

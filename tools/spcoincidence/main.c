@@ -1,7 +1,6 @@
 /* spcoincidence: marks single pulses that most beams of a pointing see. */
 #include "base/tool.h"
 #include "tools/common/cli.h"
-#include "tools/common/run.h"
 
 #include <math.h>
 #include <psrkit/experimental/outfile.h>

@@ -6,7 +6,7 @@
 #include "base/device/device_internal.h"
 #include "spectra.h"
 
-#include <dsp/channelise_kernels.h>
+#include <dsp/dsp_kernels.h>
 #include <psrkit/device.h>
 #include <stdlib.h>
 #include <string.h>

@@ -79,10 +79,6 @@ unsigned char *psr_udp_wire_room(const psr_udp_wire *w);
  * Status: PSR_EIO; a receiver that is not there yet is none */
 PSR_MUST_CHECK psr_status psr_udp_wire_send(psr_udp_wire *w, psr_err *err);
 
-/* Sends other bytes at once, which are neither lost nor counted. */
-PSR_MUST_CHECK psr_status psr_udp_wire_send_now(const psr_udp_wire *w, const void *bytes, size_t n,
-                                                psr_err *err);
-
 /* Sends those that still wait for their turn. */
 PSR_MUST_CHECK psr_status psr_udp_wire_flush(psr_udp_wire *w, psr_err *err);
 

@@ -1,7 +1,7 @@
 /* Converts barycentric spins and orbits to the telescope's clock, as prepfold does. */
 #include "folder.h"
 
-#include "astro/orbit_internal.h"
+#include "astro/barycentre.h"
 
 #include <math.h>
 #include <psrkit/fake.h>

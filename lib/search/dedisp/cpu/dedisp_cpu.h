@@ -2,7 +2,7 @@
  *
  * The planner (dedisp_cpu_plan.c) converts a block of trials into a program: a list of vector
  * additions in which every partial sum shared by several trials is computed once.  The kernels
- * (dedisp_cpu_kernel.c) run a program on a tile of samples.  For the tree algorithm,
+ * (dedisp_cpu.c) run a program on a tile of samples.  For the tree algorithm,
  * dedisp_cpu_merge.c writes the programs, with the steps wide, widen and out.  The stream (dedisp_cpu.c) keeps the
  * samples, and distributes (block of trials, tile) pairs over threads. */
 #ifndef PSR_SEARCH_DEDISP_CPU_DEDISP_CPU_H

@@ -1,6 +1,6 @@
 /* dedisp_cpu_lane.h: the kernels for one lane type and one instruction set (private).
  *
- * dedisp_cpu_kernel.c includes it once per combination and defines STORE, NODE, TOTAL (types), ISA
+ * dedisp_cpu.c includes it once per combination and defines STORE, NODE, TOTAL (types), ISA
  * (a function attribute), VECTOR (bytes of a register) and NAME(x).
  *
  * Almost all time is spent summing unaligned vectors.  Four registers at a time accumulate all

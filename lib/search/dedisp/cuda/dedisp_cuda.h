@@ -9,9 +9,8 @@
 #include "base/device/cuda_call.h"
 #include "search/dedisp/dedisp_internal.h"
 #include <dedisp/dedisp_kernels.h>
-#include <dsp/cornerturn_kernels.h>
+#include <dsp/dsp_kernels.h>
 #include <tree/dedisp_tree_kernels.h>
-#include <tree/dedisp_tree_words_kernels.h>
 
 /* Stages of the tree algorithm on a CUDA device.
  *
@@ -77,7 +76,7 @@ void psr_tree_stages_free(struct psr_tree_stages *t);
 
 /* The tree algorithm on a CUDA device in words of two outputs.
  *
- * For samples of up to 8 bits and at least three levels (dedisp_tree_words_kernels.h).  Planned from
+ * For samples of up to 8 bits and at least three levels (dedisp_tree_kernels.h).  Planned from
  * the trials down: groups of trials want rows of the second level over certain delays, which the first
  * stage makes. */
 

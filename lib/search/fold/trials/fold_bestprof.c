@@ -2,7 +2,7 @@
  * .pfd. */
 #include "formats/series/series_internal.h"
 #include "search/fold/fold_internal.h"
-#include "search/fold/kernels/fold_trials.h"
+#include "search/fold/kernels/fold_sums.h"
 
 #include <psrkit/series.h>
 #include <psrkit/signif.h>

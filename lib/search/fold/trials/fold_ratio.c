@@ -1,6 +1,6 @@
 /* The right period of several: the shortest whose turns do not differ. */
 #include "fold_state.h"
-#include "search/fold/kernels/fold_trials.h"
+#include "search/fold/kernels/fold_sums.h"
 
 #include <psrkit/experimental/fold.h>
 #include <psrkit/signif.h>

@@ -5,7 +5,7 @@
 #include "base/device/device_internal.h"
 #include "base/threads/threads.h"
 #include "search/fold/fold_plan.h"
-#include "search/fold/kernels/fold_trials.h"
+#include "search/fold/kernels/fold_sums.h"
 
 #include <config.h>
 #include <math.h>

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "search/fold/kernels/fold_sums.h"
-#include "search/fold/kernels/fold_trials.h"
 #include <complex.h>
 
 /* DMs whose parts a thread makes at a time: the fold is read from memory once for all of them. */

@@ -55,11 +55,6 @@ struct psr_sieve_loops {
 
 const struct psr_sieve_loops *psr_sieve_loops_choose(void);
 
-void psr_sieve_map_make(struct psr_sieve_map *map, int h, int log);
-
-/* The power that a code stands for. */
-float psr_sieve_decode(uint8_t code);
-
 /* --- harmonic sums of the half bins of a cell, by their definition ----------------------------- */
 
 enum { PSR_MOST_CELL = 4 };

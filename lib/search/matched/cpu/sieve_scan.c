@@ -1,11 +1,60 @@
 /* Sums bounds over harmonics, and powers where the sum of bounds exceeds the threshold. */
 #include "search/matched/cpu/sieve.h"
 
+#include "base/threads/isa.h"
 #include "base/tool.h"
-#include "sieve.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* --- inner loops of each instruction set --------------------------------------------------------- */
+
+/* A code is bits 20 to 27 of a float, from the exponent of 2^-6 on. */
+enum { CUT_BITS = 20, ROUND_UP = (1 << CUT_BITS) - 1, LEAST_CODE = (127 - 6) << 3 };
+
+typedef uint8_t bytes __attribute__((vector_size(SIEVE_LANES)));
+typedef uint8_t any_bytes __attribute__((vector_size(SIEVE_LANES), aligned(1), may_alias));
+typedef uint32_t words __attribute__((vector_size(4 * SIEVE_LANES)));
+typedef float floats __attribute__((vector_size(4 * SIEVE_LANES)));
+typedef float any_floats __attribute__((vector_size(4 * SIEVE_LANES), aligned(4), may_alias));
+#define GET_BYTES(p)     ((bytes)(*(const any_bytes *)(p)))
+#define GET_FLOATS(p)    ((floats)(*(const any_floats *)(p)))
+#define PUT_FLOATS(p, v) (*(any_floats *)(p) = (v))
+
+#define LOOPS(s)                                                                                   \
+    {                                                                                              \
+        encode_##s, decode_##s, add_##s, find_##s                                                  \
+    }
+
+#define PSR_LANES "search/matched/cpu/sieve_lanes.h"
+#include "base/threads/isa_lanes.h"
+
+static const struct psr_sieve_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
+
+const struct psr_sieve_loops *psr_sieve_loops_choose(void)
+{
+    return &loops[psr_isa_find()];
+}
+
+static void sieve_map_make(struct psr_sieve_map *map, int h, int log)
+{
+    map->h = h;
+    map->log = log;
+    for (int odd = 0; odd < 2; odd++)
+        for (int k = 0; k < SIEVE_LANES; k++) {
+            int first = SIEVE_LANES * odd;
+            map->offset[odd][k] = (uint8_t)((((first + k) * h) >> log) - ((first * h) >> log));
+        }
+}
+
+/* The power that a code stands for. */
+static float sieve_decode(uint8_t code)
+{
+    uint32_t bits = (uint32_t)(code + LEAST_CODE) << CUT_BITS;
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
 
 /* --- harmonic sums of the half bins of a cell, by their definition ------------------------------- */
 
@@ -129,7 +178,7 @@ static psr_status scanner_make(struct scanner **out, const struct psr_sieve *v, 
     n->v = v;
     for (int stage = 1; stage < v->s->nstage; stage++)
         for (int h = 1; h < 1 << stage; h += 2)
-            psr_sieve_map_make(&n->map[stage][h], h, stage);
+            sieve_map_make(&n->map[stage][h], h, stage);
     n->bound = psr_line_alloc(TILE);
     n->entry = malloc(MOST_ENTRIES * sizeof *n->entry);
     n->best = calloc((size_t)TILE * (size_t)v->s->nstage, sizeof *n->best);
@@ -160,7 +209,7 @@ static double gather_bounds(const struct scanner *n, const struct entry *e,
             const uint8_t *code =
                 row_of(t, psr_harmonic_step(e->j, h, H), psr_harmonic_step(e->l, h, H)) +
                 (cell - t->origin);
-            bound[k] = psr_sieve_decode(stage == 0 || code[0] > code[1] ? code[0] : code[1]);
+            bound[k] = sieve_decode(stage == 0 || code[0] > code[1] ? code[0] : code[1]);
             sum += (double)bound[k++];
         }
     return sum;

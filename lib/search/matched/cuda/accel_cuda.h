@@ -8,7 +8,7 @@
  *   amplitude d of its block: |a| <= |b| + e d, so |a|^2 <= (1 + 1/q) |b|^2 + (1 + q) (e d)^2 for
  *   any q.
  * - Sums of n halves are off by less than n 2^-11, for which the device's cut is lower.
- * - What is summed again on the device carries its own bound (kernels/matched/accel_verify.cu). */
+ * - What is summed again on the device carries its own bound (kernels/matched/accel_scan.cu). */
 #ifndef PSR_SEARCH_MATCHED_CUDA_ACCEL_CUDA_H
 #define PSR_SEARCH_MATCHED_CUDA_ACCEL_CUDA_H
 

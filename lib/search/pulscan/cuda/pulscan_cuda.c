@@ -3,7 +3,7 @@
 #include "pulscan_cuda.h"
 #include "formats/series/series_internal.h"
 
-#include <dsp/redden_kernels.h>
+#include <dsp/dsp_kernels.h>
 #include <psrkit/series.h>
 #include <stdlib.h>
 #include <string.h>
