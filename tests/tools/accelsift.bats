@@ -137,5 +137,5 @@ setup() {
     accelsift -catalogue cat.csv -o cands g_DM*_ACCEL_20
     gpufold -q -topo -nosearch -noplot -n 16 -nsub 8 -npart 4 -cands cands -o f "$g8"
     [ "$(ls f_*.pfd | wc -l)" -eq 2 ]
-    fails grep -L 'Best DM *= *\(39.500\|43.500\)' f_*.bestprof
+    [ "$(cat f_*.bestprof | grep -c 'Best DM *= *\(39.500\|43.500\)$')" = 2 ]
 }
