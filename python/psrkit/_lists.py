@@ -4,6 +4,7 @@ import csv
 import glob
 import json
 import os
+import re
 
 import numpy as np
 
@@ -183,7 +184,7 @@ def write_pulses(path, pulses, tsamp_s=None):
         dm[row["trial"]] = row["dm"]
         c.best.snr, c.best.sample, c.best.width, c.best.trial = row["snr"], row["sample"], row["width"], row["trial"]
         c.members, c.first, c.last = row["members"], row["first"], row["last"]
-        c.marks = sum(1 << MARKS.index(mark) for mark in str(row["marks"]).split(",") if mark)
+        c.marks = sum(1 << MARKS.index(mark) for mark in re.split("[+,]", str(row["marks"])) if mark)
     with output(path) as f:
         check(lib.psr_cluster_write(f, address(dm, "double *"), address(scale, "size_t *"), tsamp_s, clusters, len(pulses), err), err)
 

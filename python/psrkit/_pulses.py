@@ -21,8 +21,8 @@ CALL_VALUES = 1 << 24
 
 
 def name_marks(bits):
-    """Names of marks with commas between them."""
-    return [",".join(mark for i, mark in enumerate(MARKS) if value >> i & 1) for value in bits]
+    """Names of marks with + between them."""
+    return ["+".join(mark for i, mark in enumerate(MARKS) if value >> i & 1) for value in bits]
 
 
 def make_pulses(clusters, dms, scale, tsamp_s, meta):
@@ -230,7 +230,7 @@ def search_pulses(x, dms, tsamp_s=None, *, lowest_mhz=None, highest_mhz=None, th
     Table
         A pulse a row, best first: snr, dm (pc cm^-3), time_s (of the middle of its boxcar, at the highest channel,
         since the first sample), width_s, sample, width (both in samples), trial (of dms), members (detections), first and last
-        (samples that they cover), marks (with commas between).  ``meta["events"]`` has all detections.
+        (samples that they cover), marks (with + between).  ``meta["events"]`` has all detections.
 
         Marks that speak for interference: "dm0", the S/N at DM 0 and at its own is that of a pulse without dispersion; "edge",
         beside samples without data, or where much of the band begins or ends to be masked; "narrow", in an eighth of the band

@@ -176,13 +176,13 @@ observation() {
     observation
     gpudedisp -q -nobary -lodm 0 -dmstep 50 -numdms 9 -nowrite -ffa "" -accelsearch "-zmax 0 -numharm 16" -o both obs.fil
     accelsift -o both.sift both_DM*_ACCEL_0 both_ffa.csv
-    [[ $(sed -n 2p both.sift) == both_DM200.00_ffa.csv:1\ *"  by fourier,ffa" ]]
+    [[ $(sed -n 2p both.sift) == both_DM200.00_ffa.csv:1\ *"  by fourier+ffa" ]]
     run -0 --separate-stderr gpufold -q -topo -cands both.sift -ncands 1 -json -o both obs.fil
     [ -z "$stderr" ]
     [[ $output == '{"candidate": "both_DM200.00_ffa.csv_Cand_1"'* ]]
     echo "$output" >folds.json
     accelsift -folds folds.json -csv -o both.csv both_DM*_ACCEL_0 both_ffa.csv
-    [[ $(sed -n 2p both.csv) == both_DM200.00_ffa.csv,1,200,*',"fourier,ffa",'* ]]
+    [[ $(sed -n 2p both.csv) == both_DM200.00_ffa.csv,1,200,*',fourier+ffa,'* ]]
     [[ $(sed -n 2p both.csv) != *nan* && $(<both.csv) != *moved* ]]
     # A fold that went half a bin away is another signal's.
     obs_s=$(sed -n 2p both.csv | cut -d, -f13)

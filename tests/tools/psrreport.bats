@@ -169,7 +169,7 @@ check() {
         psrreport d
         check
         [ "$(sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -c '^<tr data-c')" -eq "$marked" ]
-        sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q '<td>line,dm?</td>'
+        sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q '<td>line+dm?</td>'
         fails grep -q "$file<" <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)
         tail -n +2 d/candidates.csv | tail -n "$marked" | grep -vc ',line+dm?$' | grep -qx 0
         rm "$list"

@@ -34,6 +34,13 @@ setup() {
     cp b1.cand marked
     spcoincidence -update b?.cand
     cmp b1.cand marked
+    # Lists of before have commas.
+    grep -q '+beams$' b1.cand || sed -i '0,/beams$/s/beams$/edge+beams/' b1.cand
+    sed -i 's/+beams$/,beams/' b1.cand
+    spcoincidence -update b?.cand
+    grep -q '+beams$' b1.cand
+    cp before b1.cand
+    spcoincidence -update b?.cand
     spcoincidence -update -share 1 b?.cand
     cmp b1.cand before
 }

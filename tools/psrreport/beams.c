@@ -276,7 +276,7 @@ static void add_mark(char *marks, size_t room)
     static const char name[] = "beams";
     const size_t n = strcmp(marks, "-") != 0 ? strlen(marks) : 0;
     if (!strstr(marks, name) && n + 1 + sizeof name <= room)
-        snprintf(marks + n, room - n, "%s%s", n ? "," : "", name);
+        snprintf(marks + n, room - n, "%s%s", n ? "+" : "", name);
 }
 
 void report_beams_mark(const struct report_beams *b, size_t folder, struct report *r,

@@ -45,7 +45,7 @@ static psr_status take(struct report *r, const struct psr_sift_cand *from, psr_e
                   [CAND_TOBS_S] = from->tobs_s,
                   [CAND_ACCEL_MS2] = from->z * PSR_LIGHT_M_S / (from->tobs_s * from->r),
                   [CAND_NUMHITS] = (double)from->nhit}};
-    static const char *const searches[] = {"", "fourier", "ffa", "fourier,ffa"};
+    static const char *const searches[] = {"", "fourier", "ffa", "fourier+ffa"};
     psr_sift_name_marks(c.marks, from->marks);
     snprintf(c.found, sizeof c.found, "%s",
              searches[from->found & (PSR_SIFT_BY_FOURIER | PSR_SIFT_BY_FFA)]);

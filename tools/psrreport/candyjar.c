@@ -143,7 +143,7 @@ static void put_spins(struct row *o, const struct report_fold *f, const struct s
     put_number(o, "%.6g", PSR_LIGHT_M_S * s->fd_err / s->f);
 }
 
-/* The last column, which ends the line. */
+/* The last column, which ends the line; lists of earlier versions have commas. */
 static void put_marks(struct row *o, const char *marks)
 {
     char text[REPORT_MARKS];

@@ -245,7 +245,7 @@ static void set_fold(struct report_cand *c, struct report_fold *f)
     c->fold = f;
     f->taken = true;
     if (f->narrow && !strstr(c->marks, "narrow"))
-        snprintf(c->marks + n, sizeof c->marks - n, "%snarrow", n ? "," : "");
+        snprintf(c->marks + n, sizeof c->marks - n, "%snarrow", n ? "+" : "");
 }
 
 /* A fold that the list does not have: of a candidate given by hand, or of an ephemeris, PSR_NAME. */

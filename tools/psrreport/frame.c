@@ -129,7 +129,7 @@ const char *const page_script[] = {
     "if(wanted===\"\"){return true;}\n"
     "if(key===\"Verdict\"){return wanted===(verdict(row)||\"open\");}\n"
     "if(key===\"State\"){return (wanted===\"complete\")===(cell(row,key).className===\"\");}\n"
-    "if(key===\"Marks\"){var marks=cell(row,key).textContent.split(\",\");\n"
+    "if(key===\"Marks\"){var marks=cell(row,key).textContent.split(/[+,]/);\n"
     "return wanted===\"none\"?marks[0]===\"\":marks.indexOf(wanted)>=0;}\n"
     "var v=number(cell(row,key)),x=parseFloat(wanted);\n"
     "return control.getAttribute(\"data-side\")===\"from\"?v>=x:v<=x;}\n"

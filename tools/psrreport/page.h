@@ -45,7 +45,7 @@ void page_filter_folders(struct html *h);
 
 /* The pieces of the script, up to NULL, and its SHA-256 in base64, by which the policy of a page knows it. */
 extern const char *const page_script[];
-#define PAGE_SCRIPT_SUM "Hs1xrs9Pe43hC9UMPFrnxEO1/SEBom1er0EPyo116cc="
+#define PAGE_SCRIPT_SUM "IAFy8SXrlaH6GC9QoUKpZtIe/EMugz1veeu6xvj/D3o="
 
 PSR_MUST_CHECK psr_status page_candidates(struct page *p, psr_err *err);
 PSR_MUST_CHECK psr_status page_pulses(struct page *p, psr_err *err);

@@ -160,11 +160,11 @@ static void set_mark(struct pulse *p, bool wanted)
     size_t n = 0;
     snprintf(old, sizeof old, "%s", p->marks);
     *p->marks = '\0';
-    for (char *w = strtok_r(old, ",", &rest); w; w = strtok_r(NULL, ",", &rest))
+    for (char *w = strtok_r(old, "+,", &rest); w; w = strtok_r(NULL, "+,", &rest))
         if (strcmp(w, mark_name) != 0 && strcmp(w, "-") != 0)
-            n += (size_t)snprintf(p->marks + n, sizeof p->marks - n, "%s%s", n ? "," : "", w);
+            n += (size_t)snprintf(p->marks + n, sizeof p->marks - n, "%s%s", n ? "+" : "", w);
     if (wanted && n + sizeof mark_name < sizeof p->marks)
-        n += (size_t)snprintf(p->marks + n, sizeof p->marks - n, "%s%s", n ? "," : "", mark_name);
+        n += (size_t)snprintf(p->marks + n, sizeof p->marks - n, "%s%s", n ? "+" : "", mark_name);
     if (!n)
         snprintf(p->marks, sizeof p->marks, "-");
 }

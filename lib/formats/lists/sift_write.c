@@ -22,7 +22,7 @@ const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks)
     text[0] = '\0';
     for (unsigned k = 0; k < sizeof name / sizeof *name; k++)
         if (marks & 1U << k)
-            snprintf(text + strlen(text), PSR_SIFT_MARKS - strlen(text), "%s%s", *text ? "," : "",
+            snprintf(text + strlen(text), PSR_SIFT_MARKS - strlen(text), "%s%s", *text ? "+" : "",
                      name[k]);
     return *text ? text : strcpy(text, "-");
 }
@@ -57,7 +57,7 @@ static const char *name_known(char text[KNOWN_MAX], const struct psr_sift_cand *
 
 static const char *name_searches(unsigned found)
 {
-    static const char *const name[] = {"", "fourier", "ffa", "fourier,ffa"};
+    static const char *const name[] = {"", "fourier", "ffa", "fourier+ffa"};
     return name[found & (PSR_SIFT_BY_FOURIER | PSR_SIFT_BY_FFA)];
 }
 
@@ -208,10 +208,10 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
         psr_csv_put_text(f, c->path);
         for (size_t k = 0; k < NFIELD; k++)
             psr_outfile_put(f, ",%.10g", v[k]);
-        psr_outfile_put(f, ",%.10g,%.10g,\"%s\",%s,", c->hit[0].dm, c->hit[c->nhit - 1].dm,
+        psr_outfile_put(f, ",%.10g,%.10g,%s,%s,", c->hit[0].dm, c->hit[c->nhit - 1].dm,
                         name_searches(c->found), name_segment(segment, c));
         psr_csv_put_text(f, name_known(known, c));
-        psr_outfile_put(f, ",\"%s\"", psr_sift_name_marks(marks, c->marks));
+        psr_outfile_put(f, ",%s", psr_sift_name_marks(marks, c->marks));
         /* The last columns; nan for what is not folded. */
         const struct psr_cand_score *score = c->score;
         for (int k = 0; k < PSR_CAND_SNR; k++)

@@ -33,13 +33,13 @@ static const char *pulse_mark_name(int k)
     return names[k];
 }
 
-/* Those of all, with commas between.  Returned: text, or none */
+/* Those of all, with + between.  Returned: text, or none */
 static const char *pulse_name_marks(unsigned marks, char text[PSR_PULSE_MARKS], const char *none)
 {
     size_t n = 0;
     for (int k = 0; k < PSR_PULSE_NMARK; k++)
         if (marks >> k & 1)
-            n += (size_t)snprintf(text + n, PSR_PULSE_MARKS - n, "%s%s", n ? "," : "",
+            n += (size_t)snprintf(text + n, PSR_PULSE_MARKS - n, "%s%s", n ? "+" : "",
                                   pulse_mark_name(k));
     return n ? text : none;
 }

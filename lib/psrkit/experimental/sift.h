@@ -330,7 +330,7 @@ enum psr_sift_format {
 
 enum { PSR_SIFT_MARKS = 32 };
 
-/* Names of marks, with commas between; "-" if there are none. */
+/* Names of marks, with + between, which needs no quotes in a table of commas; "-" if there are none. */
 const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks);
 
 /* Whether a text of marks, of a candidate or a pulse, has one that tells against it: any but "dm?", "clip" and "-". */

@@ -264,7 +264,7 @@ struct psr_pulse_picture {
 
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
  * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample, and the
- * names of the marks with commas between (dm0, edge, narrow, dm?, clip; - if there are none); samples and width on the
+ * names of the marks with + between (dm0, edge, narrow, dm?, clip; - if there are none); samples and width on the
  * common clock.
  * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock
  * Status: those of psr_outfile_write */

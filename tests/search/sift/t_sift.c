@@ -271,8 +271,8 @@ static void test_rank(void)
     psr_sift_destroy(s);
     char text[PSR_SIFT_MARKS];
     ok(!strcmp(psr_sift_name_marks(text, 0), "-") &&
-           !strcmp(psr_sift_name_marks(text, PSR_SIFT_LINE | PSR_SIFT_DM0), "line,dm0") &&
-           !strcmp(psr_sift_name_marks(text, PSR_SIFT_LINE | PSR_SIFT_DM_UNKNOWN), "line,dm?"),
+           !strcmp(psr_sift_name_marks(text, PSR_SIFT_LINE | PSR_SIFT_DM0), "line+dm0") &&
+           !strcmp(psr_sift_name_marks(text, PSR_SIFT_LINE | PSR_SIFT_DM_UNKNOWN), "line+dm?"),
        "names of marks");
     ok(!psr_sift_marks_count("") && !psr_sift_marks_count("-") && !psr_sift_marks_count("dm?") &&
            !psr_sift_marks_count("-,dm?") && !psr_sift_marks_count("dm?,clip") &&

@@ -571,7 +571,7 @@ static void test_fold_lists(void)
     psr_err err;
     snprintf(text, sizeof text,
              "%s2,0.5,10.5,12,0.06,0.03,960,-,10:11.00 10.5:12.00 11:10.00%s"
-             "4,0.25,3,6,0.12,0.03,960,\"line,dm0\",3:6.00%s",
+             "4,0.25,3,6,0.12,0.03,960,line+dm0,3:6.00%s",
              fold_header, fold_origin, fold_origin);
     ok(read_folds("obs_ffa.csv", text, &result, &s, &err) == PSR_OK && result.nlist == 4 &&
            result.ncand == 1,

@@ -594,7 +594,7 @@ static void test_cluster_text(void)
     ok(got &&
            !strcmp(got, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks\n"
                         "16.42\t1601\t2.027617\t1\t1\t475.5\t41\t1580\t1630\t-\n"
-                        "7.00\t90000000000\t113982210.000000\t8.229\t2\t0.3\t1\t5\t6\tdm0,edge\n"),
+                        "7.00\t90000000000\t113982210.000000\t8.229\t2\t0.3\t1\t5\t6\tdm0+edge\n"),
        "clusters in Heimdall's columns");
     const size_t scale[] = {1, 4, 1};
     free(got);
