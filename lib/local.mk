@@ -123,6 +123,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/portable.h \
 	lib/base/status.c \
 	lib/base/stop.h \
+	lib/base/progress.h \
 	lib/base/tool.h \
 	lib/base/device/device.c \
 	lib/base/device/device_choice.c \

@@ -178,6 +178,27 @@ on_terminal() {
     tr '\r' '\n' <terminal | grep -q '^\[[#.]*\] *[0-9]*%  [0-9.e+]* series/s  [0-9]* s left'
 }
 
+@test "on a terminal a search of one file, and a sift, show how far they are; in files they do not" {
+    fakebin -q -seed 3 -tobs 64 -tsamp 64 -nchans 4 -nbits 8 -fch1 1500 -foff -4 -period 0 -dat -o s
+    share='^\[[#.]*\] *[0-9]*%  [0-9.e+]* %/s  [0-9]* s left'
+    for tool in "gpuaccel-pulscan -search matched -zmax 200 -numharm 8 -device cpu -ncpus 1" \
+        "gpuffa -pmin 0.02 -bmin 240 -device cpu -ncpus 1"; do
+        on_terminal "$tool s_DM0.00.dat"
+        tr '\r' '\n' <terminal | grep -q "$share" || { echo "$tool"; false; }
+        rm -f s_DM0.00_*
+        $tool s_DM0.00.dat 2>said
+        [ ! -s said ]
+        rm -f s_DM0.00_*
+        on_terminal "$tool -q s_DM0.00.dat"
+        fails grep -q '%' terminal
+    done
+    gpudedisp -q -nobary -numdms 20 -nowrite -accelsearch '-zmax 0' -o t x.fil
+    on_terminal "accelsift -o t.sift t_DM*_ACCEL_0"
+    tr '\r' '\n' <terminal | grep -q '^\[[#.]*\] *[0-9]*%  [0-9.e+]* lists/s  [0-9]* s left'
+    accelsift -o t.sift t_DM*_ACCEL_0 2>said
+    [ ! -s said ]
+}
+
 @test "what has changed is repeated, with all that follows" {
     $run x.fil 2>said
     $run x.fil 2>said

@@ -357,6 +357,7 @@ struct run {
     struct psr_zaplist birds, lines;
     struct psr_catalogue catalogue;
     int code; /* exit code, if lists were refused */
+    struct run_progress progress;
     struct accelsift_folds folds;
     struct psr_sift_cand *ranked; /* by folds; NULL: without them */
     psr_err err;
@@ -378,6 +379,13 @@ static void refuse(void *ctx, const char *path, const psr_err *why)
     struct run *r = ctx;
     (void)path;
     r->code = cli_worse(r->code, cli_report(&r->tool, why));
+}
+
+static void show_read(void *ctx, int64_t done, int64_t total)
+{
+    struct run *r = ctx;
+    r->progress.total = total;
+    run_progress_update(&r->progress, done);
 }
 
 static psr_status name_matches(struct run *r, const char *pattern)
@@ -462,7 +470,10 @@ static psr_status sift(struct run *r, psr_sift *s)
 {
     const double began_s = run_seconds();
     struct psr_sift_result result;
+    run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose),
+                       (int64_t)r->lists.n, "lists", 1);
     psr_status st = psr_sift_read(s, (const char *const *)r->lists.name, r->lists.n, &r->err);
+    run_progress_end(&r->progress);
     if (!st)
         st = psr_sift_execute(s, &result, &r->err);
     if (!st && r->opt.folds) {
@@ -481,6 +492,7 @@ static psr_status run(struct run *r, char *const *path, int n)
     struct psr_sift_desc *d = &r->opt.run;
     psr_sift *s = NULL;
     d->refuse = refuse;
+    d->progress = show_read;
     d->ctx = r;
     if (d->presto && d->nbird_p + d->nbird_f > 0 && !r->opt.quiet)
         cli_note(&r->tool, "-compat presto: ACCEL_sift.py never uses its known birds: ignored");

@@ -228,6 +228,9 @@ void run_show_progress(void *ctx, int64_t done);
 /* The same of series that are searched, after what the progress was of before. */
 void run_show_searched(void *ctx, int64_t done, int64_t total);
 
+/* The same of one long search, in percent. */
+void run_show_share(void *ctx, int64_t done, int64_t total);
+
 /* Seconds of a monotonic clock. */
 double run_seconds(void);
 

@@ -270,12 +270,30 @@ void run_show_progress(void *ctx, int64_t done)
     run_progress_update(ctx, done);
 }
 
+/* A count of something else, or below the last, begins anew. */
+static bool begins(const struct run_progress *p, int64_t done, int64_t total, const char *unit)
+{
+    return p->unit != unit || p->total != total || done < p->done;
+}
+
 void run_show_searched(void *ctx, int64_t done, int64_t total)
 {
     static const char unit[] = "series";
     struct run_progress *p = ctx;
-    if (p->unit != unit || done <= p->done)
+    if (begins(p, done, total, unit))
         run_progress_start(p, p->mode, total, unit, 1);
+    p->done = done;
+    run_progress_update(p, done);
+}
+
+void run_show_share(void *ctx, int64_t done, int64_t total)
+{
+    static const char unit[] = "%";
+    struct run_progress *p = ctx;
+    if (begins(p, done, total, unit)) {
+        run_progress_start(p, p->mode, total, unit, total > 0 ? 100 / (double)total : 0);
+        p->printed_s = p->began_s; /* there is no rate yet */
+    }
     p->done = done;
     run_progress_update(p, done);
 }

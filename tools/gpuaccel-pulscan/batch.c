@@ -362,7 +362,8 @@ static void finish_batch(struct accel_job *j, size_t slot)
             accel_report(j, b->file[i].path, err);
     }
     j->ndone += (int64_t)b->nfile;
-    run_progress_update(&j->progress, j->ndone);
+    if (j->inputs.n > 1)
+        run_progress_update(&j->progress, j->ndone);
     charge(&j->write_s, &since_s);
     abort_groups(b);
 }

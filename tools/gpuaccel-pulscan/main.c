@@ -64,6 +64,8 @@ static psr_status prepare(struct accel_job *j)
     o->fourier.search.zaplist = &j->zaplist;
     o->fourier.search.max_batch = limit_batch();
     o->fourier.search.should_stop = run_should_stop;
+    o->fourier.search.ctx = &j->progress;
+    o->fourier.search.progress = j->inputs.n == 1 ? run_show_share : NULL;
     if (psr_monitor_init(&j->monitor, &j->err) != PSR_OK)
         return j->err.code;
     psr_read_ring_init(&j->ring, &j->monitor, 1);
@@ -103,8 +105,7 @@ int main(int argc, char **argv)
     psr_status st = accel_gather_names(&job, operand, n);
     if (st == PSR_OK)
         st = prepare(&job);
-    run_progress_start(&job.progress,
-                       run_progress_mode(job.opt.quiet || !(job.inputs.n > 1), job.opt.verbose),
+    run_progress_start(&job.progress, run_progress_mode(job.opt.quiet, job.opt.verbose),
                        (int64_t)job.npath, "files", 1);
     for (size_t i = 0; i < job.npath && st == PSR_OK && !run_stop_signal() && !job.no_device; i++)
         take_file(&job, job.path[i]);

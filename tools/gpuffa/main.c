@@ -142,6 +142,8 @@ static psr_status prepare(struct gpuffa_job *j)
 {
     struct psr_ffasearch_desc *d = &j->opt.ffa.search;
     d->should_stop = run_should_stop;
+    d->ctx = &j->progress;
+    d->progress = j->inputs.n == 1 ? run_show_share : NULL;
     d->stack = j->opt.stack;
     psr_status st = psr_overwrite_check_input(&j->names, j->opt.ffa.zaplist, &j->err);
     if (!st)
@@ -175,8 +177,7 @@ static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
         st = prepare(j);
     if (st)
         return st;
-    run_progress_start(&j->progress,
-                       run_progress_mode(j->opt.quiet || !(j->inputs.n > 1), j->opt.verbose),
+    run_progress_start(&j->progress, run_progress_mode(j->opt.quiet, j->opt.verbose),
                        (int64_t)j->inputs.n, "files", 1);
     for (size_t i = 0; i < j->inputs.n && j->opt.stack; i++)
         gpuffa_measure(j, j->inputs.name[i]);

@@ -96,6 +96,8 @@ struct psr_accelsearch_desc {
 
     bool (*should_stop)(void *ctx); /* polled by any thread, often; NULL: never */
     void *ctx;
+    /* Told how much of an execute is done on the CPU, by one thread at a time; NULL: not. */
+    void (*progress)(void *ctx, int64_t done, int64_t total);
 };
 
 /* A spectrum [nbin][2], or a series [2 nbin].  A GPU copies memory of psr_device_pin fastest. */

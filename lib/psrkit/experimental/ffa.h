@@ -90,6 +90,8 @@ struct psr_ffa_desc {
 
     bool (*should_stop)(void *ctx); /* polled by any thread, often, on the CPU; NULL: never */
     void *ctx;
+    /* Told how much of an execute is done on the CPU, by one thread at a time; NULL: not. */
+    void (*progress)(void *ctx, int64_t done, int64_t total);
 };
 
 /* Trials above the threshold of which each is within half a turn over the series of the next in
@@ -206,6 +208,9 @@ struct psr_ffasearch_desc {
     /* All inputs are epochs of one position, of one DM and shape but for gaps: one list of what they hold together.  S/N
      * of a row is that of one epoch that is as improbable as all of them. */
     bool stack;
+
+    /* Told how much of an execute is done on the CPU, by one thread at a time; NULL: not. */
+    void (*progress)(void *ctx, int64_t done, int64_t total);
 };
 
 void psr_ffasearch_set_defaults(struct psr_ffasearch_desc *desc, size_t size);

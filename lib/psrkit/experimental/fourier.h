@@ -71,6 +71,8 @@ struct psr_fourier_desc {
 
     bool (*should_stop)(void *ctx); /* polled by any thread, often; NULL: never */
     void *ctx;
+    /* Told how much of an execute is done on the CPU, by one thread at a time; NULL: not. */
+    void (*progress)(void *ctx, int64_t done, int64_t total);
 };
 
 void psr_fourier_set_defaults(struct psr_fourier_desc *desc, size_t size);

@@ -103,6 +103,8 @@ struct psr_pulscan_desc {
 
     bool (*should_stop)(void *ctx); /* polled by any thread, often, on the CPU; NULL: never */
     void *ctx;
+    /* Told how much of an execute is done on the CPU, by one thread at a time; NULL: not. */
+    void (*progress)(void *ctx, int64_t done, int64_t total);
 };
 
 struct psr_pulscan_hit {

@@ -168,6 +168,9 @@ struct psr_sift_desc {
      * that is 0, by the velocity that position, epoch and telescope of a barycentric list give.  Not
      * with presto.  Borrowed; NULL: none. */
     const struct psr_zaplist *lines;
+
+    /* Told how many lists are read, by one thread at a time; NULL: not. */
+    void (*progress)(void *ctx, int64_t done, int64_t total);
 };
 
 /* Above this known_chance, chance explains a pulsar. */

@@ -274,6 +274,7 @@ static psr_status describe(const psr_ffasearch *f, const struct psr_ffasearch_sh
         .mem_bytes = d->mem_bytes,
         .should_stop = d->should_stop,
         .ctx = d->ctx,
+        .progress = d->progress,
     };
     return psr_device_choose(d->device, &p->backend, &p->device, err);
 }

@@ -125,6 +125,7 @@ static psr_status describe_boxes(const struct psr_fourier *f, struct psr_pulscan
     b->mem_bytes = d->mem_bytes;
     b->should_stop = d->should_stop;
     b->ctx = d->ctx;
+    b->progress = d->progress;
     return PSR_OK;
 }
 
@@ -166,6 +167,7 @@ static psr_status describe_matched(const struct psr_fourier *f, struct psr_accel
         .batch = d->boxes ? 1 : f->batch,
         .should_stop = d->should_stop,
         .ctx = d->ctx,
+        .progress = d->progress,
         .backend = d->presto || !strcmp(backend, "hybrid") ? "cpu" : backend,
         .device = device,
     };

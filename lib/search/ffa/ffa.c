@@ -187,7 +187,7 @@ static psr_status ffa_resolve(struct psr_ffa_search *s, const struct psr_ffa_des
         .nthread = psr_count_threads(d->nthread),
         .mem_bytes = psr_count_memory(d->mem_bytes),
         .device = d->device,
-        .stop = {d->should_stop, d->ctx},
+        .stop = {d->should_stop, d->ctx, d->progress},
     };
     if ((st = copy_ranges(s, d, err)) || (st = copy_gaps(s, d, err)) ||
         (st = psr_ffa_make_ladder(s, err)))

@@ -60,7 +60,7 @@ psr_status psr_accel_search_resolve(struct psr_accel_search *s,
         .nthread = psr_count_threads(d->nthread),
         .mem_bytes = psr_count_memory(d->mem_bytes),
         .device = d->device,
-        .stop = {d->should_stop, d->ctx},
+        .stop = {d->should_stop, d->ctx, d->progress},
     };
     const double last = (double)d->nbin - 1;
     s->rlo = d->compat ? floor(d->rlo) : d->rlo;

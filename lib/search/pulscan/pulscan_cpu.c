@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "pulscan_internal.h"
 
+#include "base/progress.h"
 #include "base/threads/isa.h"
 #include "base/threads/threads.h"
 
@@ -385,7 +386,8 @@ static psr_status join(struct psr_pulscan_found *all, struct psr_pulscan_found *
 }
 
 static psr_status search_sum(struct cpu *c, size_t harm, const float *sum, uint32_t spec,
-                             struct psr_pulscan_found *found, psr_err *err)
+                             struct psr_pulscan_found *found, struct psr_progress *progress,
+                             psr_err *err)
 {
     const struct psr_pulscan_search *s = c->s;
     const int64_t n = psr_pulscan_length(s, s->harm[harm]);
@@ -398,9 +400,11 @@ static psr_status search_sum(struct cpu *c, size_t harm, const float *sum, uint3
         psr_err why;
         psr_status mist = PSR_OK;
 #pragma omp for schedule(dynamic)
-        for (int64_t first = 1; first < n; first += PSR_TILE)
+        for (int64_t first = 1; first < n; first += PSR_TILE) {
             if (!mist)
                 mist = psr_tile_search(s, harm, sum, first, work, &mine, &why);
+            psr_progress_add(progress, 1);
+        }
 #pragma omp critical(psr_pulscan_join)
         {
             psr_status jst = join(found, &mine, spec, &why);
@@ -416,7 +420,7 @@ static psr_status search_sum(struct cpu *c, size_t harm, const float *sum, uint3
 }
 
 static psr_status search_one(struct cpu *c, uint32_t spec, struct psr_pulscan_found *found,
-                             psr_err *err)
+                             struct psr_progress *work, psr_err *err)
 {
     const struct psr_pulscan_search *s = c->s;
     psr_status st = psr_pulscan_powers(s, c->in[spec], c->level + spec * s->nnorm_block, c->power,
@@ -437,22 +441,32 @@ static psr_status search_one(struct cpu *c, uint32_t spec, struct psr_pulscan_fo
             memset(c->sum + n, 0, c->pad * sizeof *c->sum);
         }
         if (h == s->harm[k])
-            st = search_sum(c, (size_t)k++, h == 1 ? c->power : c->sum, spec, found, err);
+            st = search_sum(c, (size_t)k++, h == 1 ? c->power : c->sum, spec, found, work, err);
     }
     return st;
+}
+
+/* Tiles of a spectrum. */
+static int64_t count_tiles(const struct psr_pulscan_search *s)
+{
+    int64_t n = 0;
+    for (size_t k = 0; k < s->nharm; k++)
+        n += (psr_pulscan_length(s, s->harm[k]) + PSR_TILE - 2) / PSR_TILE;
+    return n;
 }
 
 static psr_status execute(void *state, size_t nspec, const float *const *in,
                           struct psr_pulscan_found *found, psr_err *err)
 {
     struct cpu *c = state;
+    struct psr_progress work = {&c->s->stop, 0, (int64_t)nspec * count_tiles(c->s)};
     psr_status st = PSR_OK;
     if (c->series)
         st = psr_pulscan_series_transform(c->series, nspec, in, found->bad, err);
     for (size_t i = 0; !st && i < nspec; i++) {
         c->in[i] = c->series ? psr_pulscan_series_spectrum(c->series, i) : in[i];
         if (found->bad[i] < 0)
-            st = search_one(c, (uint32_t)i, found, err);
+            st = search_one(c, (uint32_t)i, found, &work, err);
     }
     return st;
 }

@@ -368,7 +368,7 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_signific
         .nthread = psr_count_threads(d->nthread),
         .mem_bytes = psr_count_memory(d->mem_bytes),
         .device = d->device,
-        .stop = {d->should_stop, d->ctx},
+        .stop = {d->should_stop, d->ctx, d->progress},
     };
     psr_status st;
     if ((st = set_widths(s, d, err)) || (st = set_stretches(s, err)) || (st = set_zaps(s, d, err)))

@@ -2,6 +2,7 @@
 #include "sift_state.h"
 
 #include "base/path.h"
+#include "base/progress.h"
 #include "base/tool.h"
 #include "formats/lists/lists_internal.h"
 #include <math.h>
@@ -147,13 +148,17 @@ static psr_status add_reading(struct psr_sift *s, struct reading *r, psr_err *er
 static psr_status read_lists(psr_sift *s, const char *const *path, size_t n, psr_err *err)
 {
     const size_t first = s->nlist;
+    const struct psr_stop told = {.ctx = s->d.ctx, .progress = s->d.progress};
+    struct psr_progress work = {&told, 0, (int64_t)n};
     struct reading *r = calloc(n ? n : 1, sizeof *r);
     if (!r)
         return psr_fail_nomem(err, "lists", (double)n * sizeof *r);
 #pragma omp parallel for schedule(dynamic) num_threads(s->d.nthread)
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (!psr_ffa_is_list(path[i]))
             r[i].status = read_list(s, &r[i], path[i]);
+        psr_progress_add(&work, 1);
+    }
     psr_status st = PSR_OK;
     for (size_t i = 0; i < n && !st; i++) {
         if (psr_ffa_is_list(path[i]))

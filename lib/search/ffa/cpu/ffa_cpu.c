@@ -1,6 +1,7 @@
 /* The fast folding search on the CPU: threads over series, or over steps of one. */
 #include "ffa_cpu.h"
 
+#include "base/progress.h"
 #include "base/threads/threads.h"
 #include "base/tool.h"
 #include "search/ffa/ffa_internal.h"
@@ -167,6 +168,7 @@ struct job {
     struct psr_ffa_found *found; /* or NULL: */
     float *snr;
     int *width;
+    struct psr_progress *work; /* steps of all series */
 };
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -414,6 +416,7 @@ static psr_status search_steps(struct state *st, const struct job *job, const fl
             const int room = nthread > 1 ? psr_thread_number() : slot;
             if (!look(&failure))
                 fail_once(&failure, search_step(job, &st->step[i], &st->room[room], &mine), &mine);
+            psr_progress_add(job->work, 1);
         }
         first = end;
     }
@@ -421,7 +424,8 @@ static psr_status search_steps(struct state *st, const struct job *job, const fl
 }
 
 static psr_status search_series(struct state *st, const float *x, size_t number, int slot,
-                                int nthread, struct psr_ffa_found *found, psr_err *err)
+                                int nthread, struct psr_ffa_found *found, struct psr_progress *work,
+                                psr_err *err)
 {
     struct psr_ffa_series *series = &st->series[slot];
     psr_ffa_cpu_load(st->search, st->loops, x, series);
@@ -429,7 +433,8 @@ static psr_status search_series(struct state *st, const float *x, size_t number,
     found->rms[number] = series->rms;
     if (series->bad >= 0 || !(series->rms > 0))
         return PSR_OK;
-    const struct job job = {st->search, st->loops, series, (uint32_t)number, found, NULL, NULL};
+    const struct job job = {st->search, st->loops, series, (uint32_t)number,
+                            found,      NULL,      NULL,   work};
     return search_steps(st, &job, x, slot, nthread, err);
 }
 
@@ -438,17 +443,19 @@ static psr_status execute(void *state, size_t nseries, const float *const *in,
 {
     struct state *st = state;
     const int nthread = st->search->nthread;
+    struct psr_progress work = {&st->search->stop, 0, (int64_t)(nseries * st->search->nstep)};
     struct failure failure = {PSR_OK, err};
     if (count_loaded(st->search) == 1 || nseries < (size_t)nthread) {
         for (size_t i = 0; i < nseries && !failure.status; i++)
-            failure.status = search_series(st, in[i], i, 0, nthread, found, err);
+            failure.status = search_series(st, in[i], i, 0, nthread, found, &work, err);
         return failure.status;
     }
 #pragma omp parallel for num_threads(nthread) schedule(dynamic)
     for (size_t i = 0; i < nseries; i++) {
         psr_err mine;
         if (!look(&failure))
-            fail_once(&failure, search_series(st, in[i], i, psr_thread_number(), 1, found, &mine),
+            fail_once(&failure,
+                      search_series(st, in[i], i, psr_thread_number(), 1, found, &work, &mine),
                       &mine);
     }
     return failure.status;
@@ -458,7 +465,8 @@ static psr_status periodogram(void *state, const float *in, float *snr, int *wid
 {
     struct state *st = state;
     psr_ffa_cpu_load(st->search, st->loops, in, &st->series[0]);
-    const struct job job = {st->search, st->loops, &st->series[0], 0, NULL, snr, width};
+    struct psr_progress work = {&st->search->stop, 0, (int64_t)st->search->nstep};
+    const struct job job = {st->search, st->loops, &st->series[0], 0, NULL, snr, width, &work};
     return search_steps(st, &job, in, 0, st->search->nthread, err);
 }
 

@@ -38,7 +38,7 @@ psr_status psr_fold_state_begin(struct psr_fold_search *s, const struct psr_pfd 
     psr_status st = psr_fold_trials_init(&s->trials, fold, times, err);
     if (st)
         return st;
-    s->trials.stop = (struct psr_stop){s->d.should_stop, s->d.ctx};
+    s->trials.stop = (struct psr_stop){.ask = s->d.should_stop, .ctx = s->d.ctx};
     s->part_stats = calloc(s->trials.npart, sizeof *s->part_stats);
     if (!s->part_stats)
         return psr_fail_nomem(err, "a fold search",

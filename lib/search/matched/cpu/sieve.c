@@ -1,6 +1,8 @@
 /* Computes upper bounds of all powers, in bands that fit into memory. */
 #include "sieve.h"
 
+#include "base/progress.h"
+
 #include "search/matched/accel_plan.h"
 #include "search/matched/cpu/sieve.h"
 
@@ -174,9 +176,12 @@ static psr_status take_blocks(const struct psr_sieve *v, struct worker *w,
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
-/* Fills the strips; each thread takes some blocks at a time. */
-static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
+/* Fills the strips of a band; each thread takes some blocks at a time.
+ * Given: work   in cells, which are as many for the strips together as for the scan */
+static psr_status fill_strips(struct psr_sieve *v, int64_t count, struct psr_progress *work,
+                              psr_err *err)
 {
+    const int nstrip = v->whole ? 1 : v->s->numharm;
     psr_status all = PSR_OK;
 #pragma omp parallel num_threads(v->s->nthread)
     {
@@ -186,9 +191,12 @@ static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
         for (int k = v->whole ? v->s->numharm : 1; k <= v->s->numharm; k++) {
             struct psr_sieve_strip *t = &v->strip[k];
 #pragma omp for schedule(dynamic) nowait
-            for (size_t first = 0; first < t->nblock; first += v->together)
+            for (size_t first = 0; first < t->nblock; first += v->together) {
+                const size_t left = t->nblock - first, n = left < v->together ? left : v->together;
                 if (!st)
                     st = take_blocks(v, &w, t, first, &why);
+                psr_progress_add(work, count * (int64_t)n / (int64_t)t->nblock / nstrip);
+            }
         }
 #pragma omp critical(psr_sieve)
         if (st && !all) {
@@ -209,7 +217,7 @@ static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
  * has measured; of equal ones that of lowest l, j and i.
  * Status: PSR_ENOMEM */
 static psr_status sieve_search(struct psr_sieve *v, const struct psr_accel_normalise *norm,
-                               struct psr_accel_hits *hits, psr_err *err)
+                               struct psr_accel_hits *hits, struct psr_progress *work, psr_err *err)
 {
     psr_status st = PSR_OK;
     v->norm = norm;
@@ -220,20 +228,22 @@ static psr_status sieve_search(struct psr_sieve *v, const struct psr_accel_norma
         else
             for (int k = 1; k <= v->s->numharm; k++)
                 place_strip(v, k, first, count);
-        st = fill_strips(v, err);
+        st = fill_strips(v, count, work, err);
         if (!st)
-            st = psr_sieve_scan(v, first, count, hits, err);
+            st = psr_sieve_scan(v, first, count, hits, work, err);
     }
     return st;
 }
 
 static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *err)
 {
+    struct psr_sieve *v = ((struct cpu *)state)->sieve;
+    struct psr_progress work = {&v->s->stop, 0, 2 * (int64_t)b->n * (end_cell(v) - first_cell(v))};
     psr_status st = PSR_OK;
     for (size_t i = 0; i < b->n && !st; i++) {
         st = psr_accel_normalise_measure(b->norm[i], &b->in[i], err);
         if (!st)
-            st = sieve_search(((struct cpu *)state)->sieve, b->norm[i], &b->hits[i], err);
+            st = sieve_search(v, b->norm[i], &b->hits[i], &work, err);
         if (!st && b->found)
             st = b->found(b->ctx, i, err);
     }

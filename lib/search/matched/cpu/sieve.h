@@ -119,11 +119,14 @@ struct psr_sieve {
     double bytes;
 };
 
+struct psr_progress;
+
 /* --- what sieve.c needs of sieve_scan.c --------------------------------------------------------- */
 
 /* Searches count cells of the highest harmonic from first on, whose strips are filled. */
 PSR_MUST_CHECK psr_status psr_sieve_scan(const struct psr_sieve *v, int64_t first, int64_t count,
-                                         struct psr_accel_hits *hits, psr_err *err);
+                                         struct psr_accel_hits *hits, struct psr_progress *work,
+                                         psr_err *err);
 
 /* Bytes that a thread takes for it. */
 double psr_sieve_scan_bytes(const struct psr_sieve *v);

@@ -1,6 +1,7 @@
 /* Sums bounds over harmonics, and powers where the sum of bounds exceeds the threshold. */
 #include "search/matched/cpu/sieve.h"
 
+#include "base/progress.h"
 #include "base/threads/isa.h"
 #include "base/tool.h"
 
@@ -350,7 +351,7 @@ static psr_status join(struct psr_accel_hits *all, const struct psr_accel_hits *
 }
 
 psr_status psr_sieve_scan(const struct psr_sieve *v, int64_t first, int64_t count,
-                          struct psr_accel_hits *hits, psr_err *err)
+                          struct psr_accel_hits *hits, struct psr_progress *work, psr_err *err)
 {
     psr_status all = PSR_OK;
 #pragma omp parallel num_threads(v->s->nthread)
@@ -363,6 +364,7 @@ psr_status psr_sieve_scan(const struct psr_sieve *v, int64_t first, int64_t coun
             int64_t left = first + count - from;
             if (!st)
                 st = scan_tile(n, from, (size_t)(left < TILE ? left : TILE), &why);
+            psr_progress_add(work, left < TILE ? left : TILE);
         }
 #pragma omp critical(psr_sieve)
         {
