@@ -229,19 +229,6 @@ static psr_status name_output(struct fbedit_around *a, const char *output, size_
     return PSR_OK;
 }
 
-/* The description of cut-out i: range or burst, and name.
- * Status: PSR_EINVAL for an event that lies outside of the input */
-static psr_status fbedit_around_take(struct fbedit_around *a, struct fbedit_options *o,
-                                     const char *output, size_t i, psr_err *err)
-{
-    psr_status st = o->cutout ? PSR_OK : take_range(a, o, i, err);
-    if (!st)
-        st = name_output(a, output, i, err);
-    o->run.burst = &a->event[i];
-    o->run.output = a->name;
-    return st;
-}
-
 /* Writes the table, once the edit has run; gives it and the finished output their names. */
 static psr_status fbedit_add_write(struct fbedit_add *a, const psr_edit *p, psr_err *err)
 {
@@ -300,7 +287,11 @@ static psr_status edit_events(struct run *r)
     struct fbedit_around around = {.n = 0};
     psr_status st = fbedit_around_begin(&around, &r->opt, &r->err);
     for (size_t i = 0; i < around.n && !st; i++) {
-        st = fbedit_around_take(&around, &r->opt, output, i, &r->err);
+        st = r->opt.cutout ? PSR_OK : take_range(&around, &r->opt, i, &r->err);
+        if (!st)
+            st = name_output(&around, output, i, &r->err);
+        r->opt.run.burst = &around.event[i];
+        r->opt.run.output = around.name;
         if (!st)
             st = edit(r);
     }

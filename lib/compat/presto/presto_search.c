@@ -400,32 +400,6 @@ static psr_status insert(const struct psr_presto_search *p, const struct psr_acc
     return st;
 }
 
-static psr_status search_wave(const struct psr_presto_search *p,
-                              const struct psr_accelsearch_input *in, int64_t first, int64_t n,
-                              struct found *found, struct psr_presto_list *list, psr_err *err)
-{
-    const int64_t step = p->y.uselen / 2;
-#pragma omp parallel for schedule(dynamic) num_threads(p->nworker)
-    for (int64_t k = 0; k < n; k++) {
-        struct worker *w = &p->worker[psr_thread_number()];
-        int64_t bin = p->y.rlo + (first + k) * step;
-        found[k].status =
-            p->plane ? search_plane(p, w, bin, &found[k]) : search_block(p, w, in, bin, &found[k]);
-    }
-    /* In the order of blocks, stages, jerks, drifts and frequencies. */
-    psr_status st = PSR_OK;
-    for (int64_t k = 0; k < n; k++)
-        for (int stage = 0; stage < p->s->nstage; stage++) {
-            if (found[k].status && !st)
-                st = psr_fail_field(err, found[k].status, found[k].err.field, "%s",
-                                    found[k].err.msg);
-            if (!st)
-                st = insert(p, &found[k].stage[stage], list, err);
-            found[k].stage[stage].n = 0;
-        }
-    return st;
-}
-
 psr_status psr_presto_search_run(struct psr_presto_search *p,
                                  const struct psr_accelsearch_input *in,
                                  struct psr_presto_list *list, psr_err *err)
@@ -442,8 +416,26 @@ psr_status psr_presto_search_run(struct psr_presto_search *p,
         int64_t left = p->y.nblock - first;
         if (psr_is_stopped(&p->s->stop))
             st = psr_fail(err, PSR_ESTOPPED, "stopped");
-        else
-            st = search_wave(p, in, first, left < wave ? left : wave, found, list, err);
+        else {
+            const int64_t n = left < wave ? left : wave, step = p->y.uselen / 2;
+#pragma omp parallel for schedule(dynamic) num_threads(p->nworker)
+            for (int64_t k = 0; k < n; k++) {
+                struct worker *w = &p->worker[psr_thread_number()];
+                int64_t bin = p->y.rlo + (first + k) * step;
+                found[k].status = p->plane ? search_plane(p, w, bin, &found[k])
+                                           : search_block(p, w, in, bin, &found[k]);
+            }
+            /* In the order of blocks, stages, jerks, drifts and frequencies. */
+            for (int64_t k = 0; k < n; k++)
+                for (int stage = 0; stage < p->s->nstage; stage++) {
+                    if (found[k].status && !st)
+                        st = psr_fail_field(err, found[k].status, found[k].err.field, "%s",
+                                            found[k].err.msg);
+                    if (!st)
+                        st = insert(p, &found[k].stage[stage], list, err);
+                    found[k].stage[stage].n = 0;
+                }
+        }
     }
     for (int64_t k = 0; k < wave && found; k++)
         for (int stage = 0; stage < PSR_ACCELSEARCH_NSTAGE; stage++)

@@ -248,19 +248,6 @@ static psr_status spectra_cuda_create(psr_spectra *s, psr_err *err)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static cudaError_t send(const struct spectra_cuda *c, const struct spectra_cuda_slot *slot,
-                        const struct psr_spectra_block *b, const bool *good, size_t n)
-{
-    if (b->nbytes)
-        TRY(cudaMemcpyAsync(slot->d_bytes, b->bytes, b->nbytes, cudaMemcpyHostToDevice, c->copy));
-    for (size_t i = 0; i < n && good; i++)
-        slot->good[i] = good[i];
-    if (n && good)
-        TRY(cudaMemcpyAsync(slot->d_good, slot->good, n, cudaMemcpyHostToDevice, c->copy));
-    TRY(cudaEventRecord(slot->copied, c->copy));
-    return cudaStreamWaitEvent(c->compute, slot->copied, 0);
-}
-
 /* Floats of the block behind those that were kept. */
 static cudaError_t unpack(const struct spectra_cuda *c, const psr_spectra *s,
                           const struct spectra_cuda_slot *slot, const struct psr_spectra_block *b)
@@ -334,40 +321,6 @@ static cudaError_t transform_back(const struct spectra_cuda *c, const psr_spectr
     return psr_cufft_batch_execute(&c->backward, c->d_part, c->d_part, 1);
 }
 
-/* Adds the spectra of n segments, of which "done" were added before, to the slot's rows. */
-static cudaError_t detect(const struct spectra_cuda *c, const psr_spectra *s,
-                          const struct spectra_cuda_slot *slot, size_t done, size_t n,
-                          bool all_good)
-{
-    static const enum channelise_k_products what[] = {
-        [PSR_DETECT_EACH] = CHANNELISE_K_EACH,
-        [PSR_DETECT_COHERENCE] = CHANNELISE_K_COHERENCE,
-        [PSR_DETECT_STOKES] = CHANNELISE_K_STOKES,
-        [PSR_DETECT_STOKES_CIRCULAR] = CHANNELISE_K_CIRCULAR};
-    const bool back = s->shape.nfft > 1;
-    const size_t first = done * s->shape.keep, at = s->fill + first;
-    const struct channelise_k_spectra d = {.d_v = (const float2 *)(back ? c->d_part : c->d_z),
-                                           .d_good = all_good ? NULL : slot->d_good + first,
-                                           .d_row = slot->d_row + at / s->d.tsum * s->nvalue,
-                                           .apart = back ? s->nbin : c->apart,
-                                           .nfft = s->shape.nfft,
-                                           .early = s->shape.early,
-                                           .keep = s->shape.keep,
-                                           .nsegment = c->batch,
-                                           .npol = s->npol,
-                                           .nchan = s->nchan,
-                                           .n = s->n,
-                                           .nspectrum = n * s->shape.keep,
-                                           .fill = at % s->d.tsum,
-                                           .tsum = s->d.tsum,
-                                           .fsum = s->d.fsum,
-                                           .real = s->real,
-                                           .upper = s->upper,
-                                           .scale = back ? 1 : 1 / (float)s->nbin,
-                                           .what = what[s->d.what]};
-    return channelise_k_detect(&d, c->compute);
-}
-
 /* Batches of which no spectrum is good are not transformed: detection passes over what is there. */
 static cudaError_t make_rows(struct spectra_cuda *c, const psr_spectra *s,
                              const struct spectra_cuda_slot *slot, size_t nsegment,
@@ -384,7 +337,34 @@ static cudaError_t make_rows(struct spectra_cuda *c, const psr_spectra *s,
             TRY(transform(c, s, done));
         if (any && s->shape.nfft > 1)
             TRY(transform_back(c, s));
-        TRY(detect(c, s, slot, done, n, !good));
+        /* Adds the spectra of n segments, of which "done" were added before, to the slot's rows. */
+        static const enum channelise_k_products what[] = {
+            [PSR_DETECT_EACH] = CHANNELISE_K_EACH,
+            [PSR_DETECT_COHERENCE] = CHANNELISE_K_COHERENCE,
+            [PSR_DETECT_STOKES] = CHANNELISE_K_STOKES,
+            [PSR_DETECT_STOKES_CIRCULAR] = CHANNELISE_K_CIRCULAR};
+        const bool back = s->shape.nfft > 1;
+        const size_t first = done * s->shape.keep, at = s->fill + first;
+        const struct channelise_k_spectra d = {.d_v = (const float2 *)(back ? c->d_part : c->d_z),
+                                               .d_good = good ? slot->d_good + first : NULL,
+                                               .d_row = slot->d_row + at / s->d.tsum * s->nvalue,
+                                               .apart = back ? s->nbin : c->apart,
+                                               .nfft = s->shape.nfft,
+                                               .early = s->shape.early,
+                                               .keep = s->shape.keep,
+                                               .nsegment = c->batch,
+                                               .npol = s->npol,
+                                               .nchan = s->nchan,
+                                               .n = s->n,
+                                               .nspectrum = n * s->shape.keep,
+                                               .fill = at % s->d.tsum,
+                                               .tsum = s->d.tsum,
+                                               .fsum = s->d.fsum,
+                                               .real = s->real,
+                                               .upper = s->upper,
+                                               .scale = back ? 1 : 1 / (float)s->nbin,
+                                               .what = what[s->d.what]};
+        TRY(channelise_k_detect(&d, c->compute));
     }
     return cudaSuccess;
 }
@@ -397,7 +377,15 @@ static cudaError_t queue(struct spectra_cuda *c, psr_spectra *s, int k,
     struct spectra_cuda_slot *slot = c->slot + k;
     const size_t nrow = s->slot[k].nrow, used = nsegment * s->shape.step;
     TRY(cudaSetDevice(c->device));
-    TRY(send(c, slot, b, good, nsegment * s->shape.keep));
+    const size_t n = nsegment * s->shape.keep;
+    if (b->nbytes)
+        TRY(cudaMemcpyAsync(slot->d_bytes, b->bytes, b->nbytes, cudaMemcpyHostToDevice, c->copy));
+    for (size_t i = 0; i < n && good; i++)
+        slot->good[i] = good[i];
+    if (n && good)
+        TRY(cudaMemcpyAsync(slot->d_good, slot->good, n, cudaMemcpyHostToDevice, c->copy));
+    TRY(cudaEventRecord(slot->copied, c->copy));
+    TRY(cudaStreamWaitEvent(c->compute, slot->copied, 0));
     TRY(unpack(c, s, slot, b));
     TRY(make_rows(c, s, slot, nsegment, good));
     TRY(keep_rest(c, s, used, s->nheld + b->nsamp - used));

@@ -345,23 +345,6 @@ static void pack_samples(const float *x, size_t n, unsigned nbit, uint8_t *out)
         out[i / per] |= (uint8_t)((unsigned)x[i] << i % per * nbit);
 }
 
-static void store_samples(const float *x, size_t n, int nbit, enum psr_kind kind, uint8_t *out)
-{
-    if (nbit < 8) {
-        pack_samples(x, n, (unsigned)nbit, out);
-    } else if (nbit == 8) {
-        for (size_t i = 0; i < n; i++)
-            out[i] = (uint8_t)(int)x[i];
-    } else if (nbit == 16) {
-        for (size_t i = 0; i < n; i++) {
-            uint16_t word = (uint16_t)(int)x[i];
-            memcpy(out + 2 * i, &word, sizeof word);
-        }
-    } else if (kind == PSR_FLOAT) {
-        memcpy(out, x, n * sizeof *x);
-    }
-}
-
 /* Blocks have the first channel in the low bits, PSRFITS in the high ones. */
 static void reverse_bytes(const uint8_t *raw, size_t nbyte, int nbit, uint8_t *out)
 {
@@ -399,6 +382,20 @@ void psr_fits_convert(const struct psr_fits *f, const struct psr_fits_scaling *s
     const size_t nbyte = psr_row_bytes(f->nchan, nbit);
     for (size_t t = 0; t < nspec; t++) {
         load_spectrum(f, s, raw, bit0 + t * bits, work, work + f->nchan);
-        store_samples(work, f->nchan, nbit, kind, block + t * nbyte);
+        const size_t n = f->nchan;
+        uint8_t *out = block + t * nbyte;
+        if (nbit < 8) {
+            pack_samples(work, n, (unsigned)nbit, out);
+        } else if (nbit == 8) {
+            for (size_t i = 0; i < n; i++)
+                out[i] = (uint8_t)(int)work[i];
+        } else if (nbit == 16) {
+            for (size_t i = 0; i < n; i++) {
+                uint16_t word = (uint16_t)(int)work[i];
+                memcpy(out + 2 * i, &word, sizeof word);
+            }
+        } else if (kind == PSR_FLOAT) {
+            memcpy(out, work, n * sizeof *work);
+        }
     }
 }

@@ -50,28 +50,6 @@ void psr_pulscan_lines_destroy(struct psr_pulscan_lines *lines)
 
 /* --- one line --------------------------------------------------------------------------------- */
 
-/* Bins first .. of a spectrum without the lines that are known; alternate [2 n] is of use. */
-static psr_status load(const struct psr_pulscan_lines *lines, const struct psr_pulscan_reader *plan,
-                       size_t spec, int64_t first, size_t n, float *alternate, struct psr_split x,
-                       psr_err *err)
-{
-    const int64_t from = first > 1 ? first : 1, nbin = (int64_t)lines->s->nbin;
-    const int64_t last = first + (int64_t)n, end = last < nbin ? last : nbin;
-    psr_status st = PSR_OK;
-    memset(alternate, 0, 2 * n * sizeof *alternate);
-    if (from < end)
-        st = plan->ops->amplitudes(plan->state, spec, from, (size_t)(end - from),
-                                   alternate + 2 * (from - first), err);
-    for (size_t i = 0; i < n && !st; i++) {
-        x.re[i] = alternate[2 * i];
-        x.im[i] = alternate[2 * i + 1];
-    }
-    for (size_t k = 0; k < lines->n && !st; k++)
-        if (lines->line[k].spec == spec)
-            psr_line_subtract(&lines->line[k].is, first, n, x);
-    return st;
-}
-
 /* Finds where the line is, around bin r. */
 static psr_status fit(struct psr_line_response *line, float *x, struct psr_split bin, psr_err *err)
 {
@@ -120,8 +98,24 @@ static psr_status add_line(struct psr_pulscan_lines *lines, const struct psr_pul
     psr_status st = psr_grow(&lines->line, &lines->room, lines->n, sizeof line, "lines", err);
     if (!st && !line.adds)
         st = psr_fail_nomem(err, "a line", 4.0 * ROOM);
-    if (!st)
-        st = load(lines, plan, spec, line.is.first, ROOM, room + 2 * ROOM, x, err);
+    if (!st) {
+        const int64_t first = line.is.first;
+        float *alternate = room + 2 * ROOM;
+        const int64_t from = first > 1 ? first : 1, nbin = (int64_t)lines->s->nbin;
+        const int64_t last = first + (int64_t)ROOM, end = last < nbin ? last : nbin;
+        /* Bins around the line, less the lines before it. */
+        memset(alternate, 0, 2 * ROOM * sizeof *alternate);
+        if (from < end)
+            st = plan->ops->amplitudes(plan->state, spec, from, (size_t)(end - from),
+                                       alternate + 2 * (from - first), err);
+        for (size_t i = 0; i < ROOM && !st; i++) {
+            x.re[i] = alternate[2 * i];
+            x.im[i] = alternate[2 * i + 1];
+        }
+        for (size_t k = 0; k < lines->n && !st; k++)
+            if (lines->line[k].spec == spec)
+                psr_line_subtract(&lines->line[k].is, first, ROOM, x);
+    }
     if (!st)
         st = fit(&line.is, room + 2 * ROOM, x, err);
     if (!st)

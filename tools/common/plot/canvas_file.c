@@ -64,29 +64,6 @@ static size_t pack(const unsigned char *pixels, size_t width, size_t height, siz
     return n;
 }
 
-/* Makes a PNG of pixels 0x00RRGGBB, [height] rows of stride bytes; fast rather than small.
- * Returned: *bytes [*n], malloc'd, caller frees; NULL on error
- * Status:   PSR_ENOMEM */
-static psr_status png_encode(unsigned char **bytes, size_t *n, const unsigned char *pixels,
-                             size_t width, size_t height, size_t stride, psr_err *err)
-{
-    static const unsigned char signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    unsigned char header[13] = {[8] = BITS, [9] = RGB}, *packed;
-    put_32(header, (uint32_t)width);
-    put_32(header + 4, (uint32_t)height);
-    const size_t npacked = pack(pixels, width, height, stride, &packed);
-    *n = sizeof signature + 3 * CHUNK + sizeof header + npacked;
-    *bytes = npacked ? malloc(*n) : NULL;
-    if (*bytes) {
-        memcpy(*bytes, signature, sizeof signature);
-        unsigned char *to = put_chunk(*bytes + sizeof signature, "IHDR", header, sizeof header);
-        to = put_chunk(to, "IDAT", packed, npacked);
-        put_chunk(to, "IEND", NULL, 0);
-    }
-    free(packed);
-    return *bytes ? PSR_OK : psr_fail_nomem(err, "a picture", (double)(width * height) * 6);
-}
-
 bool canvas_can_draw(void)
 {
     return true;
@@ -186,15 +163,29 @@ psr_status canvas_create_for(struct canvas **out, enum canvas_format format, int
     return create(out, format, format == CANVAS_PNG ? 1.25 : 0.75, width, height, err);
 }
 
-/* Not by cairo, which takes several times as long. */
+/* Not by cairo, which takes several times as long: fast rather than small. */
 psr_status canvas_encode(const struct canvas *c, unsigned char **bytes, size_t *n, psr_err *err)
 {
     const struct canvas_cairo *cairo = &c->cairo;
     cairo->surface_flush(c->surface);
-    return png_encode(bytes, n, cairo->image_surface_get_data(c->surface),
-                      (size_t)cairo->image_surface_get_width(c->surface),
-                      (size_t)cairo->image_surface_get_height(c->surface),
-                      (size_t)cairo->image_surface_get_stride(c->surface), err);
+    const size_t width = (size_t)cairo->image_surface_get_width(c->surface);
+    const size_t height = (size_t)cairo->image_surface_get_height(c->surface);
+    static const unsigned char signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    unsigned char header[13] = {[8] = BITS, [9] = RGB}, *packed;
+    put_32(header, (uint32_t)width);
+    put_32(header + 4, (uint32_t)height);
+    const size_t npacked = pack(cairo->image_surface_get_data(c->surface), width, height,
+                                (size_t)cairo->image_surface_get_stride(c->surface), &packed);
+    *n = sizeof signature + 3 * CHUNK + sizeof header + npacked;
+    *bytes = npacked ? malloc(*n) : NULL;
+    if (*bytes) {
+        memcpy(*bytes, signature, sizeof signature);
+        unsigned char *to = put_chunk(*bytes + sizeof signature, "IHDR", header, sizeof header);
+        to = put_chunk(to, "IDAT", packed, npacked);
+        put_chunk(to, "IEND", NULL, 0);
+    }
+    free(packed);
+    return *bytes ? PSR_OK : psr_fail_nomem(err, "a picture", (double)(width * height) * 6);
 }
 
 psr_status canvas_write(struct canvas *c, psr_outfile *f, psr_err *err)

@@ -60,9 +60,9 @@ struct subbands {
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* The number of digits in PRESTO's names: one for 10 sub-bands. */
-static int count_digits(size_t nsub)
+static unsigned char count_digits(size_t nsub)
 {
-    int n = 1;
+    unsigned char n = 1;
     for (size_t most = 10; nsub > most && n < 8; most *= 10)
         n++;
     return n;

@@ -154,45 +154,39 @@ void psr_cuda_tree_free(struct psr_cuda *c)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Outputs t0 .. t0 + n - 1 of io. */
-static cudaError_t run_stage(const struct psr_cuda *c, int k, const struct dedisp_k_io *io,
-                             size_t t0, size_t n, cudaStream_t stream)
-{
-    const struct psr_tree_stage *st = &c->tree.stage[k];
-    const struct psr_cuda_tree_stage *d = &c->tree_stage[k];
-    const struct tree_k_stage stage = {
-        .in = st->in,
-        .lower = st->lower,
-        .upper = st->upper,
-        .last = k + 1 == c->tree.nstage,
-        .d_group = d->d_group,
-        .ngroup = st->ngroup,
-        .ntile = (st->span + n + TREE_TILE - 1) / TREE_TILE,
-        .d_pair = d->d_pair,
-        .d_row = d->d_row,
-        .d_source = d->d_source,
-        .shared = st->shared,
-        .d_in = k ? c->tree_stage[k - 1].d_rows : io->d_runs,
-        .at = k ? 0 : io->at + t0,
-        .plane = io->plane,
-        .nplane = io->nplane,
-        .d_rows = d->d_rows,
-        .d_out = io->d_out + t0,
-        .out_pitch = io->out_pitch,
-        .n = n,
-        .bias = io->bias,
-        .downsamp = io->downsamp,
-    };
-    return tree_k_run(&stage, stream);
-}
-
 cudaError_t psr_cuda_tree_sums(const struct psr_cuda *c, const struct dedisp_k_io *io,
                                cudaStream_t stream)
 {
     for (size_t t0 = 0; t0 < io->nout; t0 += c->tree_chunk) {
         size_t left = io->nout - t0, n = left < c->tree_chunk ? left : c->tree_chunk;
-        for (int k = 0; k < c->tree.nstage; k++)
-            TRY(run_stage(c, k, io, t0, n, stream));
+        for (int k = 0; k < c->tree.nstage; k++) {
+            const struct psr_tree_stage *st = &c->tree.stage[k];
+            const struct psr_cuda_tree_stage *d = &c->tree_stage[k];
+            const struct tree_k_stage stage = {
+                .in = st->in,
+                .lower = st->lower,
+                .upper = st->upper,
+                .last = k + 1 == c->tree.nstage,
+                .d_group = d->d_group,
+                .ngroup = st->ngroup,
+                .ntile = (st->span + n + TREE_TILE - 1) / TREE_TILE,
+                .d_pair = d->d_pair,
+                .d_row = d->d_row,
+                .d_source = d->d_source,
+                .shared = st->shared,
+                .d_in = k ? c->tree_stage[k - 1].d_rows : io->d_runs,
+                .at = k ? 0 : io->at + t0,
+                .plane = io->plane,
+                .nplane = io->nplane,
+                .d_rows = d->d_rows,
+                .d_out = io->d_out + t0,
+                .out_pitch = io->out_pitch,
+                .n = n,
+                .bias = io->bias,
+                .downsamp = io->downsamp,
+            };
+            TRY(tree_k_run(&stage, stream));
+        }
     }
     return cudaSuccess;
 }

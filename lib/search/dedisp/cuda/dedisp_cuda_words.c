@@ -209,26 +209,6 @@ void psr_cuda_words_free(struct psr_cuda *c)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static cudaError_t make_rows(const struct psr_cuda *c, const struct dedisp_k_io *io, size_t t0,
-                             size_t n, cudaStream_t stream)
-{
-    const struct psr_words *w = &c->words;
-    const struct psr_cuda_words *d = &c->d_words;
-    const struct words_k_rows rows = {
-        .d_group = d->d_group,
-        .ngroup = w->ngroup,
-        .d_chan = d->d_chan,
-        .d_row = d->d_row,
-        .last = w->last,
-        .shared = w->shared,
-        .d_in = io->d_runs,
-        .at = io->at + t0,
-        .d_out = d->d_made[c->current],
-        .half = half_of(n),
-    };
-    return words_k_make_rows(&rows, stream);
-}
-
 static cudaError_t make_trials(const struct psr_cuda *c, const struct dedisp_k_io *io, size_t t0,
                                size_t n, cudaStream_t stream)
 {
@@ -261,7 +241,21 @@ cudaError_t psr_cuda_words_sums(const struct psr_cuda *c, const struct dedisp_k_
 {
     for (size_t t0 = 0; t0 < io->nout; t0 += c->tree_chunk) {
         size_t left = io->nout - t0, n = left < c->tree_chunk ? left : c->tree_chunk;
-        TRY(make_rows(c, io, t0, n, stream));
+        const struct psr_words *w = &c->words;
+        const struct psr_cuda_words *d = &c->d_words;
+        const struct words_k_rows rows = {
+            .d_group = d->d_group,
+            .ngroup = w->ngroup,
+            .d_chan = d->d_chan,
+            .d_row = d->d_row,
+            .last = w->last,
+            .shared = w->shared,
+            .d_in = io->d_runs,
+            .at = io->at + t0,
+            .d_out = d->d_made[c->current],
+            .half = half_of(n),
+        };
+        TRY(words_k_make_rows(&rows, stream));
         TRY(make_trials(c, io, t0, n, stream));
     }
     return cudaSuccess;

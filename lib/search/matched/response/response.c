@@ -84,20 +84,6 @@ static void take_half(struct psr_template_bank *b, size_t t, const float complex
     }
 }
 
-static psr_status make_template(struct psr_template_bank *b, size_t t, bool sampled,
-                                struct psr_response_maker *maker, float complex *k, float *work,
-                                psr_err *err)
-{
-    double z = of_z(t, b->jmax), w = of_w(t, b->jmax, b->lmax);
-    const int half = b->half[t];
-    size_t n = 4 * (size_t)half;
-    psr_status st = sampled && fabs(w) > 0 ? psr_response_sample(maker, z, w, 0, 2, half, k, err)
-                                           : psr_response_make(maker, z, w, -half, 2, n, k, err);
-    for (int odd = 0; odd < 2 && !st; odd++)
-        take_half(b, t, k, odd, k + n, work);
-    return st;
-}
-
 static psr_status fill(struct psr_template_bank *b, bool sampled, int nthread,
                        const struct psr_stop *stop, psr_err *err)
 {
@@ -116,8 +102,15 @@ static psr_status fill(struct psr_template_bank *b, bool sampled, int nthread,
         for (size_t t = 0; t < b->n; t++)
             if (!st && stop && psr_is_stopped(stop))
                 st = psr_fail(&why, PSR_ESTOPPED, "stopped");
-            else if (!st)
-                st = make_template(b, t, sampled, maker, k, work, &why);
+            else if (!st) {
+                double z = of_z(t, b->jmax), w = of_w(t, b->jmax, b->lmax);
+                const int half = b->half[t];
+                size_t n = 4 * (size_t)half;
+                st = sampled && fabs(w) > 0 ? psr_response_sample(maker, z, w, 0, 2, half, k, &why)
+                                            : psr_response_make(maker, z, w, -half, 2, n, k, &why);
+                for (int odd = 0; odd < 2 && !st; odd++)
+                    take_half(b, t, k, odd, k + n, work);
+            }
 #pragma omp critical(psr_template_bank)
         if (st && !all) {
             all = st;
