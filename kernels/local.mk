@@ -21,6 +21,7 @@ CUDA_FILES = \
 	kernels/dsp/redden.cu \
 	kernels/ffa/ffa_merge.cu \
 	kernels/ffa/ffa_samples.cu \
+	kernels/ffa/ffa_tile.cu \
 	kernels/fold/fold.cu \
 	kernels/fold/fold_search.cu \
 	kernels/matched/accel_block.cu \
@@ -56,6 +57,7 @@ CUDA_INCLUDES = \
 	kernels/dedisp/mask_kernels.h \
 	kernels/dsp/dsp_kernels.h \
 	kernels/ffa/ffa_kernels.h \
+	kernels/ffa/ffa_tile.cuh \
 	kernels/fold/fold_kernels.h \
 	kernels/matched/accel_fft.cuh \
 	kernels/matched/accel_kernels.h \

@@ -4,7 +4,8 @@
  * Series become integers and their prefix sums, these the samples of each step of the ladder
  * (ffa_samples.cu).  Two series are folded at once, the same bin of both in a word of two 16-bit integers.  Folds are
  * transformed in sweeps over their recursion (ffa_merge.cu): a thread block merges several levels of it in shared
- * memory, for some successive rows, and the last sweep rates the rows where they are. */
+ * memory, for some successive rows, its tile, and the last sweep rates the rows where they are.  Which rows are
+ * merged is the same for every series, and found once (ffa_tile.cu). */
 #ifndef PSR_KERNELS_FFA_KERNELS_H
 #define PSR_KERNELS_FFA_KERNELS_H
 
@@ -20,7 +21,10 @@ extern "C" {
 enum {
     FFA_PAIR = 2, /* series */
     FFA_MAX_SWEEPS = 16,
-    FFA_MAX_LEVELS = 7, /* that a sweep merges */
+    FFA_MAX_LEVELS = 7,  /* that a sweep merges */
+    FFA_LANES = 32,      /* rows begin at multiples of so many bins */
+    FFA_SLACK = 32 * 11, /* bins that may be read beyond the samples */
+    FFA_NONE = 0xffff,
     FFA_MAX_WIDTHS = 20,
     FFA_MAX_ROWS = 46340,
 };
@@ -49,7 +53,7 @@ struct ffa_k_series {
     const struct ffa_k_step *d_step; /* [nstep] */
     size_t nstep, nq, npart;         /* samples with their padding, and parts, of all steps */
     float *d_mean, *d_median;        /* [npart] */
-    int16_t *d_q;                    /* [nq][FFA_PAIR], this one's */
+    int16_t *d_q;                    /* [nq + FFA_SLACK][FFA_PAIR], this one's */
 };
 
 /* Makes d_level and d_bad. */
@@ -63,7 +67,9 @@ cudaError_t ffa_k_sample(const struct ffa_k_series *s, cudaStream_t stream);
 /* --- folds ------------------------------------------------------------------------------------ */
 
 struct ffa_k_fold {
-    uint32_t nbin, pitch; /* pitch: bins from row to row of sums, even */
+    uint32_t nbin;
+    uint32_t words; /* pieces of rows that a lane takes at once, 32 bins apart: 8, 9, 11 or 1 */
+    uint32_t pitch; /* bins from row to row of sums, a multiple of 32 words */
     uint32_t nrow, s_lo, s_hi;
     uint32_t number;    /* of the fold */
     uint64_t q0, sums0; /* its first sample, and bin of sums in scratch memory */
@@ -79,6 +85,32 @@ struct ffa_k_sweep {
     size_t shared; /* bytes of a thread block */
 };
 
+/* How a row is made: of which rows of the level below it, or of the node. */
+struct ffa_k_recipe {
+    uint16_t head, tail; /* their places, in pairs of bins; FFA_NONE: tail alone */
+    uint32_t shift;
+};
+
+/* A tile's recipes, which its thread blocks share for all nodes of one size; sweep.rows of them follow it. */
+struct ffa_k_tile {
+    uint32_t
+        first[FFA_MAX_LEVELS + 3]; /* recipes of each level, from the result on; even in number */
+};
+
+/* Recipes of the tiles of folds that are transformed together.  Device arrays. */
+struct ffa_k_tiles {
+    struct ffa_k_sweep sweep;
+    bool rate;
+    const struct ffa_k_fold *d_fold; /* [nfold] */
+    const uint32_t *d_first;         /* [nfold + 1] first tile of each fold */
+    uint32_t nfold, ntile;
+    void *d_tile; /* [ntile] of ffa_k_tile_bytes each */
+};
+
+size_t ffa_k_tile_bytes(const struct ffa_k_sweep *sweep);
+
+cudaError_t ffa_k_make_tiles(const struct ffa_k_tiles *t, cudaStream_t stream);
+
 /* A trial above the threshold; width is an index. */
 struct ffa_k_hit {
     uint64_t trial;
@@ -93,6 +125,8 @@ struct ffa_k_merge {
     bool samples, rate;              /* from d_q, not from d_from; to S/N, not to d_to */
     const struct ffa_k_fold *d_fold; /* [nfold] */
     const uint32_t *d_block;         /* [nfold + 1] first thread block of each fold */
+    const uint32_t *d_first;         /* likewise, tile in d_tile */
+    const void *d_tile;              /* as ffa_k_make_tiles made them */
     uint32_t nfold, nblock;
     uint32_t rated; /* bit k: series k of the pair; one of them without d_hit */
     const uint32_t *d_q, *d_from;
@@ -110,7 +144,7 @@ struct ffa_k_merge {
 /* Limits of thread blocks of the current device. */
 cudaError_t ffa_k_limits(size_t *shared, size_t *shared_of_two);
 
-/* Bytes that a thread block needs for all but rows. */
+/* Bytes that a thread block needs for all but rows, of which there are so many recipes. */
 size_t ffa_k_merge_bytes(uint32_t rows);
 
 /* The k-th width of boxcars, which is built in. */

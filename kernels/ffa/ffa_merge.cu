@@ -1,58 +1,46 @@
 /* Transforms of folds, and the S/N of their rows.
  *
  * The recursion halves the rows of a fold, level after level; a node is one of its parts, and its depth the number of
- * halvings.  A thread block makes successive rows of one node from rows of the nodes "levels" below it: of
- * each of these it needs only as many as its own share, and one or two more.  It first finds, from the top, which
- * rows it needs of each node, then loads those of the lowest level, and merges them upwards in shared memory,
- * from one of two buffers to the other.  A warp adds a row, a bin of both series a lane.
+ * halvings.  A thread block makes a tile, successive rows of one node, from rows of the nodes "levels" below it: of
+ * each of these it needs only as many as its own share, and one or two more.  It loads those of the lowest level, and
+ * merges them upwards in shared memory, from one of two buffers to the other, by the tile's recipes (ffa_tile.cu).
+ * A warp adds a row, a bin of both series a lane.
  *
- * Bound: shared memory, 6 bytes an addition, and 4 for each width and bin of S/N. */
+ * Bound: instructions, 6 for an addition of two bins of both series. */
 #include "common/launch.cuh"
-#include "ffa/ffa_kernels.h"
+#include "ffa/ffa_tile.cuh"
 
 #include <climits>
+#include <cuda_pipeline.h>
 
 namespace
 {
 
-constexpr int WARP = 32, MOST_NODES = 2 << FFA_MAX_LEVELS;
+constexpr int WARP = 32;
 constexpr unsigned ALL = ~0u;
 
-/* Nodes of a tile, numbered as a heap: 1 is the result, 2 k and 2 k + 1 are the halves of k. */
-struct nodes {
-    uint32_t size[MOST_NODES], start[MOST_NODES]; /* rows of the fold */
-    uint32_t low[MOST_NODES], count[MOST_NODES];  /* rows that are needed */
-    uint32_t offset[MOST_NODES];                  /* their place among those of the level */
-    uint32_t total[FFA_MAX_LEVELS + 1];           /* rows of a level */
-    uint32_t first[FFA_MAX_LEVELS + 1];           /* its first one among all levels' */
-    uint32_t largest;                             /* 1: sums may saturate */
-    uint32_t fold;                                /* that the thread block works on */
+/* What a thread block knows of its tile; the tile and its recipes follow it. */
+struct alignas(16) state {
+    uint32_t fold;
+    uint32_t tile;         /* its number among those of the folds */
+    uint32_t start, first; /* rows of the fold: of the node, of the tile */
+    uint32_t large;        /* 1: sums may saturate */
 };
-
-/* How a row is made: of which rows of the level below it, or of the fold (start). */
-struct recipe {
-    uint32_t head, tail; /* head NONE: tail alone */
-    uint32_t shift;
-};
-constexpr uint32_t NONE = ~0u;
-
-static __host__ __device__ size_t bytes_of_plan(uint32_t rows)
-{
-    return (sizeof(struct nodes) + rows * sizeof(struct recipe) + 15) / 16 * 16;
-}
 
 static __host__ __device__ size_t bytes_of_sums(uint32_t nbin, uint32_t widest)
 {
     return ((size_t)nbin + widest + 2) / 2 * 2 * sizeof(int);
 }
 
-static __device__ uint32_t row_of(uint32_t s, uint32_t rows, uint32_t m)
-{
-    return (2 * s * (rows - 1) + (m - 1)) /
-           (2 * (m - 1)); /* below 2^32: m is at most FFA_MAX_ROWS */
-}
+/* --- the tile --------------------------------------------------------------------------------- */
 
-/* --- which rows ------------------------------------------------------------------------------- */
+/* Begins to copy the tile. */
+static __device__ void copy_tile(void *to, const void *from, size_t bytes)
+{
+    for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += blockDim.x)
+        __pipeline_memcpy_async((uint4 *)to + i, (const uint4 *)from + i, sizeof(uint4));
+    __pipeline_commit();
+}
 
 /* The node at a depth, from the bits of its number. */
 static __device__ void find_node(uint32_t nrow, uint32_t depth, uint32_t number, uint32_t *start,
@@ -72,88 +60,23 @@ static __device__ void find_node(uint32_t nrow, uint32_t depth, uint32_t number,
     *size = m;
 }
 
-static __device__ void find_half(struct nodes &n, uint32_t k)
+/* The tile of a thread block.  All threads look for its fold at once: a search by halves waits for memory at each step. */
+static __device__ void find_tile(const struct ffa_k_merge &m, struct state &state)
 {
-    const uint32_t of = k / 2, m = n.size[of], half = m / 2, low = n.low[of], count = n.count[of];
-    const bool tail = k & 1;
-    const uint32_t rows = tail ? m - half : half;
-    n.size[k] = rows;
-    n.start[k] = n.start[of] + (tail ? half : 0);
-    n.low[k] = 0;
-    n.count[k] = m == 1 && tail ? count : 0;
-    if (m > 1 && count) {
-        n.low[k] = row_of(low, rows, m);
-        n.count[k] = row_of(low + count - 1, rows, m) + 1 - n.low[k];
+    for (uint32_t i = threadIdx.x; i < m.nfold; i += blockDim.x) {
+        if (m.d_block[i] > blockIdx.x || blockIdx.x >= m.d_block[i + 1])
+            continue;
+        const struct ffa_k_fold &fold = m.d_fold[i];
+        const uint32_t tiles = count_tiles(m.sweep, fold, m.rate),
+                       block = blockIdx.x - m.d_block[i], at = block % tiles;
+        uint32_t size;
+        find_node(fold.nrow, m.sweep.depth, block / tiles, &state.start, &size);
+        state.fold = i;
+        state.tile = m.d_first[i] + (size - (fold.nrow >> m.sweep.depth)) * tiles + at;
+        state.first = (m.rate ? fold.s_lo : state.start) + at * m.sweep.tile;
     }
-}
-
-/* Places of the rows of one level, by a warp. */
-static __device__ void place_rows(struct nodes &n, uint32_t level, int lane)
-{
-    const uint32_t nodes = 1u << level;
-    uint32_t before = 0;
-    for (uint32_t k = 0; k < nodes; k += WARP) {
-        const uint32_t count = k + lane < nodes ? n.count[nodes + k + lane] : 0;
-        uint32_t sum = count;
-        for (int width = 1; width < WARP; width *= 2) {
-            const uint32_t other = __shfl_up_sync(ALL, sum, width);
-            sum += lane >= width ? other : 0;
-        }
-        if (k + lane < nodes)
-            n.offset[nodes + k + lane] = before + sum - count;
-        before += __shfl_sync(ALL, sum, WARP - 1);
-    }
-    if (lane == 0)
-        n.total[level] = before;
-}
-
-static __device__ struct recipe make_recipe(const struct nodes &n, uint32_t k, uint32_t s,
-                                            bool lowest, uint32_t nbin)
-{
-    const uint32_t m = n.size[k];
-    if (lowest)
-        return {NONE, n.start[k] + s, 0};
-    if (m == 1)
-        return {NONE, n.offset[2 * k + 1], 0};
-    const uint32_t h = row_of(s, m / 2, m), t = row_of(s, m - m / 2, m);
-    return {n.offset[2 * k] + h - n.low[2 * k], n.offset[2 * k + 1] + t - n.low[2 * k + 1],
-            (s - t) % nbin};
-}
-
-static __device__ void plan_rows(struct nodes &n, struct recipe *recipe,
-                                 const struct ffa_k_fold &fold, const struct ffa_k_sweep &sweep,
-                                 uint32_t number, uint32_t low, uint32_t end)
-{
-    if (threadIdx.x == 0) {
-        find_node(fold.nrow, sweep.depth, number, &n.start[1], &n.size[1]);
-        const uint32_t stop = end < n.size[1] ? end : n.size[1];
-        n.low[1] = low;
-        n.count[1] = low < stop ? stop - low : 0;
-    }
-    __syncthreads();
-    for (uint32_t level = 1; level <= sweep.levels; level++) {
-        if (threadIdx.x < 1u << level)
-            find_half(n, (1u << level) + threadIdx.x);
-        __syncthreads();
-    }
-    if (threadIdx.x / WARP <= sweep.levels)
-        place_rows(n, threadIdx.x / WARP, threadIdx.x % WARP);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        n.first[0] = 0;
-        for (uint32_t level = 0; level < sweep.levels; level++)
-            n.first[level + 1] = n.first[level] + n.total[level];
-    }
-    __syncthreads();
-    for (uint32_t k = 1 + threadIdx.x / WARP; k < 2u << sweep.levels; k += blockDim.x / WARP)
-        for (uint32_t i = threadIdx.x % WARP; i < n.count[k]; i += WARP)
-            recipe[n.first[31 - __clz(k)] + n.offset[k] + i] = {k, i, 0};
-    __syncthreads();
-    const uint32_t rows = n.first[sweep.levels] + n.total[sweep.levels];
-    for (uint32_t r = threadIdx.x; r < rows; r += blockDim.x) {
-        const uint32_t k = recipe[r].head;
-        recipe[r] = make_recipe(n, k, n.low[k] + recipe[r].tail, k >> sweep.levels, fold.nbin);
-    }
+    if (threadIdx.x == 0)
+        state.large = 0;
     __syncthreads();
 }
 
@@ -182,98 +105,148 @@ template <bool FIT> static __device__ uint32_t add_pair(uint32_t a, uint32_t c)
 #endif
 }
 
-template <bool FIT>
+/* Rows are taken in pieces of WORDS bins a lane, each 32 bins after the other.  Bins up to the pitch, which hold
+ * anything, are added as well. */
+template <bool FIT, int WORDS>
 static __device__ void merge_row(uint32_t *to, const uint32_t *head, const uint32_t *tail,
-                                 uint32_t nbin, uint32_t shift, int lane)
+                                 const struct ffa_k_fold &fold, uint32_t shift, int lane)
 {
-    uint32_t j = lane + shift;
-#pragma unroll 4
-    for (uint32_t i = lane; i < nbin; i += WARP) {
-        j = min(j, j - nbin);
-        to[i] = add_pair<FIT>(head[i], tail[j]);
-        j += WARP;
-    }
+    /* The tail's bins are at "tail" before it wraps around, at "after" from then on. */
+    const uint32_t *after = tail + lane + shift - fold.nbin;
+    int bins = (int)(fold.nbin - shift) - lane, left = (int)fold.pitch;
+    to += lane;
+    head += lane;
+    tail += lane + shift;
+    do {
+        uint32_t a[WORDS], c[WORDS];
+#pragma unroll
+        for (int k = 0; k < WORDS; k++) {
+            a[k] = head[k * WARP];
+            c[k] = (k * WARP < bins ? tail : after)[k * WARP];
+        }
+#pragma unroll
+        for (int k = 0; k < WORDS; k++)
+            to[k * WARP] = add_pair<FIT>(a[k], c[k]);
+        to += WORDS * WARP;
+        head += WORDS * WARP;
+        tail += WORDS * WARP;
+        after += WORDS * WARP;
+        bins -= WORDS * WARP;
+        left -= WORDS * WARP;
+    } while (left > 0);
 }
 
 static __device__ void copy_row(uint32_t *to, const uint32_t *from, uint32_t pitch, int lane)
 {
-    for (uint32_t i = lane; i < pitch / 2; i += WARP)
-        ((uint2 *)to)[i] = ((const uint2 *)from)[i];
+    for (uint32_t i = lane; i < pitch / 4; i += WARP)
+        ((uint4 *)to)[i] = ((const uint4 *)from)[i];
 }
 
-static __device__ uint32_t larger_of(uint32_t most, uint32_t x)
+/* The largest and the least bins of both series. */
+struct range {
+    uint32_t high, low;
+};
+
+static __device__ void widen(struct range &r, uint32_t x)
 {
-    return __vmaxu2(most, __vabsss2(x));
+    r.high = __vmaxs2(r.high, x);
+    r.low = __vmins2(r.low, x);
 }
 
-static __device__ uint32_t larger_of(uint32_t most, uint2 x)
+static __device__ int bin_of(uint32_t pair, int series)
 {
-    return larger_of(larger_of(most, x.x), x.y);
+    return series ? (int)pair >> 16 : (int)(int16_t)(pair & 0xffff);
 }
 
-/* Copies n elements to shared memory, all loads of a lane before its first store.  Returned: as larger_of */
-template <class T>
-static __device__ uint32_t fetch_row(T *to, const T *from, uint32_t n, int lane, uint32_t most)
+/* The largest absolute value. */
+static __device__ int find_reach(const struct range &r)
 {
-    enum { AHEAD = 8 };
-    for (uint32_t first = lane; first < n; first += AHEAD * WARP) {
-        T x[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (first + k * WARP < n)
-                x[k] = __ldcg(from + first + k * WARP);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (first + k * WARP < n) {
-                to[first + k * WARP] = x[k];
-                most = larger_of(most, x[k]);
-            }
-    }
-    return most;
+    return max(max(bin_of(r.high, 0), bin_of(r.high, 1)), -min(bin_of(r.low, 0), bin_of(r.low, 1)));
 }
 
-/* Rows of the lowest level: of samples they are not aligned.
+/* Rows of the lowest level, whose node begins at "from": samples are not aligned, and those of the next row follow up to
+ * the pitch.  All loads of a lane's piece come before its first store.
  * Returned: the largest absolute value of what this thread read */
-static __device__ uint32_t load_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                     const struct recipe *recipe, uint32_t n, uint32_t *to)
+template <int WORDS>
+static __device__ int load_rows(const struct ffa_k_fold &fold, const uint32_t *from, uint32_t pitch,
+                                const struct ffa_k_recipe *recipe, uint32_t n, uint32_t *to)
 {
-    const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
-    uint32_t most = 0;
-    for (uint32_t r = threadIdx.x / WARP; r < n; r += warps) {
-        uint32_t *row = to + (size_t)r * fold.pitch;
-        const uint64_t at = recipe[r].tail;
-        most = m.samples ? fetch_row(row, m.d_q + fold.q0 + at * fold.nbin, fold.nbin, lane, most)
-                         : fetch_row((uint2 *)row,
-                                     (const uint2 *)(m.d_from + fold.sums0 + at * fold.pitch),
-                                     fold.pitch / 2, lane, most);
+    struct range range = {0, 0};
+    for (uint32_t r = threadIdx.x / WARP; r < n; r += blockDim.x / WARP) {
+        const uint32_t *source = from + (uint64_t)__ldg(&recipe[r].tail) * pitch;
+        uint32_t *row = to + r * fold.pitch;
+        for (uint32_t i = threadIdx.x % WARP; i < fold.pitch; i += WORDS * WARP) {
+            uint32_t x[WORDS];
+#pragma unroll
+            for (int k = 0; k < WORDS; k++)
+                x[k] = __ldcg(source + i + k * WARP);
+#pragma unroll
+            for (int k = 0; k < WORDS; k++) {
+                row[i + k * WARP] = x[k];
+                widen(range, x[k]);
+            }
+        }
     }
-    return max(most & 0xffff, most >> 16);
+    return find_reach(range);
 }
 
-template <bool FIT>
-static __device__ void merge_level(const struct recipe *recipe, uint32_t n, const uint32_t *from,
-                                   uint32_t *to, const struct ffa_k_fold &fold)
+template <bool FIT, int WORDS>
+static __device__ void merge_level(const struct ffa_k_fold &fold, const struct ffa_k_recipe *recipe,
+                                   uint32_t n, const uint32_t *from, uint32_t *to)
 {
-    const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
-    for (uint32_t r = threadIdx.x / WARP; r < n; r += warps) {
-        const struct recipe one = recipe[r];
-        uint32_t *row = to + (size_t)r * fold.pitch;
-        const uint32_t *tail = from + (size_t)one.tail * fold.pitch;
-        if (one.head == NONE)
+    const int lane = threadIdx.x % WARP;
+    for (uint32_t r = threadIdx.x / WARP; r < n; r += blockDim.x / WARP) {
+        const struct ffa_k_recipe one = recipe[r];
+        uint32_t *row = to + r * fold.pitch;
+        const uint32_t *tail = from + 2 * one.tail;
+        if (one.head == FFA_NONE)
             copy_row(row, tail, fold.pitch, lane);
         else
-            merge_row<FIT>(row, from + (size_t)one.head * fold.pitch, tail, fold.nbin, one.shift,
-                           lane);
+            merge_row<FIT, WORDS>(row, from + 2 * one.head, tail, fold, one.shift, lane);
     }
 }
 
+/* Makes the rows of all levels, the result in even. */
+template <int WORDS>
+static __device__ void make_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
+                                 const struct ffa_k_tile *from, struct state &state, uint32_t *even,
+                                 uint32_t *odd)
+{
+    const uint32_t levels = m.sweep.levels, pitch = m.samples ? fold.nbin : fold.pitch,
+                   *source = m.samples ? m.d_q + fold.q0 : m.d_from + fold.sums0,
+                   lowest = __ldg(&from->first[levels]);
+    const int reach =
+        load_rows<WORDS>(fold, source + (uint64_t)state.start * pitch, pitch,
+                         (const struct ffa_k_recipe *)(from + 1) + lowest,
+                         __ldg(&from->first[levels + 1]) - lowest, levels % 2 ? odd : even);
+    if (reach << levels > 32767)
+        state.large = 1; /* any thread, the same value */
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    const struct ffa_k_tile *tile = (const struct ffa_k_tile *)(&state + 1);
+    const bool large = state.large;
+    for (uint32_t level = levels; level-- > 0;) {
+        const struct ffa_k_recipe *recipe =
+            (const struct ffa_k_recipe *)(tile + 1) + tile->first[level];
+        const uint32_t n = tile->first[level + 1] - tile->first[level],
+                       *lower = level % 2 ? even : odd;
+        uint32_t *to = level % 2 ? odd : even;
+        if (large)
+            merge_level<false, WORDS>(fold, recipe, n, lower, to);
+        else
+            merge_level<true, WORDS>(fold, recipe, n, lower, to);
+        __syncthreads();
+    }
+}
+
+/* Given: first, n   rows of the fold */
 static __device__ void store_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                  const struct nodes &n, const uint32_t *from)
+                                  uint32_t first, uint32_t n, const uint32_t *from)
 {
     const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
-    uint32_t *to = m.d_to + fold.sums0 + (uint64_t)(n.start[1] + n.low[1]) * fold.pitch;
-    for (uint32_t r = threadIdx.x / WARP; r < n.count[1]; r += warps)
-        copy_row(to + (size_t)r * fold.pitch, from + (size_t)r * fold.pitch, fold.pitch, lane);
+    uint32_t *to = m.d_to + fold.sums0 + (uint64_t)first * fold.pitch;
+    for (uint32_t r = threadIdx.x / WARP; r < n; r += warps)
+        copy_row(to + (size_t)r * fold.pitch, from + r * fold.pitch, fold.pitch, lane);
 }
 
 /* --- S/N -------------------------------------------------------------------------------------- */
@@ -282,11 +255,6 @@ static __device__ void store_rows(const struct ffa_k_merge &m, const struct ffa_
 static __device__ int bins_of_lane(int nbin)
 {
     return ((nbin + WARP - 1) / WARP) | 1;
-}
-
-static __device__ int bin_of(uint32_t pair, int series)
-{
-    return series ? (int)pair >> 16 : (int)(int16_t)(pair & 0xffff);
 }
 
 /* Prefix sums of a series' profile, and on around it up to the widest boxcar. */
@@ -310,7 +278,7 @@ static __device__ void sum_bins(const uint32_t *x, int series, int nbin, int wid
     }
     const int all = __shfl_sync(ALL, before, WARP - 1);
     __syncwarp();
-    for (int i = lane; i <= min(widest, nbin); i += WARP)
+    for (int i = lane; i < min(widest, nbin); i += WARP)
         sums[nbin + i] = all + (i ? sums[i] : 0);
     __syncwarp();
 }
@@ -406,35 +374,103 @@ static __host__ __device__ constexpr int size_of(int level)
 }
 
 template <int L> struct boxes {
-    static __device__ void take(int *most, const int *sums, int less)
+    static __device__ void take(struct range *range, const uint32_t *sums, uint32_t less)
     {
-        boxes<L - 1>::take(most, sums, less);
-        most[L - 1] = __viaddmax_s32(sums[size_of(L - 1)], less, most[L - 1]);
+        boxes<L - 1>::take(range, sums, less);
+        widen(range[L - 1], add_pair<true>(sums[size_of(L - 1)], less));
     }
 };
 template <> struct boxes<0> {
-    static __device__ void take(int *, const int *, int)
+    static __device__ void take(struct range *, const uint32_t *, uint32_t)
     {
     }
 };
 
-/* Whether a boxcar may be above the threshold: sums of 3^l bins, of largest value m_l, bound those of the lane's width
- * by sum_l digit_l m_l.  In noise hardly a row passes. */
-template <int LEVELS>
-static __device__ bool may_exceed(const struct bound &lane_bound, float sigma, const int *sums,
-                                  int nbin, int lane)
+static __device__ int find_sum(int x)
 {
-    int most[LEVELS], all = 0;
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL, x);
+#else
+    for (int width = WARP / 2; width; width /= 2)
+        x += __shfl_xor_sync(ALL, x, width);
+    return x;
+#endif
+}
+
+/* Prefix sums of both series, modulo 2^16, as sum_bins.
+ * Returned: the sums of this lane's bins */
+static __device__ uint32_t sum_pairs(const uint32_t *x, int from, int end, int nbin, int widest,
+                                     uint32_t *sums, int lane)
+{
+    uint32_t all = 0;
+#pragma unroll 3
+    for (int i = from; i < end; i++)
+        all = add_pair<true>(all, x[i]);
+    uint32_t before = all;
+    for (int width = 1; width < WARP; width *= 2) {
+        const uint32_t other = __shfl_up_sync(ALL, before, width);
+        before = add_pair<true>(before, lane >= width ? other : 0);
+    }
+    const uint32_t whole = __shfl_sync(ALL, before, WARP - 1);
+    before = __shfl_up_sync(ALL, before, 1);
+    before = lane ? before : 0;
+#pragma unroll 3
+    for (int i = from; i < end; i++) {
+        sums[i] = before;
+        before = add_pair<true>(before, x[i]);
+    }
+    __syncwarp();
+    for (int i = lane; i < min(widest, nbin); i += WARP)
+        sums[nbin + i] = add_pair<true>(whole, i ? sums[i] : 0);
+    __syncwarp();
+    return all;
+}
+
+/* Whether 16 bits hold all boxes of 3^l bins, as three times those of the level before fit, and the sum of this lane's
+ * n bins. */
+template <int LEVELS> static __device__ bool fit_boxes(const struct range (&range)[LEVELS], int n)
+{
+    int sum = 0;
+    bool fit = true;
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) {
+        const int reach = find_largest(find_reach(range[l]));
+        fit = fit && (l + 1 == LEVELS || 3 * reach <= 32767);
+        sum += (l + 1 == LEVELS ? n : n % 3) * reach;
+        n /= 3;
+    }
+    return __all_sync(ALL, fit && sum <= 32767);
+}
+
+/* Of which series a boxcar may be above the threshold, bit by bit: sums of 3^l bins, of largest value m_l, bound those
+ * of the lane's width by sum_l digit_l m_l.  In noise hardly a row passes. */
+template <int LEVELS>
+static __device__ uint32_t find_loud(const struct bound &lane_bound, float sigma, const uint32_t *x,
+                                     int nbin, int widest, uint32_t *sums, int lane)
+{
+    const int each = bins_of_lane(nbin), from = lane * each < nbin ? lane * each : nbin,
+              end = from + each < nbin ? from + each : nbin;
+    const uint32_t total = sum_pairs(x, from, end, nbin, widest, sums, lane);
+    struct range range[LEVELS];
+    uint32_t loud = 0;
 #pragma unroll
     for (int l = 0; l < LEVELS; l++)
-        most[l] = INT_MIN;
+        range[l] = {0x80008000, 0x7fff7fff};
     for (int i = lane; i < nbin; i += WARP)
-        boxes<LEVELS>::take(most, sums + i, -sums[i]);
+        boxes<LEVELS>::take(range, sums + i, add_pair<true>(~sums[i], 0x00010001));
+    __syncwarp();
+    if (!fit_boxes<LEVELS>(range, end - from))
+        return (1u << FFA_PAIR) - 1;
+    for (int p = 0; p < FFA_PAIR; p++) {
+        int all = 0;
 #pragma unroll
-    for (int l = 0; l < LEVELS; l++)
-        all += (int)(lane_bound.digits >> 2 * l & 3) * find_largest(most[l]);
-    return __any_sync(ALL,
-                      find_snr(lane_bound.gain, lane_bound.loss, all, (float)sums[nbin]) > sigma);
+        for (int l = 0; l < LEVELS; l++)
+            all += (int)(lane_bound.digits >> 2 * l & 3) * find_largest(bin_of(range[l].high, p));
+        const float snr =
+            find_snr(lane_bound.gain, lane_bound.loss, all, (float)find_sum(bin_of(total, p)));
+        loud |= (uint32_t)(__any_sync(ALL, snr > sigma) != 0) << p;
+    }
+    return loud;
 }
 
 /* S/N of a row, whose sums are made. */
@@ -468,7 +504,7 @@ static __device__ void rate_row(const struct ffa_k_merge &m, const struct ffa_k_
 
 template <int WIDTHS>
 static __device__ void rate_rows(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
-                                 const struct nodes &n, const uint32_t *rows, char *room,
+                                 uint32_t first, uint32_t n, const uint32_t *rows, char *room,
                                  size_t bytes)
 {
     constexpr int WIDEST = width_of(WIDTHS - 1);
@@ -481,71 +517,51 @@ static __device__ void rate_rows(const struct ffa_k_merge &m, const struct ffa_k
     int *sums = (int *)(room + each * warp);
     const struct bound bound =
         find_bound(m.d_gain + (size_t)fold.number * 2 * FFA_MAX_WIDTHS, m.nwidth, lane);
-    for (uint32_t k = warp; k < FFA_PAIR * n.count[1]; k += warps) {
-        const uint32_t r = k / FFA_PAIR, series = k % FFA_PAIR;
-        if (!(m.rated >> series & 1))
-            continue;
-        sum_bins(rows + (size_t)r * fold.pitch, series, nbin, WIDEST, sums, lane);
-        if (!m.d_hit || may_exceed<levels_of(WIDEST)>(bound, m.sigma, sums, nbin, lane))
-            rate_row<WIDTHS>(m, fold, series, n.low[1] + r, sums, lane);
-        __syncwarp();
+    for (uint32_t r = warp; r < n; r += warps) {
+        const uint32_t *row = rows + r * fold.pitch;
+        const uint32_t loud = m.d_hit ? find_loud<levels_of(WIDEST)>(bound, m.sigma, row, nbin,
+                                                                     WIDEST, (uint32_t *)sums, lane)
+                                      : m.rated;
+        for (uint32_t p = 0; p < FFA_PAIR; p++) {
+            if (!(loud & m.rated & 1u << p))
+                continue;
+            sum_bins(row, p, nbin, WIDEST, sums, lane);
+            rate_row<WIDTHS>(m, fold, p, first + r, sums, lane);
+            __syncwarp();
+        }
     }
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
-
-/* All threads look at once: a search by halves waits for memory at each step. */
-static __device__ uint32_t find_fold(struct nodes &n, const struct ffa_k_merge &m)
-{
-    for (uint32_t i = threadIdx.x; i < m.nfold; i += blockDim.x)
-        if (m.d_block[i] <= blockIdx.x && blockIdx.x < m.d_block[i + 1])
-            n.fold = i;
-    __syncthreads();
-    return n.fold;
-}
 
 template <int WIDTHS>
 static __global__ void __launch_bounds__(1024) merge(const __grid_constant__ ffa_k_merge m)
 {
     extern __shared__ uint4 shared[];
     const struct ffa_k_sweep &w = m.sweep;
-    struct nodes &n = *(struct nodes *)shared;
-    const uint32_t at = find_fold(n, m), block = blockIdx.x - m.d_block[at];
-    const struct ffa_k_fold fold = m.d_fold[at];
-    const uint32_t low = m.rate ? fold.s_lo : 0,
-                   rows = m.rate ? fold.s_hi - fold.s_lo
-                                 : (fold.nrow + (1u << w.depth) - 1) >> w.depth,
-                   tiles = (rows + w.tile - 1) / w.tile, tile = block % tiles;
-    struct recipe *recipe = (struct recipe *)(&n + 1);
-    uint32_t *even = (uint32_t *)((char *)shared + bytes_of_plan(w.rows)),
-             *odd = even + (size_t)w.even * fold.pitch;
-    const uint32_t from = low + tile * w.tile, end = from + w.tile;
-    plan_rows(n, recipe, fold, w, block / tiles, from, m.rate && end > fold.s_hi ? fold.s_hi : end);
-    if (!n.count[1])
-        return;
-    if (threadIdx.x == 0)
-        n.largest = 0;
-    __syncthreads();
-    const uint32_t largest = load_rows(m, fold, recipe + n.first[w.levels], n.total[w.levels],
-                                       w.levels % 2 ? odd : even);
-    if (largest << w.levels > 32767)
-        n.largest = 1; /* any thread, the same value */
-    __syncthreads();
-    const bool fit = !n.largest;
-    for (uint32_t level = w.levels; level-- > 0;) {
-        const struct recipe *rows_of = recipe + n.first[level];
-        const uint32_t *source = level % 2 ? even : odd;
-        uint32_t *result = level % 2 ? odd : even;
-        if (fit)
-            merge_level<true>(rows_of, n.total[level], source, result, fold);
-        else
-            merge_level<false>(rows_of, n.total[level], source, result, fold);
-        __syncthreads();
-    }
-    if constexpr (WIDTHS > 0)
-        rate_rows<WIDTHS>(m, fold, n, even, (char *)odd, w.shared - ((char *)odd - (char *)shared));
+    struct state &state = *(struct state *)shared;
+    find_tile(m, state);
+    const struct ffa_k_fold fold = m.d_fold[state.fold];
+    const size_t bytes = bytes_of_tile(w.rows);
+    const struct ffa_k_tile *from =
+        (const struct ffa_k_tile *)((const char *)m.d_tile + state.tile * bytes);
+    const struct ffa_k_tile *tile = (const struct ffa_k_tile *)(&state + 1);
+    uint32_t *even = (uint32_t *)((char *)tile + bytes), *odd = even + w.even * fold.pitch;
+    copy_tile(&state + 1, from, bytes);
+    if (fold.words == 8)
+        make_rows<8>(m, fold, from, state, even, odd);
+    else if (fold.words == 9)
+        make_rows<9>(m, fold, from, state, even, odd);
+    else if (fold.words == 11)
+        make_rows<11>(m, fold, from, state, even, odd);
     else
-        store_rows(m, fold, n, even);
+        make_rows<1>(m, fold, from, state, even, odd);
+    const uint32_t rows = tile->first[1];
+    if constexpr (WIDTHS > 0)
+        rate_rows<WIDTHS>(m, fold, state.first, rows, even, (char *)odd,
+                          w.shared - ((char *)odd - (char *)shared));
+    else
+        store_rows(m, fold, state.first, rows, even);
 }
 
 template <int WIDTHS> static cudaError_t launch(const struct ffa_k_merge *m, cudaStream_t stream)
@@ -579,7 +595,7 @@ cudaError_t ffa_k_limits(size_t *shared, size_t *shared_of_two)
 
 size_t ffa_k_merge_bytes(uint32_t rows)
 {
-    return bytes_of_plan(rows);
+    return sizeof(struct state) + bytes_of_tile(rows);
 }
 
 size_t ffa_k_rate_bytes(uint32_t nbin)

@@ -47,7 +47,8 @@ struct state {
     uint32_t *d_sums[STREAMS][2];
     struct ffa_k_step *d_step;
     struct ffa_k_fold *d_fold;
-    uint32_t *d_block;
+    uint32_t *d_number;
+    char *d_tile;
     float *d_gain;
     float *d_snr; /* [ntrial] once a periodogram was asked for */
     int *d_width;
@@ -213,7 +214,9 @@ static cudaError_t fold_group(struct state *c, const struct slot *t, size_t numb
         m.sweep = g->sweep[i];
         m.samples = i == 0;
         m.rate = i + 1 == g->nsweep;
-        m.d_block = c->d_block + g->block0[i];
+        m.d_block = c->d_number + g->number0[i];
+        m.d_first = m.d_block + g->nfold + 1;
+        m.d_tile = c->d_tile + g->tile0[i];
         m.nblock = g->nblock[i];
         m.d_from = c->d_sums[stream][i % 2];
         m.d_to = c->d_sums[stream][(i + 1) % 2];
@@ -421,8 +424,29 @@ static cudaError_t take_slot(struct state *c, struct slot *t)
     TRY(psr_cuda_take(&t->d_scan, c->scan_bytes, &c->bytes));
     TRY(psr_cuda_take(&t->d_mean, p->npart * sizeof *t->d_mean, &c->bytes));
     TRY(psr_cuda_take(&t->d_median, p->npart * sizeof *t->d_median, &c->bytes));
-    TRY(psr_cuda_take(&t->d_q, p->nq * sizeof *t->d_q, &c->bytes));
-    return cudaMemsetAsync(t->d_q, 0, p->nq * sizeof *t->d_q, t->stream);
+    TRY(psr_cuda_take(&t->d_q, (p->nq + FFA_SLACK) * sizeof *t->d_q, &c->bytes));
+    return cudaMemsetAsync(t->d_q, 0, (p->nq + FFA_SLACK) * sizeof *t->d_q, t->stream);
+}
+
+/* Rows are merged alike for all series. */
+static cudaError_t make_tiles(struct state *c)
+{
+    TRY(psr_cuda_take(&c->d_tile, c->plan.tile_bytes, &c->bytes));
+    for (const struct psr_ffa_group *g = c->plan.group; g < c->plan.group + c->plan.ngroup; g++)
+        for (size_t i = 0; i < g->nsweep; i++) {
+            const uint32_t *d_block = c->d_number + g->number0[i];
+            const struct ffa_k_tiles t = {
+                .sweep = g->sweep[i],
+                .rate = i + 1 == g->nsweep,
+                .d_fold = c->d_fold + g->fold0,
+                .d_first = d_block + g->nfold + 1,
+                .nfold = (uint32_t)g->nfold,
+                .ntile = g->ntile[i],
+                .d_tile = c->d_tile + g->tile0[i],
+            };
+            TRY(ffa_k_make_tiles(&t, c->work[0]));
+        }
+    return cudaStreamSynchronize(c->work[0]);
 }
 
 static cudaError_t take_all(struct state *c)
@@ -432,7 +456,7 @@ static cudaError_t take_all(struct state *c)
     TRY(ffa_k_scan_bytes(s->nsamp, &c->scan_bytes));
     TRY(psr_cuda_upload(&c->d_step, p->step, s->nstep * sizeof *p->step, &c->bytes));
     TRY(psr_cuda_upload(&c->d_fold, p->fold, s->nfold * sizeof *p->fold, &c->bytes));
-    TRY(psr_cuda_upload(&c->d_block, p->block, p->nblock * sizeof *p->block, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_number, p->number, p->nnumber * sizeof *p->number, &c->bytes));
     TRY(psr_cuda_upload(&c->d_gain, p->gain, s->nfold * 2 * FFA_MAX_WIDTHS * sizeof *p->gain,
                         &c->bytes));
     for (int i = 0; i < STREAMS; i++) {
@@ -442,7 +466,7 @@ static cudaError_t take_all(struct state *c)
     }
     for (int i = 0; i < SLOTS; i++)
         TRY(take_slot(c, &c->slot[i]));
-    return cudaSuccess;
+    return make_tiles(c);
 }
 
 static void free_slot(struct slot *t)
@@ -481,7 +505,8 @@ static void free_device(struct state *c)
     }
     cudaFree(c->d_step);
     cudaFree(c->d_fold);
-    cudaFree(c->d_block);
+    cudaFree(c->d_number);
+    cudaFree(c->d_tile);
     cudaFree(c->d_gain);
     cudaFree(c->d_snr);
     cudaFree(c->d_width);

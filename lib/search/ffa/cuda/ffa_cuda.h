@@ -12,8 +12,10 @@ struct psr_ffa_group {
     size_t fold0, nfold;
     struct ffa_k_sweep sweep[FFA_MAX_SWEEPS]; /* [nsweep] from the samples up */
     size_t nsweep;
-    uint32_t nblock[FFA_MAX_SWEEPS];
-    size_t block0[FFA_MAX_SWEEPS]; /* of its nfold + 1 numbers in block */
+    uint32_t nblock[FFA_MAX_SWEEPS], ntile[FFA_MAX_SWEEPS];
+    size_t number0
+        [FFA_MAX_SWEEPS]; /* of its nfold + 1 thread blocks in number, which as many tiles follow */
+    size_t tile0[FFA_MAX_SWEEPS]; /* bytes before its tiles */
 };
 
 /* How a device does a search. */
@@ -21,9 +23,10 @@ struct psr_ffa_cuda_plan {
     struct psr_ffa_group *group;
     size_t ngroup;
     struct ffa_k_fold *fold; /* [folds of the search] */
-    uint32_t *block;         /* [nblock] first thread blocks of folds, sweep by sweep */
-    size_t nblock;
-    float *gain; /* [folds of the search][2][FFA_MAX_WIDTHS] */
+    uint32_t *number; /* [nnumber] first thread blocks, and tiles, of folds, sweep by sweep */
+    size_t nnumber;
+    size_t tile_bytes; /* of all tiles */
+    float *gain;       /* [folds of the search][2][FFA_MAX_WIDTHS] */
     struct ffa_k_step *step;
     size_t nq, npart;
     size_t sums; /* bins of the scratch memory of a group */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum {
-    PITCH = 2,              /* rows begin at multiples of so many bins */
     STEP_ALIGN = 8,         /* bins, of the samples of a step */
     SCRATCH_BINS = 8 << 20, /* of a group, about: its sums stay in the second cache */
     THREADS = 512,
@@ -26,9 +25,27 @@ struct shape {
     size_t rate;                 /* bytes for prefix sums */
 };
 
+static uint32_t round_up(uint32_t n, uint32_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Words that a lane takes at once: those which make rows shortest, one where all would make them much longer. */
+static uint32_t words_of(uint32_t nbin)
+{
+    static const uint32_t words[] = {11, 9, 8};
+    uint32_t best = 1, pitch = round_up(nbin, FFA_LANES) + nbin / 8;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (round_up(nbin, words[i] * FFA_LANES) < pitch) {
+            best = words[i];
+            pitch = round_up(nbin, best * FFA_LANES);
+        }
+    return best;
+}
+
 static uint32_t pitch_of(uint32_t nbin)
 {
-    return (nbin + PITCH - 1) / PITCH * PITCH;
+    return round_up(nbin, words_of(nbin) * FFA_LANES);
 }
 
 static uint32_t rows_at(uint32_t nrow, uint32_t depth)
@@ -151,26 +168,33 @@ static struct shape shape_of(const struct psr_ffa_search *s, const struct psr_ff
     return shape;
 }
 
-static uint32_t count_blocks(const struct psr_ffa_fold *f, const struct ffa_k_sweep *w)
+/* Of a node. */
+static uint32_t count_tiles(const struct psr_ffa_fold *f, const struct ffa_k_sweep *w)
 {
     const uint32_t rows =
         w->depth ? rows_at((uint32_t)f->nrow, w->depth) : (uint32_t)(f->s_hi - f->s_lo);
-    return ((rows + w->tile - 1) / w->tile) << w->depth;
+    return (rows + w->tile - 1) / w->tile;
 }
 
-/* Blocks of each fold of a group, sweep after sweep. */
+/* Thread blocks and tiles of each fold of a group, sweep after sweep.  Nodes of one depth have two sizes at most. */
 static void number_blocks(struct psr_ffa_cuda_plan *p, const struct psr_ffa_search *s,
                           struct psr_ffa_group *g)
 {
     for (size_t i = 0; i < g->nsweep; i++) {
-        uint32_t n = 0;
-        g->block0[i] = p->nblock;
-        for (size_t f = g->fold0; f < g->fold0 + g->nfold; f++) {
-            p->block[p->nblock++] = n;
-            n += count_blocks(&s->fold[f], &g->sweep[i]);
+        const struct ffa_k_sweep *w = &g->sweep[i];
+        uint32_t *block = p->number + p->nnumber, *tile = block + g->nfold + 1;
+        g->number0[i] = p->nnumber;
+        p->nnumber += 2 * (g->nfold + 1);
+        block[0] = tile[0] = 0;
+        for (size_t k = 0; k < g->nfold; k++) {
+            const uint32_t n = count_tiles(&s->fold[g->fold0 + k], w);
+            block[k + 1] = block[k] + (n << w->depth);
+            tile[k + 1] = tile[k] + (w->depth ? 2 * n : n);
         }
-        p->block[p->nblock++] = n;
-        g->nblock[i] = n;
+        g->nblock[i] = block[g->nfold];
+        g->ntile[i] = tile[g->nfold];
+        g->tile0[i] = p->tile_bytes;
+        p->tile_bytes += g->ntile[i] * ffa_k_tile_bytes(w);
     }
 }
 
@@ -182,6 +206,7 @@ static void place_fold(struct psr_ffa_cuda_plan *p, const struct psr_ffa_search 
     float *gain = p->gain + i * 2 * FFA_MAX_WIDTHS;
     p->fold[i] = (struct ffa_k_fold){
         .nbin = (uint32_t)f->nbin,
+        .words = words_of((uint32_t)f->nbin),
         .pitch = pitch_of((uint32_t)f->nbin),
         .nrow = (uint32_t)f->nrow,
         .s_lo = (uint32_t)f->s_lo,
@@ -286,9 +311,9 @@ psr_status psr_ffa_cuda_plan_make(struct psr_ffa_cuda_plan *p, const struct psr_
     p->step = calloc(s->nstep, sizeof *p->step);
     p->fold = calloc(s->nfold, sizeof *p->fold);
     p->gain = calloc(s->nfold, 2 * FFA_MAX_WIDTHS * sizeof *p->gain);
-    /* A group has a number more than folds in each sweep. */
-    p->block = calloc(2 * s->nfold, FFA_MAX_SWEEPS * sizeof *p->block);
-    if (!p->step || !p->fold || !p->gain || !p->block)
+    /* A group has a number more than folds in each sweep, of blocks and of tiles. */
+    p->number = calloc(4 * s->nfold, FFA_MAX_SWEEPS * sizeof *p->number);
+    if (!p->step || !p->fold || !p->gain || !p->number)
         return psr_fail_nomem(err, "a search", 400.0 * (double)s->nfold);
     place_steps(p, s);
     for (size_t i = 0; i < s->nstep && !st; i++)
@@ -300,7 +325,7 @@ void psr_ffa_cuda_plan_free(struct psr_ffa_cuda_plan *p)
 {
     free(p->group);
     free(p->fold);
-    free(p->block);
+    free(p->number);
     free(p->gain);
     free(p->step);
 }
