@@ -153,6 +153,19 @@ top_files() {
     one_line '^accelsift: cut.lists: byte [0-9]*: cut short'
 }
 
+@test "lists, pulses, folds, pictures and masks are the same bytes for any number of threads" {
+    local n
+    for n in 1 2 5; do
+        mkdir t$n
+        (cd t$n && $run -q -segments -halve 1 -device cpu -ncpus $n ../x.fil)
+        # Their times, and the commands with -ncpus.
+        rm t$n/d/report.html t$n/d/x.psrsearch.json t$n/d/steps/*.log t$n/d/steps/*.jsonl
+    done
+    ls t1/d/*.pfd t1/d/x.lists t1/d/x.pulses.csv t1/d/x.bursts.jsonl t1/d/steps/*.mask
+    diff -r t1 t2
+    diff -r t1 t5
+}
+
 # A terminal of its own, as script makes it.
 on_terminal() {
     type script >/dev/null || skip "there is no script"
