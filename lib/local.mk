@@ -110,7 +110,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/astro/par.c \
 	lib/astro/par_keys.h \
 	lib/astro/par_settle.c \
-	lib/astro/sites.c \
 	lib/base/c_locale.c \
 	lib/base/c_locale.h \
 	lib/base/clock.h \
@@ -159,7 +158,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beam/beam_cpu_resample.c \
 	lib/beam/beam_cpu_resample.h \
 	lib/beam/beam_internal.h \
-	lib/beam/gains.c \
 	lib/beam/pointing.c \
 	lib/candidate/score.c \
 	lib/candidate/score_table.c \
@@ -180,8 +178,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/dsp/block_sums.h \
 	lib/dsp/delays.c \
 	lib/dsp/deredden.c \
-	lib/dsp/detect.c \
-	lib/dsp/detect.h \
 	lib/dsp/redden.h \
 	lib/dsp/resample.c \
 	lib/dsp/resample.h \
@@ -429,7 +425,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_internal.h \
 	lib/search/fold/fold_plan.h \
 	lib/search/fold/fold_make.c \
-	lib/search/fold/fold_replaced.c \
 	lib/search/fold/fold_runs.c \
 	lib/search/fold/kernels/fold_rows_kernel.h \
 	lib/search/fold/kernels/fold_rows_lanes.h \

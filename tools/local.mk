@@ -101,7 +101,6 @@ bin_ddplan_SOURCES = \
 	tools/ddplan/ddplan.h \
 	tools/ddplan/main.c \
 	tools/ddplan/options.c \
-	tools/ddplan/plot.c \
 	tools/ddplan/text.c
 
 bin_fakebin_CPPFLAGS = $(tools_cppflags)
@@ -120,8 +119,7 @@ bin_fbedit_LDFLAGS = $(tools_ldflags)
 bin_fbedit_SOURCES = \
 	tools/fbedit/fbedit.h \
 	tools/fbedit/main.c \
-	tools/fbedit/options.c \
-	tools/fbedit/report.c
+	tools/fbedit/options.c
 
 bin_frbbeam_CPPFLAGS = $(tools_cppflags)
 bin_frbbeam_LDADD = $(tools_ldadd)
@@ -147,7 +145,6 @@ bin_gpudedisp_SOURCES = \
 	tools/gpudedisp/line_output.c \
 	tools/gpudedisp/main.c \
 	tools/gpudedisp/options.c \
-	tools/gpudedisp/report.c \
 	tools/gpudedisp/table.c
 
 bin_gpudigifil_CPPFLAGS = $(tools_cppflags)
@@ -203,7 +200,6 @@ bin_psrpresto_SOURCES = \
 	tools/psrpresto/psrpresto.h \
 	tools/psrpresto/pulses.c \
 	tools/psrpresto/readfile.c \
-	tools/psrpresto/realfft.c \
 	tools/psrpresto/zap.c
 
 bin_psrreport_CPPFLAGS = $(tools_cppflags)
@@ -221,8 +217,6 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/page.c \
 	tools/psrreport/page.h \
 	tools/psrreport/page_candidates.c \
-	tools/psrreport/page_pulses.c \
-	tools/psrreport/page_steps.c \
 	tools/psrreport/plot.c \
 	tools/psrreport/psrreport.h \
 	tools/psrreport/pulses.c

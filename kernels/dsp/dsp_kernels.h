@@ -1,6 +1,6 @@
 /* dsp_kernels.h: coded voltages to detected spectra on a device; cuFFT transforms between the steps.
  *
- * dsp/channels/spectra.h defines the transforms, dsp/detect.h the products.  A batch has the segments of
+ * dsp/channels/spectra.h defines the transforms, psr_detect the products.  A batch has the segments of
  * all planes, an input channel and polarisation each: job = plane nsegment + segment. */
 #ifndef PSR_KERNELS_DSP_KERNELS_H
 #define PSR_KERNELS_DSP_KERNELS_H

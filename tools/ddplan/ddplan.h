@@ -91,8 +91,4 @@ double ddplan_cost_seconds(const struct ddplan_cost *cost);
 void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *plan,
                        const struct ddplan_cost *cost);
 
-/* Draws the smearing against DM into a plot that is open; it is the caller's to abort on error.
- * Status: those of canvas_create_for and plotfile_end. */
-PSR_MUST_CHECK psr_status ddplan_draw(struct plotfile *f, const struct psr_ddplan *p, psr_err *err);
-
 #endif

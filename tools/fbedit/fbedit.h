@@ -56,13 +56,6 @@ struct fbedit_around {
     char *name, start[40], end[40];                    /* of the cut-out in work */
 };
 
-/* --- the output of -v, before the first spectrum and after the last (report.c) ---------------- */
-
-/* The operations, in the order in which they are done. */
-void fbedit_print_plan(const struct cli *tool, const struct psr_edit_desc *d, const psr_edit *p);
-
-/* A note on what filled no sum. */
-void fbedit_note_dropped(const struct cli *tool, const psr_edit *p);
-void fbedit_print_account(const struct cli *tool, const psr_edit *p);
+/* --- the output of -v, before the first spectrum and after the last (main.c) ---------------- */
 
 #endif

@@ -51,8 +51,5 @@ PSR_MUST_CHECK psr_status page_candidates(struct page *p, psr_err *err);
 PSR_MUST_CHECK psr_status page_pulses(struct page *p, psr_err *err);
 PSR_MUST_CHECK psr_status page_interference(struct page *p, psr_err *err);
 PSR_MUST_CHECK psr_status page_pictures(struct page *p, psr_err *err);
-void page_observation(struct page *p);
-PSR_MUST_CHECK psr_status page_steps(struct page *p, psr_err *err);
-void page_problems(struct page *p);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "base/tool.h"
 #include "dsp/channels/spectra.h"
-#include "dsp/detect.h"
 #include "dsp/rescale.h"
 #include "formats/voltages/baseband.h"
 #include <psrkit/experimental/filterbank.h>
