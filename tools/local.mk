@@ -50,7 +50,7 @@ tools_libcommon_la_SOURCES += $(common_pictures)
 else
 tools_libcommon_la_SOURCES += tools/common/plot/canvas_none.c
 endif
-EXTRA_DIST += $(common_pictures) tools/common/plot/canvas_none.c
+EXTRA_DIST += $(common_pictures) tools/common/plot/canvas_none.c tools/README.md
 
 bin_PROGRAMS += \
 	bin/accelsift \

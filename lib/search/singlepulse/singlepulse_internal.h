@@ -229,7 +229,7 @@ void psr_pulse_test_squares(double square[PULSE_LENGTHS], const struct pulse_fig
 void psr_pulse_find_norms(struct pulse_figures *ring, int64_t nring, const struct pulse_scale *s,
                           int64_t k, int64_t b);
 
-/* --- what is a pulse (singlepulse_pick.c, singlepulse_peaks.c) -------------------------------- */
+/* --- what is a pulse (singlepulse_peaks.c) ---------------------------------------------------- */
 
 /* Loud pieces in a row: the samples in which pulses have to tell themselves apart. */
 struct pulse_region {
