@@ -8,6 +8,7 @@
 struct ref_modes {
     size_t n, w[16], slowest[16];
     double middle[16], v[16][16], value[16];
+    bool whole[16];
 };
 
 static size_t ref_length(size_t w)
@@ -173,7 +174,11 @@ static void ref_look(struct ref_band *b, size_t w, struct ref_modes *m)
         bool steps;
         double now = ref_value(b, (size_t)(log2((double)w) + 0.5), v + k * G, &steps);
         if (value[k] > edge && now > 0) {
+            double fourth = 0;
+            for (size_t g = 0; g < G; g++)
+                fourth += v[k * G + g] * v[k * G + g] * v[k * G + g] * v[k * G + g];
             memcpy(m->v[m->n], v + k * G, G * sizeof *v);
+            m->whole[m->n] = fourth * 0.6 * (double)G < 1;
             m->w[m->n] = w;
             m->value[m->n++] = now;
         }
@@ -280,7 +285,7 @@ static void ref_common(const struct ref_band *b, const struct ref_modes *m, floa
                    off = (double)value - (m->slowest[k] ? 0 : base[k]);
             double power = off * off * (double)m->w[k];
             double part = (double)value * ((m->value[k] - 1) / all);
-            if (power > 2 * all)
+            if (power > 2 * all && !m->whole[k])
                 part += off * fmin(power / (2 * all) - 1, 1) * (1.5708 / all - 1.5708 / power);
             for (size_t g = 0; g < G; g++)
                 d[g] += m->v[k][g] * part;

@@ -52,6 +52,7 @@ struct psr_auto_modes {
     size_t width[PSR_AUTO_GROUPS],
         slowest[PSR_AUTO_GROUPS]; /* slowest: what is slower stays; 0: nothing */
     double v[PSR_AUTO_GROUPS][PSR_AUTO_GROUPS], value[PSR_AUTO_GROUPS];
+    bool whole[PSR_AUTO_GROUPS];    /* of more of the band than a receiver has */
     double centre[PSR_AUTO_GROUPS]; /* medians of single spectra */
     double middle[PSR_AUTO_GROUPS]; /* v times these */
 };
@@ -214,8 +215,9 @@ AUTO_FN void psr_auto_project(const struct psr_auto_modes *m, size_t ngroup, con
         part[k * apart] = (float)(a[k] + m->middle[k]);
 }
 
-/* What of a running median a of a mode is not noise: the share of the mode's variance in all; and more of what is
- * beyond both, as a step is, off the mode's level in the window.  By a itself, a share would be larger at a pulse, and would
+/* What of a running median a of a mode is not noise: the share of the mode's variance in all; and, unless all the band has the
+ * mode, more of what is beyond both, as a step of a receiver is, off the mode's level in the window: in the whole band that is a slow
+ * pulse, or what it stands on in red noise, and steps are found by their edges.  By a itself, a share would be larger at a pulse, and would
  * take from a slow pulsar more than from the mode. */
 AUTO_FN double psr_auto_shrink(const struct psr_auto_modes *m, size_t k, double a)
 {
@@ -223,7 +225,8 @@ AUTO_FN double psr_auto_shrink(const struct psr_auto_modes *m, size_t k, double 
                  off = m->slowest[k] ? a : a - m->middle[k],
                  power = off * off * (double)m->width[k],
                  beyond = fmin(power / (PSR_AUTO_BEYOND * all) - 1, 1.0);
-    return a * (mode / all) + (beyond > 0 ? off * beyond * (noise / all - noise / power) : 0);
+    return a * (mode / all) +
+           (beyond > 0 && !m->whole[k] ? off * beyond * (noise / all - noise / power) : 0);
 }
 
 /* Fixed point, so that sums do not depend on their order. */

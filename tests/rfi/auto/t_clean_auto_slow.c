@@ -83,11 +83,80 @@ static void test_drifts(double period_s, double duty, double least, uint64_t see
     clear_stream(&without);
 }
 
+/* S/N of a pulsar by pulses less what is beside them, which red noise has too, over the scatter of the same at other phases.
+ * Given: put    [n][nchan] the pulses
+ *        x, y   [n][nchan] without them, and what they become
+ *        beside spectra between a pulse and what is taken off on either side */
+static double snr_of(size_t n, size_t nchan, const float *put, const float *x, const float *y,
+                     size_t beside)
+{
+    enum { PHASES = 41 };
+    double sum[PHASES] = {0}, squares = 0;
+    for (size_t t = beside; t + beside < n; t++)
+        for (size_t c = 0; c < nchan; c++) {
+            const double h = (double)put[t * nchan + c] -
+                             0.5 * (double)put[(t - beside) * nchan + c] -
+                             0.5 * (double)put[(t + beside) * nchan + c];
+            sum[0] += h * (double)y[t * nchan + c];
+            for (size_t k = 1; k < PHASES; k++)
+                sum[k] += h * (double)x[(t + k * n / PHASES) % n * nchan + c];
+        }
+    for (size_t k = 1; k < PHASES; k++)
+        squares += sum[k] * sum[k] / (PHASES - 1);
+    return sum[0] / sqrt(squares);
+}
+
+/* Slow pulsars of wide pulses, in red noise that all channels have, of slope 2. */
+static void test_red(double red, double period_s, double duty, double snr, uint64_t seed)
+{
+    const struct psr_fake_signal pulsar = {.kind = PSR_FAKE_PULSAR,
+                                           .dm = 70,
+                                           .width_s = duty * period_s,
+                                           .period_s = period_s,
+                                           .snr = snr,
+                                           .phase = 0.3};
+    const struct psr_obs obs = make_obs(64, 32, (int64_t)(40 / 512e-6), 512e-6);
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
+                              .seed = seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1,
+                              .red_sigma = red,
+                              .red_index = -2};
+    uint64_t state = seed;
+    struct stream without = make_stream(&d);
+    d.signal = &pulsar;
+    d.nsignal = 1;
+    struct stream with = make_stream(&d);
+    struct psr_clean_auto_desc desc = describe(&with);
+    struct cleaned a = clean(&with, &desc, 5000, &state), b = clean(&without, &desc, 5000, &state);
+    const size_t n = (size_t)obs.nsamp, beside = (size_t)(2 * duty * period_s / obs.tsamp_s);
+    float *put = malloc(n * 64 * sizeof *put), *left = malloc(n * 64 * sizeof *left),
+          *noise = malloc(n * 64 * sizeof *noise);
+    for (size_t i = 0; i < n * 64; i++) {
+        put[i] = with.x[i] - without.x[i];
+        left[i] = (float)(a.x[i] - b.x[i]);
+        noise[i] = (float)(b.x[i] - PSR_AUTO_ZERO);
+    }
+    const double before = snr_of(n, 64, put, without.x, put, beside),
+                 after = snr_of(n, 64, put, noise, left, beside);
+    ok(after > 0.9 * before && a.nfiltered > 0,
+       "a pulsar of %.1f s in red noise of %.2f: S/N %.2f of %.2f; %zu windows filtered", period_s,
+       red, after, before, a.nfiltered);
+    free(put);
+    free(left);
+    free(noise);
+    clear_cleaned(&a);
+    clear_cleaned(&b);
+    clear_stream(&with);
+    clear_stream(&without);
+}
+
 /* What is taken from a pulse beside a mode is the mode's share of the variance, however far the mode's level is off; what is
  * far beyond both is taken whole. */
 static void test_share(uint64_t seed)
 {
-    size_t wrong = 0, left = 0;
+    size_t wrong = 0, left = 0, whole = 0;
     for (int i = 0; i < 1000; i++) {
         const size_t width = (size_t)1 << tap_between(&seed, 0, 9);
         const double mode = exp(2 * tap_normal(&seed)), all = mode + PSR_AUTO_MEDIAN_POWER,
@@ -101,7 +170,13 @@ static void test_share(uint64_t seed)
         wrong += fabs(share - mode / all) > 1e-9;
         left += fabs(step - psr_auto_shrink(&m, 0, level + step) + psr_auto_shrink(&m, 0, level)) >
                 0.001 * fabs(step);
+        m.whole[0] = true;
+        whole +=
+            fabs((psr_auto_shrink(&m, 0, level + step) - psr_auto_shrink(&m, 0, level)) / step -
+                 mode / all) > 1e-9;
     }
+    ok(whole == 0, "of a mode of the whole band, only the share goes: %zu of 1000 lose more",
+       whole);
     ok(wrong == 0, "a pulse loses a mode's share at any level of it: %zu of 1000 do not", wrong);
     ok(left == 0, "and a step goes: %zu of 1000 do not", left);
 }
@@ -112,5 +187,7 @@ int main(void)
     test_share(seed);
     test_fast_interference(seed);
     test_drifts(0.9, 0.1, 0.39, seed);
+    test_red(0.03, 3, 0.075, 26, seed);
+    test_red(0.1, 2.4, 0.05, 21, seed);
     return done_testing();
 }
