@@ -415,6 +415,19 @@ check_frb() {
     awk -F'\t' 'NR > 1 { n++; narrow += $10 ~ /narrow/ } END { exit !(n > 100 && narrow == n) }' a.cand
 }
 
+@test "dates of pulses at the barycentre are TDB, at the telescope UTC, and say so" {
+    fakebin -q -seed 5 -period 0 -nbits 8 -nchans 32 -fch1 1500 -foff -4 -tsamp 512 -tobs 8 -tstart 58000.25 \
+        -add "burst dm=50 t=4 width=4e-3 snr=40" -o in.fil
+    search="gpudedisp -q -nowrite -lodm 50 -numdms 1 -singlepulse -csv"
+    $search -position 05:34:31.97,+22:00:52.1 -site 149,-33,400 -o b in.fil
+    $search -nobary -o t in.fil
+    [ "$(awk -F, 'NR == 2 { print $4, $5 }' b.pulses.csv)" = "barycentric TDB" ]
+    [ "$(awk -F, 'NR == 2 { print $4, $5 }' t.pulses.csv)" = "topocentric UTC" ]
+    # TDB was 69.184 s ahead of UTC; from the Earth, 103 degrees from this position as the Sun sees them, the barycentre is some 110 s behind.
+    paste -d, <(sed -n 2p b.pulses.csv) <(sed -n 2p t.pulses.csv) |
+        awk -F, '{ d = ($2 - $15) * 86400 - 69.184; exit !(d > -125 && d < -95) }'
+}
+
 @test "-maxwidth beyond 300 samples finds long bursts, once, and leaves others as they are" {
     fakebin -q -seed 5 -period 0 -nbits 8 -nchans 64 -fch1 1500 -foff -4.6875 -tsamp 256 -tobs 60 -o in.fil \
         -add "burst t=20 dm=50 width=0.3 snr=20" -add "burst t=45 dm=30 width=3e-3 snr=15"
