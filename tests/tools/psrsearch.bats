@@ -671,6 +671,26 @@ waits_for() {
     [ "$cut" -gt 0 ]
 }
 
+@test "a mask that is made while the search runs is not made again after a kill" {
+    # The search takes long, and is still at work when the mask is made.
+    export OMP_NUM_THREADS=1
+    long="psrsearch -nobary -hidm 200 -zmax 200 -numharm 8 -ffa none -ncands 2 -o d x.fil"
+    $long 2>said 3>&- &
+    first=$!
+    for _ in $(seq 1200); do
+        ! grep -qs '"step": "mask"' d/steps/x.steps.jsonl || break
+        sleep 0.05
+    done
+    grep -q '"step": "mask"' d/steps/x.steps.jsonl
+    fails grep -q '"step": "search"' d/steps/x.steps.jsonl
+    { kill -KILL $first && wait $first; } 2>/dev/null || true
+    cp -p d/steps/x_rfifind.mask mask
+    $long 2>again
+    grep -q '^psrsearch: mask: complete already' again
+    fails grep -q '^psrsearch: search: complete already' again
+    cmp mask d/steps/x_rfifind.mask
+}
+
 @test "a page that cannot be made ends no search, and is made by the next" {
     mkdir bin
     for tool in "$builddir"/bin/*; do ln -s "$tool" bin/; done

@@ -30,6 +30,8 @@ struct run {
     struct psrsearch_results found;
     bool redo[PSRSEARCH_NSTEP]; /* not settled by an earlier run */
     struct running beside;      /* the mask, while the search runs */
+    psr_status beside_status;   /* of the mask, which ended before the search, */
+    psr_err beside_err;         /* and why it failed */
     psr_output_group *claim;
     psr_err err;
 };
@@ -169,7 +171,7 @@ static psr_status end_step(struct run *r, int k, struct running *s)
     if (!s->on)
         return PSR_OK;
     s->on = false;
-    psr_status st = psrsearch_wait(&s->child, &r->beside.child, &r->plan, kind_of(k), &r->err);
+    psr_status st = psrsearch_wait(&s->child, &r->plan, kind_of(k), &r->err);
     if (psrsearch_made(&made, &s->before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
         st = r->err.code;
     if (st == PSR_EIO && !run_stop_signal() && psrsearch_lacks_picture_only(&made, kind_of(k))) {
@@ -192,6 +194,15 @@ static psr_status end_step(struct run *r, int k, struct running *s)
     return st;
 }
 
+/* Records the mask as soon as it ends: a search that is killed hours later has it. */
+static void end_beside(struct run *r, struct running *s)
+{
+    if (!r->beside.on || psrsearch_wait_either(&s->child, &r->beside.child))
+        return;
+    r->beside_status = end_step(r, PSRSEARCH_MASK, &r->beside);
+    r->beside_err = r->err;
+}
+
 static psr_status run_step(struct run *r, int k)
 {
     struct running s;
@@ -204,7 +215,10 @@ static psr_status run_step(struct run *r, int k)
         st = psrsearch_check_recorded(&r->records, &r->plan, PSRSEARCH_SEARCH, &r->err);
     if (!st)
         st = begin_step(r, k, &s);
-    return st ? st : end_step(r, k, &s);
+    if (st)
+        return st;
+    end_beside(r, &s);
+    return end_step(r, k, &s);
 }
 
 /* The page shows what the other steps found. */
@@ -260,8 +274,12 @@ static psr_status search(struct run *r)
                 fprintf(stderr, "psrsearch: %s: complete already\n", r->plan.step[k].name);
     }
     for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
-        if (k == PSRSEARCH_SIFT)
+        if (k == PSRSEARCH_SIFT && r->beside_status) {
+            r->err = r->beside_err;
+            st = r->beside_status;
+        } else if (k == PSRSEARCH_SIFT) {
             st = end_step(r, PSRSEARCH_MASK, &r->beside);
+        }
         if (!st && r->redo[k])
             st = is_optional(k) ? try_step(r, k) : run_step(r, k);
     }

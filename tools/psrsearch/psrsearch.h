@@ -242,11 +242,14 @@ PSR_MUST_CHECK psr_status psrsearch_start(struct psrsearch_child *child,
                                           const struct psrsearch_plan *p, enum psrsearch_kind step,
                                           bool bars, psr_err *err);
 
+/* Waits until it has ended, or another one beside it; signals are passed on to the first.
+ * Given:    beside   NULL: none
+ * Returned: whether the first has ended */
+bool psrsearch_wait_either(struct psrsearch_child *child, struct psrsearch_child *beside);
+
 /* Waits for its end; signals are passed on.
- * Given:  beside   another one whose end is noticed meanwhile; NULL: none
  * Status: PSR_EIO naming step, exit code, log and command; PSR_ESTOPPED */
 PSR_MUST_CHECK psr_status psrsearch_wait(struct psrsearch_child *child,
-                                         struct psrsearch_child *beside,
                                          const struct psrsearch_plan *p, enum psrsearch_kind step,
                                          psr_err *err);
 

@@ -189,24 +189,29 @@ psr_status psrsearch_start(struct psrsearch_child *child, const struct psrsearch
     return st;
 }
 
-psr_status psrsearch_wait(struct psrsearch_child *child, struct psrsearch_child *beside,
-                          const struct psrsearch_plan *p, enum psrsearch_kind kind, psr_err *err)
+bool psrsearch_wait_either(struct psrsearch_child *child, struct psrsearch_child *beside)
 {
     struct sigaction on_child = {.sa_handler = wake}, before;
     int sent = 0;
     sigset_t mask;
     block_signals(&mask);
     sigaction(SIGCHLD, &on_child, &before);
-    while (!has_ended(child)) {
+    while (!has_ended(child) && !(beside && has_ended(beside))) {
         const int stop = run_stop_signal();
         if (stop && stop != sent)
             kill(child->pid, stop);
         sent = stop;
-        (void)(beside && has_ended(beside));
         sigsuspend(&mask);
     }
     sigaction(SIGCHLD, &before, NULL);
     sigprocmask(SIG_SETMASK, &mask, NULL);
+    return child->ended;
+}
+
+psr_status psrsearch_wait(struct psrsearch_child *child, const struct psrsearch_plan *p,
+                          enum psrsearch_kind kind, psr_err *err)
+{
+    (void)psrsearch_wait_either(child, NULL);
     char *log_name = name_log(p, kind);
     psr_status st = log_name ? judge(&p->step[kind], log_name, child->status, err)
                              : psr_fail_nomem(err, p->step[kind].name, 256);
