@@ -126,6 +126,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/tool.h \
 	lib/base/device/device.c \
 	lib/base/device/device_choice.c \
+	lib/base/device/device_memory.c \
 	lib/base/device/device_internal.h \
 	lib/base/device/device_words.c \
 	lib/base/input/dada_ring.c \

@@ -82,6 +82,9 @@ extern const struct psr_device_ops psr_device_cuda;
  * among devices of that kind. */
 const struct psr_device_ops *psr_device_kind(int device, int *number);
 
+/* The kind of this name, the first for NULL; NULL if it was not built in. */
+const struct psr_device_ops *psr_device_find_kind(const char *name);
+
 /* --- memory of devices in which series are kept --- */
 
 /* Takes memory of the device that computed the series.
