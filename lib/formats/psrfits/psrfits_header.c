@@ -311,7 +311,7 @@ static psr_status read_signs(struct psr_fits *f, psr_err *err)
 }
 
 /* The size of DATA follows from NSBLK, NPOL, NCHAN and NBITS; if it fits the same samples with more
- * bits, NBITS is wrong. */
+ * bits, NBITS is wrong, and if it fits the channels of DAT_FREQ, NCHAN. */
 static psr_status check_data_size(const struct psr_fits *f, psr_err *err)
 {
     const int64_t unit = f->data.type == 'X' ? 1 : f->data.type == 'B' ? 8 : f->nbit;
@@ -331,6 +331,15 @@ static psr_status check_data_size(const struct psr_fits *f, psr_err *err)
                 "%s: NBITS = %d, but DATA holds %d bits for each of the NSBLK %lld x "
                 "NPOL %d x NCHAN %zu samples of a row",
                 f->path, f->nbit, nbit, (long long)f->nsblk, f->npol, f->nchan);
+    struct psr_fits_column freq;
+    psr_status st = psr_fits_find(f, "DAT_FREQ", &freq, err);
+    if (st)
+        return st;
+    if (freq.number && freq.repeat > 0 && freq.repeat != (int64_t)f->nchan &&
+        have % freq.repeat == 0 && have / freq.repeat == need / (int64_t)f->nchan)
+        return psr_fail_field(err, PSR_EFORMAT, "NCHAN",
+                              "%s: NCHAN = %zu, but DATA and DAT_FREQ hold %lld channels", f->path,
+                              f->nchan, (long long)freq.repeat);
     if (have - need >= 8)
         psr_note(&f->notes,
                  "%s: DATA holds %lld bytes in a row, NSBLK x NPOL x NCHAN x NBITS need %lld: the "
