@@ -1,4 +1,5 @@
 """Folds: what was injected, files, and folds of gpufold."""
+import os
 import shutil
 import subprocess
 
@@ -122,6 +123,7 @@ def test_a_constant_period_has_no_derivative(pulsar):
         assert found.pd == 0 and found.pdd == 0 and abs(found.period_s - 0.1) < 4 * found.period_err_s
 
 
+@pytest.mark.skipif(not os.environ.get("PSRKIT_LONG"), reason="takes long")
 def test_errors_are_how_far_values_are_off():
     """Of six folds, each of another noise: with a constant period, and with one that changes."""
     for pdot in (0.0, 2e-6):
