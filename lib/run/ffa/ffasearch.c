@@ -1,10 +1,12 @@
 /* Searches series for slow pulsars in batches: the description, plans for inputs of one shape. */
+#include "base/c_locale.h"
 #include "base/copy_desc.h"
 #include "base/threads/threads.h"
 #include "base/tool.h"
 #include "ffasearch_internal.h"
 #include "ffasearch_state.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,29 +466,48 @@ psr_status psr_ffasearch_save(const psr_ffasearch *f, size_t k, psr_outfile *to,
     return st;
 }
 
-/* Returned: whether text has all numbers of a peak, and where it ends */
+/* Returned: whether n numbers stand there; *text ends behind them */
+static bool read_numbers(const char **text, double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *end;
+        x[i] = psr_c_locale_strtod(*text, &end);
+        if (end == *text)
+            return false;
+        *text = end;
+    }
+    return true;
+}
+
 static bool read_peak(struct psr_ffa_peak *p, const char **text)
 {
-    int n = 0;
-    const bool good = sscanf(*text, "%la %la %la %la %la %d%n", &p->period_s, &p->freq_hz, &p->snr,
-                             &p->width_s, &p->duty, &p->nbin, &n) == 6;
-    *text += n;
-    return good;
+    double x[6];
+    if (!read_numbers(text, x, 6) || !(x[5] >= 0 && x[5] <= INT_MAX))
+        return false;
+    p->period_s = x[0];
+    p->freq_hz = x[1];
+    p->snr = x[2];
+    p->width_s = x[3];
+    p->duty = x[4];
+    p->nbin = (int)x[5];
+    return true;
 }
 
 psr_status psr_ffasearch_restore(psr_ffasearch *f, const struct psr_inf *inf, const char *text,
                                  bool *good, psr_err *err)
 {
     struct psr_ffasearch_found found = {.inf = *inf};
-    int n = 0;
-    *good = sscanf(text, "%zu %zu %la%n", &found.npeak, &found.nzapped, &found.tobs_s, &n) == 3 &&
-            found.npeak <= strlen(text);
+    const double most = (double)strlen(text);
+    double x[3];
+    *good = read_numbers(&text, x, 3) && x[0] >= 0 && x[0] <= most && x[1] >= 0 && x[1] < 0x1p53;
     if (!*good)
         return PSR_OK;
+    found.npeak = (size_t)x[0];
+    found.nzapped = (size_t)x[1];
+    found.tobs_s = x[2];
     psr_status st = psr_grow(&f->found, &f->found_room, f->nfound, sizeof *f->found, "series", err);
     if (!st && !(found.peak = calloc(found.npeak + 1, sizeof *found.peak)))
         st = psr_fail_nomem(err, "peaks", (double)found.npeak * sizeof *found.peak);
-    text += n;
     for (size_t i = 0; i < found.npeak && *good && !st; i++)
         *good = read_peak(&found.peak[i], &text);
     if (!st && *good)
