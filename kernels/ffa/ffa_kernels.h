@@ -21,9 +21,10 @@ extern "C" {
 enum {
     FFA_PAIR = 2, /* series */
     FFA_MAX_SWEEPS = 16,
-    FFA_MAX_LEVELS = 7,  /* that a sweep merges */
-    FFA_LANES = 32,      /* rows begin at multiples of so many bins */
-    FFA_SLACK = 32 * 11, /* bins that may be read beyond the samples */
+    FFA_MAX_LEVELS = 7,                    /* that a sweep merges */
+    FFA_LANES = 32,                        /* rows begin at multiples of so many bins */
+    FFA_MAX_WORDS = 11,                    /* of a piece of a row, in a lane */
+    FFA_SLACK = FFA_LANES * FFA_MAX_WORDS, /* bins that may be read beyond the samples */
     FFA_NONE = 0xffff,
     FFA_MAX_WIDTHS = 20,
     FFA_MAX_ROWS = 46340,
@@ -68,8 +69,9 @@ cudaError_t ffa_k_sample(const struct ffa_k_series *s, cudaStream_t stream);
 
 struct ffa_k_fold {
     uint32_t nbin;
-    uint32_t words; /* pieces of rows that a lane takes at once, 32 bins apart: 8, 9, 11 or 1 */
-    uint32_t pitch; /* bins from row to row of sums, a multiple of 32 words */
+    uint32_t
+        words; /* bins of a row that a lane takes at once, FFA_LANES apart: 8, 9, FFA_MAX_WORDS or 1 */
+    uint32_t pitch; /* bins from row to row of sums, a multiple of FFA_LANES words */
     uint32_t nrow, s_lo, s_hi;
     uint32_t number;    /* of the fold */
     uint64_t q0, sums0; /* its first sample, and bin of sums in scratch memory */
@@ -93,8 +95,8 @@ struct ffa_k_recipe {
 
 /* A tile's recipes, which its thread blocks share for all nodes of one size; sweep.rows of them follow it. */
 struct ffa_k_tile {
-    uint32_t
-        first[FFA_MAX_LEVELS + 3]; /* recipes of each level, from the result on; even in number */
+    /* First recipes of levels, from the result on, and the end; even in number, for the recipes to be aligned. */
+    uint32_t first[FFA_MAX_LEVELS + 3];
 };
 
 /* Recipes of the tiles of folds that are transformed together.  Device arrays. */

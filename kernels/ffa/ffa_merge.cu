@@ -251,20 +251,24 @@ static __device__ void store_rows(const struct ffa_k_merge &m, const struct ffa_
 
 /* --- S/N -------------------------------------------------------------------------------------- */
 
-/* Bins of a lane, an odd number: lanes then write to different banks. */
-static __device__ int bins_of_lane(int nbin)
+/* Successive bins of a lane, an odd number of them: lanes then write to different banks. */
+struct bins {
+    int from, end;
+};
+
+static __device__ struct bins bins_of_lane(int nbin, int lane)
 {
-    return ((nbin + WARP - 1) / WARP) | 1;
+    const int each = ((nbin + WARP - 1) / WARP) | 1, from = min(lane * each, nbin);
+    return {from, min(from + each, nbin)};
 }
 
 /* Prefix sums of a series' profile, and on around it up to the widest boxcar. */
 static __device__ void sum_bins(const uint32_t *x, int series, int nbin, int widest, int *sums,
                                 int lane)
 {
-    const int each = bins_of_lane(nbin), from = lane * each < nbin ? lane * each : nbin,
-              end = from + each < nbin ? from + each : nbin;
+    const struct bins own = bins_of_lane(nbin, lane);
     int total = 0;
-    for (int i = from; i < end; i++)
+    for (int i = own.from; i < own.end; i++)
         total += bin_of(x[i], series);
     int before = total;
     for (int width = 1; width < WARP; width *= 2) {
@@ -272,7 +276,7 @@ static __device__ void sum_bins(const uint32_t *x, int series, int nbin, int wid
         before += lane >= width ? other : 0;
     }
     before -= total;
-    for (int i = from; i < end; i++) {
+    for (int i = own.from; i < own.end; i++) {
         sums[i] = before;
         before += bin_of(x[i], series);
     }
@@ -399,12 +403,12 @@ static __device__ int find_sum(int x)
 
 /* Prefix sums of both series, modulo 2^16, as sum_bins.
  * Returned: the sums of this lane's bins */
-static __device__ uint32_t sum_pairs(const uint32_t *x, int from, int end, int nbin, int widest,
+static __device__ uint32_t sum_pairs(const uint32_t *x, struct bins own, int nbin, int widest,
                                      uint32_t *sums, int lane)
 {
     uint32_t all = 0;
 #pragma unroll 3
-    for (int i = from; i < end; i++)
+    for (int i = own.from; i < own.end; i++)
         all = add_pair<true>(all, x[i]);
     uint32_t before = all;
     for (int width = 1; width < WARP; width *= 2) {
@@ -415,7 +419,7 @@ static __device__ uint32_t sum_pairs(const uint32_t *x, int from, int end, int n
     before = __shfl_up_sync(ALL, before, 1);
     before = lane ? before : 0;
 #pragma unroll 3
-    for (int i = from; i < end; i++) {
+    for (int i = own.from; i < own.end; i++) {
         sums[i] = before;
         before = add_pair<true>(before, x[i]);
     }
@@ -448,9 +452,8 @@ template <int LEVELS>
 static __device__ uint32_t find_loud(const struct bound &lane_bound, float sigma, const uint32_t *x,
                                      int nbin, int widest, uint32_t *sums, int lane)
 {
-    const int each = bins_of_lane(nbin), from = lane * each < nbin ? lane * each : nbin,
-              end = from + each < nbin ? from + each : nbin;
-    const uint32_t total = sum_pairs(x, from, end, nbin, widest, sums, lane);
+    const struct bins own = bins_of_lane(nbin, lane);
+    const uint32_t total = sum_pairs(x, own, nbin, widest, sums, lane);
     struct range range[LEVELS];
     uint32_t loud = 0;
 #pragma unroll
@@ -459,7 +462,7 @@ static __device__ uint32_t find_loud(const struct bound &lane_bound, float sigma
     for (int i = lane; i < nbin; i += WARP)
         boxes<LEVELS>::take(range, sums + i, add_pair<true>(~sums[i], 0x00010001));
     __syncwarp();
-    if (!fit_boxes<LEVELS>(range, end - from))
+    if (!fit_boxes<LEVELS>(range, own.end - own.from))
         return (1u << FFA_PAIR) - 1;
     for (int p = 0; p < FFA_PAIR; p++) {
         int all = 0;
@@ -552,8 +555,8 @@ static __global__ void __launch_bounds__(1024) merge(const __grid_constant__ ffa
         make_rows<8>(m, fold, from, state, even, odd);
     else if (fold.words == 9)
         make_rows<9>(m, fold, from, state, even, odd);
-    else if (fold.words == 11)
-        make_rows<11>(m, fold, from, state, even, odd);
+    else if (fold.words == FFA_MAX_WORDS)
+        make_rows<FFA_MAX_WORDS>(m, fold, from, state, even, odd);
     else
         make_rows<1>(m, fold, from, state, even, odd);
     const uint32_t rows = tile->first[1];

@@ -392,14 +392,7 @@ static bool add_events(struct pulse_peaks *p, const struct pulse_hit *hit, size_
     return p->nevent / 2 < p->limit || psr_pulse_prune(p);
 }
 
-/* --- which boxcars of a region are pulses of their own ----------------------------------------- */
-
-/* First those that are bright, by S/N or by their height over the scatter of samples, whichever is
- * less: short baselines make wide boxcars scatter less, and one over two pulses would seem better than
- * either.  Then the others, by S/N.  Best first, a boxcar that overlaps no pulse is one, but for two kinds.  A shoulder: between it and
- * a pulse beside it the samples do not fall below its own level, so it belongs to that pulse.  And a
- * bridge: two narrower boxcars in it, with a valley between them, hold more than it does; then no
- * boxcar across that valley is a pulse. */
+/* --- regions ---------------------------------------------------------------------------------- */
 
 /* Settles the pulses that end by sample "limit" of the region. */
 static bool settle(struct pulse_peaks *p, struct pulse_room *room, int64_t limit, size_t trial)

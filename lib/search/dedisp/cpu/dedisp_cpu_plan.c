@@ -231,7 +231,9 @@ static void tree_destroy(struct psr_tree *tr)
 
 /* --- which shape of tree to use --------------------------------------------------------------- */
 
-/* * The best one depends on the band, the trials and the samples: many neighbouring trials share deep trees, few or distant ones share little.  Every shape of a short list is grown for a few groups of channels and blocks of trials, and its cost added up. */
+/* The best one depends on the band, the trials and the samples: many neighbouring trials share deep trees, few or distant
+ * ones share little.  Every shape of a short list is grown for a few groups of channels and blocks of trials, and its cost
+ * added up. */
 
 static const int radices[][PSR_MAXLEVEL] = {
     {1},       {2},    {4},       {8},    {16},         {32},         {2, 2}, {4, 2},

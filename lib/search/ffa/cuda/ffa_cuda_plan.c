@@ -33,7 +33,7 @@ static uint32_t round_up(uint32_t n, uint32_t to)
 /* Words that a lane takes at once: those which make rows shortest, one where all would make them much longer. */
 static uint32_t words_of(uint32_t nbin)
 {
-    static const uint32_t words[] = {11, 9, 8};
+    static const uint32_t words[] = {FFA_MAX_WORDS, 9, 8};
     uint32_t best = 1, pitch = round_up(nbin, FFA_LANES) + nbin / 8;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (round_up(nbin, words[i] * FFA_LANES) < pitch) {
