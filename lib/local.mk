@@ -111,18 +111,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/astro/par_keys.h \
 	lib/astro/par_settle.c \
 	lib/base/c_locale.c \
-	lib/base/c_locale.h \
-	lib/base/clock.h \
-	lib/base/copy_desc.h \
+	lib/base/base.h \
 	lib/base/memory.c \
-	lib/base/memory.h \
 	lib/base/obs_internal.h \
 	lib/base/path.c \
-	lib/base/path.h \
 	lib/base/portable.h \
 	lib/base/status.c \
-	lib/base/stop.h \
-	lib/base/progress.h \
 	lib/base/tool.h \
 	lib/base/device/device.c \
 	lib/base/device/device_choice.c \

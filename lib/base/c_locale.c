@@ -1,5 +1,5 @@
 /* Prints and reads numbers with a decimal point, whatever the program's locale. */
-#include "c_locale.h"
+#include "base/base.h"
 
 #include <locale.h>
 #include <stdio.h>

@@ -1,8 +1,6 @@
 /* Grows arrays one element at a time, in amortised constant time. */
-#include "base/tool.h"
 
-#include "base/memory.h"
-#include "copy_desc.h"
+#include "base/base.h"
 
 #include <stdint.h>
 #include <stdlib.h>

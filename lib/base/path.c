@@ -1,5 +1,5 @@
 /* Builds file names from other file names. */
-#include "path.h"
+#include "base/base.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Reads array files, and converts between directions and grid coordinates. */
 #include "astro/barycentre.h"
 
-#include "base/path.h"
+#include "base/base.h"
 #include "beam_internal.h"
 #include "formats/spectra/header_keys.h"
 

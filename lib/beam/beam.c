@@ -1,9 +1,8 @@
 /* Checks the description of a beamforming plan, and drives its backend. */
 #include "beam_internal.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/device/device_internal.h"
-#include "base/memory.h"
 #include "base/threads/threads.h"
 
 #include <config.h>

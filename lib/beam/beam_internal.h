@@ -2,7 +2,7 @@
 #ifndef PSR_BEAM_BEAM_INTERNAL_H
 #define PSR_BEAM_BEAM_INTERNAL_H
 
-#include "base/memory.h"
+#include "base/base.h"
 #include <psrkit/experimental/array.h>
 #include <psrkit/experimental/beam.h>
 

@@ -1,9 +1,8 @@
 /* Reads lists of beam directions, and converts them to grid coordinates. */
 #include "astro/barycentre.h"
-#include "base/path.h"
+#include "base/base.h"
 #include "formats/spectra/header_keys.h"
 
-#include "base/tool.h"
 #include "beam_internal.h"
 #include <psrkit/experimental/array.h>
 

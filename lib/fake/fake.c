@@ -1,5 +1,5 @@
 /* Makes the spectra of a synthetic observation. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/obs_internal.h"
 #include "base/threads/threads.h"
 #include "fake_internal.h"

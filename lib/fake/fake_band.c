@@ -1,7 +1,6 @@
 /* Makes synthetic voltages of a band: noise, and signals that are dispersed by their transform. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
-#include "base/tool.h"
 #include "fake_internal.h"
 
 #include <psrkit/ddplan.h>

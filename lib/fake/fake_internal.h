@@ -2,7 +2,7 @@
 #ifndef PSR_FAKE_FAKE_INTERNAL_H
 #define PSR_FAKE_FAKE_INTERNAL_H
 
-#include "base/memory.h"
+#include "base/base.h"
 #include <psrkit/fake.h>
 
 /* Generates words first .. first + n - 1 of a stream. */

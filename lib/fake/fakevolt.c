@@ -1,6 +1,5 @@
 /* Makes synthetic 4-bit voltages of an array: noise and sources in the sky. */
-#include "base/copy_desc.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "beam/beam_internal.h"
 #include "fake_internal.h"

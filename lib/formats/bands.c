@@ -1,6 +1,6 @@
 /* Joins files of one time, whose bands lie side by side, to spectra of the whole band. */
+#include "base/base.h"
 #include "base/obs_internal.h"
-#include "base/path.h"
 #include "formats/spectra/unpack.h"
 #include "multi_file.h"
 

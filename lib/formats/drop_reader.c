@@ -1,13 +1,10 @@
 /* Reads a pipe in a thread of its own, and drops whole blocks where they are taken too slowly. */
 #include "multi_file.h"
 
-#include "base/clock.h"
-#include "base/memory.h"
-#include "base/path.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"
 
-#include "base/tool.h"
 #include "formats/dada/dada_internal.h"
 #include "formats/spectra/spectra_reader.h"
 #include <ctype.h>

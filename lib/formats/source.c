@@ -1,11 +1,9 @@
 /* Returns the spectra of any input as blocks, with gaps between files or rows filled. */
-#include "base/copy_desc.h"
-#include "base/path.h"
+#include "base/base.h"
 #include "formats/spectra/unpack.h"
 #include "multi_file.h"
 
 #include "base/obs_internal.h"
-#include "base/tool.h"
 #include "formats/spectra/spectra_reader.h"
 #include <math.h>
 #include <stdlib.h>

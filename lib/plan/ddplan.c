@@ -1,6 +1,5 @@
 /* Makes dedispersion plans from the smearing of each line. */
-#include "base/copy_desc.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "ddplan_internal.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* Reads and writes dedispersion plans as text. */
+#include "base/base.h"
 #include "base/input/readfd.h"
 #include "base/output/outfile_internal.h"
-#include "base/path.h"
-#include "base/tool.h"
 #include "ddplan_internal.h"
 #include <psrkit/ddplan.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* Finds interference in a stream of spectra: cuts it into intervals and measures each. */
-#include "base/memory.h"
+#include "base/base.h"
 #include <psrkit/experimental/clean.h>
 
-#include "base/copy_desc.h"
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"
 #include "rfi/detectors/rfi_detectors.h"

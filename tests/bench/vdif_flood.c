@@ -8,7 +8,7 @@
 #include "bench.h"
 #include "formats/stream/udp.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "fake/fake_internal.h"
 #include <fcntl.h>
 #include <math.h>

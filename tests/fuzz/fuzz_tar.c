@@ -1,7 +1,6 @@
 /* fuzz_tar: any bytes as ROOT.lists: members lie within the file, and each opens as its bytes. */
+#include "base/base.h"
 #include "base/input/tar_read.h"
-#include "base/path.h"
-#include "base/tool.h"
 #include "fuzz_file.h"
 
 enum { MAGIC_AT = 257, SUM_AT = 148, SUM_BYTES = 8 };

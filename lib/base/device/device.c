@@ -1,5 +1,5 @@
 /* Which kinds of accelerator there are, and what they have in common. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 
 #include "device_internal.h"
 

@@ -1,6 +1,5 @@
 /* Opens inputs: files, pipes, standard input and rings. */
-#include "base/path.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "dada_ring.h"
 #include "readfd.h"
 

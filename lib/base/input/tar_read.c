@@ -1,8 +1,7 @@
 /* Reads a tar file member by member, and opens members of ROOT.lists like files. */
 #include "tar_read.h"
 
-#include "base/path.h"
-#include "base/tool.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,7 @@
 /* Writes output files under temporary names, so that they appear complete or not at all. */
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/input/dada_ring.h"
-#include "base/path.h"
-#include "base/tool.h"
 #include "outfile_internal.h"
 
 #include <errno.h>

@@ -1,11 +1,9 @@
 /* Renames a set of output files together, so that no mixture of old and new is ever seen. */
 #include <psrkit/experimental/outfile.h>
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 
 #include "base/input/readfd.h"
-#include "base/path.h"
-#include "base/tool.h"
 #include "outfile_internal.h"
 #include <errno.h>
 #include <fcntl.h>

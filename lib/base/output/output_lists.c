@@ -1,9 +1,8 @@
 /* Writes the lists of a group into one tar file, and the record of what a run has completed, which is one, too. */
 #include "outfile_internal.h"
 
+#include "base/base.h"
 #include "base/input/tar_read.h"
-#include "base/path.h"
-#include "base/tool.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,10 +1,9 @@
 /* Rejects outputs that are inputs, or each other, by device and inode. */
-#include "base/tool.h"
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/status.h>
 
+#include "base/base.h"
 #include "base/input/dada_ring.h"
-#include "base/path.h"
 #include "outfile_internal.h"
 
 #include <dirent.h>

@@ -1,8 +1,7 @@
 /* Manages lists of names, from files or added one by one. */
-#include "base/tool.h"
 
+#include "base/base.h"
 #include "base/input/tar_read.h"
-#include "base/path.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* Parses numbers and sizes with units, and checks their ranges. */
-#include "base/tool.h"
 
-#include "base/c_locale.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Channelises a stream of voltages: checks, and what is kept from block to block. */
 #include "spectra.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/threads/isa.h"
 #include "base/threads/threads.h"
 

@@ -1,7 +1,7 @@
 /* Reads and writes DADA headers. */
 #include "dada_internal.h"
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/obs_internal.h"
 
 #include <erfa.h>

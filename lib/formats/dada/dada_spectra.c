@@ -1,5 +1,5 @@
 /* Reads DADA headers of spectra. */
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/input/dada_ring.h"
 #include "base/obs_internal.h"
 #include "dada_internal.h"

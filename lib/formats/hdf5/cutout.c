@@ -1,10 +1,9 @@
 /* Writes cut-outs of bursts in HDF5. */
 #include "fbh5.h"
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
-#include "base/path.h"
 #include "hdf5_library.h"
 
 #ifdef PSR_HDF5_SO

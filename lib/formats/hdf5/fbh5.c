@@ -1,8 +1,8 @@
 /* Reads filterbanks in HDF5. */
 #include "formats/hdf5/fbh5.h"
 
+#include "base/base.h"
 #include "base/obs_internal.h"
-#include "base/path.h"
 #include "base/portable.h"
 #include "formats/spectra/header_keys.h"
 

@@ -1,7 +1,7 @@
 /* Opens and reads filterbanks in HDF5: what the process of a file does. */
 #include "formats/hdf5/fbh5.h"
 
-#include "base/c_locale.h"
+#include "base/base.h"
 
 #ifdef PSR_HDF5_SO
 #include <math.h>

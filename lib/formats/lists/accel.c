@@ -2,7 +2,7 @@
 #include "base/output/outfile_internal.h"
 #include "lists_internal.h"
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/input/readfd.h"
 #include "formats/series/series_internal.h"
 #include "search/matched/response/accel_internal.h"

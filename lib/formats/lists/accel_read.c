@@ -1,10 +1,8 @@
 /* Reads accelsearch's text file: the candidates, the powers of their harmonics, the .inf. */
-#include "base/tool.h"
 #include <psrkit/experimental/sift.h>
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/input/readfd.h"
-#include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "lists_internal.h"
 #include <ctype.h>

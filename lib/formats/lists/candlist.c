@@ -1,6 +1,5 @@
 /* Lists of candidates to fold: adding to them, unique names, and numbers of their lines. */
-#include "base/copy_desc.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "formats/series/series_internal.h"
 #include "formats/spectra/header_keys.h"
 #include "lists_internal.h"

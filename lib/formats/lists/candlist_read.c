@@ -1,5 +1,5 @@
 /* Reads a list of candidates to fold: which format it has, and line by line; those of PRESTO's ACCEL_sift.py. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "lists_internal.h"
 #include <psrkit/experimental/sift.h>
 

@@ -1,5 +1,5 @@
 /* Candidates to fold from tables whose header names the columns, and comma-separated values. */
-#include "base/path.h"
+#include "base/base.h"
 #include "formats/series/series_internal.h"
 #include "lists_internal.h"
 

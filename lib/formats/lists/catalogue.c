@@ -1,8 +1,7 @@
 /* Reads catalogues of pulsars: psrcat's database, and separated values with a header. */
-#include "base/tool.h"
 #include <psrkit/experimental/sift.h>
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/input/readfd.h"
 #include "lists_internal.h"
 #include <ctype.h>

@@ -1,9 +1,8 @@
 /* Writes and reads the list of a search for slow pulsars. */
 #include <psrkit/experimental/ffa.h>
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/output/outfile_internal.h"
-#include "base/tool.h"
 #include "formats/spectra/header_keys.h"
 #include "lists_internal.h"
 #include <math.h>

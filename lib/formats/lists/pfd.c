@@ -1,8 +1,8 @@
 /* Reads and writes prepfold's .pfd files: a header, the trials, the profiles, their statistics. */
 #include "formats/voltages/baseband.h"
 
+#include "base/base.h"
 #include "base/input/readfd.h"
-#include "base/memory.h"
 #include "search/fold/fold_internal.h"
 #include <math.h>
 #include <psrkit/experimental/fold.h>

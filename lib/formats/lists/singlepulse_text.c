@@ -1,7 +1,6 @@
 /* Writes single pulses and their clusters as text. */
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/output/outfile_internal.h"
-#include "base/tool.h"
 #include "formats/spectra/header_keys.h"
 #include "lists_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"

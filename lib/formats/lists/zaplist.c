@@ -1,8 +1,7 @@
 /* Reads PRESTO's .zaplist and .birds files. */
-#include "base/tool.h"
 #include <psrkit/series.h>
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/input/readfd.h"
 #include "formats/series/series_internal.h"
 #include <math.h>

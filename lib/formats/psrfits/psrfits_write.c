@@ -1,7 +1,7 @@
 /* Writes PSRFITS search-mode files as a stream. */
 #include <psrkit/experimental/source.h>
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
 #include "base/portable.h"

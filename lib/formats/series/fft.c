@@ -1,9 +1,8 @@
 /* Describes and reads PRESTO's .fft, .dat and .sdat files, and SIGPROC's .tim. */
 #include "series_internal.h"
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/input/readfd.h"
-#include "base/path.h"
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/series.h>
 

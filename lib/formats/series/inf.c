@@ -1,6 +1,5 @@
 /* Converts between .inf descriptions and observations. */
-#include "base/c_locale.h"
-#include "base/path.h"
+#include "base/base.h"
 #include "series_internal.h"
 #include <psrkit/obs.h>
 #include <psrkit/series.h>

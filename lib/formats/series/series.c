@@ -1,9 +1,8 @@
 /* Writes dedispersed series as .dat with .inf, or as .tim files. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 
 #include "base/input/readfd.h"
 #include "base/output/outfile_internal.h"
-#include "base/tool.h"
 #include "formats/sigproc/sigproc_header.h"
 #include "series_internal.h"
 

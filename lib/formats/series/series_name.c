@@ -1,9 +1,8 @@
 /* File names of series: builds them, checks them before any file is created, reads their DM. */
 #include "series_internal.h"
 
-#include "base/c_locale.h"
+#include "base/base.h"
 #include "base/obs_internal.h"
-#include "base/path.h"
 #include "base/portable.h"
 
 #include <ctype.h>

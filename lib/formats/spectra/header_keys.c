@@ -1,8 +1,7 @@
 /* Parses text headers of keys and values. */
 #include "header_keys.h"
 
-#include "base/c_locale.h"
-#include "base/tool.h"
+#include "base/base.h"
 
 #include <math.h>
 #include <psrkit/obs.h>

@@ -1,8 +1,8 @@
 /* Reads spectra that follow a header, from files, pipes and rings. */
 #include "spectra_reader.h"
 
+#include "base/base.h"
 #include "base/input/readfd.h"
-#include "base/path.h"
 #include "base/portable.h"
 
 #include <fcntl.h>

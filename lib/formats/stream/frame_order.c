@@ -1,5 +1,5 @@
 /* Puts the numbered frames of a network stream in order. */
-#include "base/memory.h"
+#include "base/base.h"
 #include "udp.h"
 
 #include <stdlib.h>

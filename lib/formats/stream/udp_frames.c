@@ -1,7 +1,7 @@
 /* Receives VDIF frames over UDP. */
 #include "udp.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 
 #include <erfa.h>
 #include <math.h>

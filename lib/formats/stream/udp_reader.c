@@ -2,7 +2,7 @@
 #include "formats/spectra/spectra_reader.h"
 #include "udp.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/obs_internal.h"
 
 #include <stdlib.h>

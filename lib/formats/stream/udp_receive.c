@@ -1,7 +1,7 @@
 /* Receives the datagrams of a stream in a thread of its own. */
 #include "udp.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/portable.h"
 
 #include <arpa/inet.h>

@@ -1,8 +1,7 @@
 /* Sends datagrams at a rate. */
 #include "udp.h"
 
-#include "base/clock.h"
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "formats/sigproc/sigproc_header.h"
 #include "formats/spectra/unpack.h"
 

@@ -1,14 +1,11 @@
 /* Opens voltages of any format, and joins files that follow each other. */
 #include "baseband.h"
 
-#include "base/clock.h"
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/output/outfile_internal.h"
-#include "base/path.h"
 #include "base/threads/threads.h"
 
 #include "base/obs_internal.h"
-#include "base/tool.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

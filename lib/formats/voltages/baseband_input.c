@@ -1,9 +1,8 @@
 /* Buffers bytes of a file, a pipe or a network stream, so that headers can be looked at before they are taken. */
 #include "baseband.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/input/readfd.h"
-#include "base/path.h"
 #include "base/threads/isa.h"
 #include "formats/stream/udp.h"
 

@@ -1,7 +1,7 @@
 /* Writes and sends VDIF frames. */
 #include <psrkit/experimental/source.h>
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "formats/stream/udp.h"
 
 #include <erfa.h>

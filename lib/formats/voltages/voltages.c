@@ -1,8 +1,7 @@
 /* Reads DADA files of voltages of many dishes: checks that they match, orders them by time, and reads blocks. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
-#include "base/path.h"
 #include "base/threads/threads.h"
 #include "baseband.h"
 #include "formats/dada/dada_internal.h"

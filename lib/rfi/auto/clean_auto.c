@@ -1,9 +1,8 @@
 /* Cleans a stream of spectra automatically, window by window. */
 #include "clean_auto_plan.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
-#include "base/tool.h"
 #include "clean_auto_internal.h"
 #include "formats/spectra/unpack.h"
 #include <config.h>

@@ -4,7 +4,7 @@
 
 #include <psrkit/experimental/clean_auto.h>
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "clean_auto_math.h"
 #include "dsp/block_sums.h"
 

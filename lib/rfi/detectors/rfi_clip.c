@@ -1,5 +1,5 @@
 /* Finds the spectra of an interval to clip, with several threads. */
-#include "base/memory.h"
+#include "base/base.h"
 #include "rfi_detectors.h"
 
 #include "rfi/rules/clean_internal.h"

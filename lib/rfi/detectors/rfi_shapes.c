@@ -1,5 +1,5 @@
 /* Marks cells whose samples are distributed unlike those of their channel in other intervals. */
-#include "base/memory.h"
+#include "base/base.h"
 #include "rfi_detectors.h"
 
 #include "stats/stats.h"

@@ -1,11 +1,9 @@
 /* Reads rfifind's .mask and .stats files, and finds the channels masked in a time range. */
 #include "formats/voltages/baseband.h"
 
+#include "base/base.h"
 #include "base/input/readfd.h"
-#include "base/memory.h"
 #include "base/obs_internal.h"
-#include "base/path.h"
-#include "base/tool.h"
 #include "rfi/rules/clean_internal.h"
 #include <psrkit/experimental/clean.h>
 

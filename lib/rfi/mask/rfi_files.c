@@ -1,7 +1,6 @@
 /* Reads and writes rfifind's .stats and .rfi files, and .moments beside them. */
+#include "base/base.h"
 #include "base/input/readfd.h"
-#include "base/memory.h"
-#include "base/tool.h"
 #include "rfi/rules/clean_internal.h"
 #include <psrkit/experimental/clean.h>
 

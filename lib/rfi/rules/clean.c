@@ -1,8 +1,7 @@
 /* Removes interference from a stream of spectra: masks, clipping, zero-DM. */
-#include "base/tool.h"
 #include <psrkit/experimental/clean.h>
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "clean_internal.h"
 #include "formats/spectra/unpack.h"

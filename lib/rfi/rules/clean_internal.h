@@ -2,7 +2,7 @@
 #ifndef PSR_RFI_RULES_CLEAN_INTERNAL_H
 #define PSR_RFI_RULES_CLEAN_INTERNAL_H
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "dsp/block_sums.h"
 #include <psrkit/experimental/clean.h>
 #include <psrkit/status.h>

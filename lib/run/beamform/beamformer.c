@@ -1,9 +1,7 @@
 /* Implements the public functions of a beamformer. */
 #include "beamformer_state.h"
 
-#include "base/clock.h"
-#include "base/copy_desc.h"
-#include "base/path.h"
+#include "base/base.h"
 #include "beam/beam_internal.h"
 #include <math.h>
 #include <stdlib.h>

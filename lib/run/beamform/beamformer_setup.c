@@ -1,8 +1,7 @@
 /* Creates the parts of a beamformer from its description, and makes all checks. */
 #include "beamformer_state.h"
 
-#include "base/copy_desc.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "beam/beam_internal.h"
 #include <math.h>

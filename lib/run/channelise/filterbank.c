@@ -1,8 +1,6 @@
 /* Turns voltages into a filterbank: prepares and runs the parts. */
-#include "base/clock.h"
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/obs_internal.h"
-#include "base/path.h"
 #include "filterbank_state.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* Reads voltages while others are channelised, and keeps track of lost ones. */
 #include "filterbank_state.h"
 
-#include "base/clock.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Detects, sums, scales and writes spectra. */
-#include "base/clock.h"
+#include "base/base.h"
 #include "filterbank_state.h"
 
 #include <math.h>

@@ -1,11 +1,10 @@
 /* Opens the input at its start position. */
 #include "input.h"
 
+#include "base/base.h"
 #include "base/device/device_internal.h"
 #include "base/input/readfd.h"
 #include "base/obs_internal.h"
-#include "base/path.h"
-#include "base/tool.h"
 #include "compat/presto/dedisp_presto.h"
 #include "formats/spectra/spectra_reader.h"
 #include "formats/spectra/unpack.h"

@@ -1,7 +1,5 @@
 /* Implements the public functions of a pipeline, which reads its input once, or once per line. */
-#include "base/clock.h"
-#include "base/copy_desc.h"
-#include "base/path.h"
+#include "base/base.h"
 #include "pipeline_state.h"
 #include "rfi/rules/clean_internal.h"
 

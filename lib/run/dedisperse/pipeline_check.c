@@ -1,8 +1,7 @@
 /* Checks the description of a pipeline, and which fields exclude each other. */
 #include "pipeline_state.h"
 
-#include "base/copy_desc.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "run/dedisperse/consumers/sinks.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Runs the loop of a pipeline: blocks from the reader through all stages, and the end. */
 #include "pipeline_state.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "run/common/stage_clean.h"
 #include <stdlib.h>
 #include <string.h>

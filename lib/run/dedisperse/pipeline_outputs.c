@@ -1,10 +1,10 @@
 /* Checks and claims the output files of a pipeline, and describes the run to sinks. */
 #include "pipeline_state.h"
 
+#include "base/base.h"
 #include "base/input/readfd.h"
 #include "base/input/tar_read.h"
 #include "base/output/outfile_internal.h"
-#include "base/path.h"
 #include "formats/series/series_internal.h"
 #include "run/common/stage_clean.h"
 #include <psrkit/experimental/outfile.h>

@@ -1,9 +1,8 @@
 /* Creates the parts of a pipeline from its description, and makes all checks. */
 #include "pipeline_state.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/device/device_internal.h"
-#include "base/path.h"
 #include "base/threads/threads.h"
 #include "compat/presto/dedisp_presto.h"
 #include <math.h>

@@ -1,7 +1,5 @@
 /* Makes an observation from observations: prepares and runs the parts. */
-#include "base/clock.h"
-#include "base/copy_desc.h"
-#include "base/path.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "edit_state.h"
 #include "fake/fake_internal.h"

@@ -1,5 +1,5 @@
 /* Makes pictures of a burst for classifiers. */
-#include "base/memory.h"
+#include "base/base.h"
 #include "edit_state.h"
 
 #include "stats/stats.h"

@@ -1,8 +1,6 @@
 /* Searches series for slow pulsars in batches: the description, plans for inputs of one shape. */
-#include "base/c_locale.h"
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
-#include "base/tool.h"
 #include "ffasearch_internal.h"
 #include "ffasearch_state.h"
 

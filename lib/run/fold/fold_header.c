@@ -1,7 +1,7 @@
 /* Fills .pfd headers: the observation, the trials around a candidate, and its values. */
 #include "folder.h"
 
-#include "base/path.h"
+#include "base/base.h"
 #include "search/fold/fold_internal.h"
 
 #include <psrkit/ddplan.h>

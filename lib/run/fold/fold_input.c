@@ -1,9 +1,8 @@
 /* Reads what a folder folds: spectra through the cleaning stage, or a .dat or .tim file. */
 #include "folder.h"
 
+#include "base/base.h"
 #include "base/input/readfd.h"
-#include "base/memory.h"
-#include "base/tool.h"
 #include "search/dedisp/dedisp_internal.h"
 
 #include <math.h>

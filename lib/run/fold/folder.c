@@ -1,12 +1,10 @@
 /* Prepares the folding of a description: input, clocks, candidates. */
 #include "folder.h"
-#include "base/copy_desc.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "run/common/stage_clean.h"
 #include "run/dedisperse/stage_barycentre.h"
 
-#include "base/tool.h"
 #include "search/fold/fold_internal.h"
 #include <psrkit/device.h>
 

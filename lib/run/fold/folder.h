@@ -3,8 +3,7 @@
 #define PSR_RUN_FOLD_FOLDER_H
 
 #include "astro/barycentre.h"
-#include "base/memory.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "formats/series/series_internal.h"
 #include "run/common/input.h"
 #include "run/common/stage_clean.h"

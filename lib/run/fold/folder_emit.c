@@ -1,7 +1,7 @@
 /* Searches around the folds of a pass, and passes them to the caller: candidates in parallel. */
 #include "folder.h"
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "search/fold/fold_internal.h"
 

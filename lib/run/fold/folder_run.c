@@ -1,12 +1,10 @@
 /* Folds the candidates of a folder: passes over the input, searches, results. */
-#include "base/clock.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "folder.h"
 #include "formats/spectra/unpack.h"
 #include "run/common/stage_clean.h"
 
-#include "base/tool.h"
 #include "rfi/rules/clean_internal.h"
 #include "search/fold/fold_internal.h"
 

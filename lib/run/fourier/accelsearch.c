@@ -1,8 +1,7 @@
 /* The matched search: plan, backends, lists. */
 #include "accelsearch_internal.h"
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/device/device_internal.h"
-#include "base/memory.h"
 #include "compat/presto/presto_internal.h"
 #include "formats/series/series_internal.h"
 #include "search/matched/accel_plan.h"

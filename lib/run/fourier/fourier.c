@@ -1,7 +1,7 @@
 /* Plans of a Fourier search: what they search, and how many inputs at once. */
 #include "fourier_state.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/device/device_internal.h"
 #include "formats/series/series_internal.h"
 #include "search/pulscan/pulscan_internal.h"

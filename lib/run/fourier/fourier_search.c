@@ -1,7 +1,6 @@
 /* Searches a batch of spectra, and merges and measures what is found. */
 #include "accelsearch_internal.h"
-#include "base/clock.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "formats/series/series_internal.h"
 #include "fourier_state.h"
 #include "search/matched/response/accel_internal.h"

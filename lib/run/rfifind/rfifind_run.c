@@ -1,8 +1,5 @@
 /* Finds interference in files and writes rfifind's files. */
-#include "base/clock.h"
-#include "base/copy_desc.h"
-#include "base/memory.h"
-#include "base/path.h"
+#include "base/base.h"
 #include "formats/series/series_internal.h"
 #include "formats/spectra/header_keys.h"
 #include "rfi/rules/clean_internal.h"

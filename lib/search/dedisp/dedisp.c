@@ -1,9 +1,8 @@
 /* Checks the description of a dedispersion plan, and drives its backend. */
 #include "dedisp_internal.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/device/device_internal.h"
-#include "base/memory.h"
 #include "base/threads/threads.h"
 #include "formats/spectra/unpack.h"
 #include "plan/ddplan_internal.h"

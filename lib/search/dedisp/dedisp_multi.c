@@ -1,7 +1,7 @@
 /* Runs the plans of many lines on one stream of spectra, and shares their downsampling. */
 #include "dedisp_internal.h"
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "dsp/timesum.h"
 #include "formats/spectra/unpack.h"

@@ -1,10 +1,8 @@
 /* Plans of the fast folding search: drives a backend and groups what it finds. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 
 #include "base/device/device_internal.h"
-#include "base/memory.h"
 #include "base/threads/threads.h"
-#include "base/tool.h"
 #include "ffa_backend.h"
 #include "ffa_internal.h"
 #include "stats/stats.h"

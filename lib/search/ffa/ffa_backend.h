@@ -5,7 +5,7 @@
 #ifndef PSR_SEARCH_FFA_BACKEND_H
 #define PSR_SEARCH_FFA_BACKEND_H
 
-#include "base/stop.h"
+#include "base/base.h"
 #include "ffa_internal.h"
 
 /* A trial above the threshold; width is an index into the widths of its range. */

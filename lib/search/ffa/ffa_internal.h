@@ -64,7 +64,7 @@
 #ifndef PSR_SEARCH_FFA_INTERNAL_H
 #define PSR_SEARCH_FFA_INTERNAL_H
 
-#include "base/stop.h"
+#include "base/base.h"
 #include <psrkit/experimental/ffa.h>
 
 enum {

@@ -1,6 +1,6 @@
 /* Folds candidates in one pass: a window of channels moves over the spectra, and each block in it is
  * folded into every candidate's cube. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/device/device_internal.h"
 #include "base/threads/threads.h"
 #include "fold_plan.h"

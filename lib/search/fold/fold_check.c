@@ -1,10 +1,9 @@
 /* Checks a description of a fold, and counts its memory. */
 #include "fold_plan.h"
 
+#include "base/base.h"
 #include "base/device/device_internal.h"
-#include "base/memory.h"
 #include "base/threads/threads.h"
-#include "base/tool.h"
 #include "search/fold/kernels/fold_rows_kernel.h"
 
 #include <config.h>

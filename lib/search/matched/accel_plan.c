@@ -1,7 +1,7 @@
 /* Derives ranges, trials and thresholds of a search from its description. */
 #include "accel_plan.h"
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "formats/series/series_internal.h"
 #include "peaks.h"

@@ -1,9 +1,8 @@
 /* Checks the description of a boxcar search, drives its backend, and rates its hits. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 
 #include "base/device/device_internal.h"
 #include "base/threads/threads.h"
-#include "base/tool.h"
 #include "pulscan_internal.h"
 #include "search/pulscan/pulscan_internal.h"
 

@@ -5,8 +5,7 @@
 #ifndef PSR_SEARCH_PULSCAN_BACKEND_H
 #define PSR_SEARCH_PULSCAN_BACKEND_H
 
-#include "base/memory.h"
-#include "base/stop.h"
+#include "base/base.h"
 #include <psrkit/experimental/pulscan.h>
 
 /* Bins [begin, end) are normalised by the medians of bins [first, first + count), which hold them.

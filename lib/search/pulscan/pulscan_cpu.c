@@ -1,8 +1,7 @@
 /* Searches spectra with boxcars on the CPU. */
-#include "base/memory.h"
+#include "base/base.h"
 #include "pulscan_internal.h"
 
-#include "base/progress.h"
 #include "base/threads/isa.h"
 #include "base/threads/threads.h"
 

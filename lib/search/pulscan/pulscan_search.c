@@ -1,7 +1,7 @@
 /* Computes blocks, widths and power thresholds of a search from its description. */
 #include "pulscan_internal.h"
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "dsp/redden.h"
 #include "stats/signif_core.h"

@@ -1,7 +1,7 @@
 /* Sifts candidates: the description, the order of steps, the result. */
 #include "sift_state.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include <math.h>
 #include <psrkit/signif.h>

@@ -1,9 +1,7 @@
 /* DMs: in the names of files, the list of those searched, and candidates whose hits do not fit it. */
 #include "sift_state.h"
 
-#include "base/c_locale.h"
-#include "base/path.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "formats/series/series_internal.h"
 #include "search/sift/sift_internal.h"
 #include <ctype.h>

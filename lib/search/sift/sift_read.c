@@ -1,9 +1,7 @@
 /* Takes candidates in: of files, read in parallel, and of lists in memory. */
 #include "sift_state.h"
 
-#include "base/path.h"
-#include "base/progress.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "formats/lists/lists_internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* Pictures of the spectra around a pulse: as they came, and shifted by its delays. */
-#include "base/memory.h"
+#include "base/base.h"
 #include <psrkit/experimental/singlepulse.h>
 
-#include "base/copy_desc.h"
 #include "singlepulse_internal.h"
 #include "stats/stats.h"
 #include <math.h>

@@ -1,10 +1,9 @@
 /* The plan of the single-pulse search: streams in, events out. */
 #include "singlepulse_internal.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 
-#include "base/tool.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

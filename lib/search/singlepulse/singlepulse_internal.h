@@ -2,7 +2,7 @@
 #ifndef PSR_SINGLEPULSE_SINGLEPULSE_INTERNAL_H
 #define PSR_SINGLEPULSE_SINGLEPULSE_INTERNAL_H
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/isa.h"
 #include "pulse_adapt.h"
 #include <psrkit/experimental/singlepulse.h>

@@ -1,9 +1,8 @@
 /* Deals whole series to the devices that search them. */
 #include "sinks.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/output/outfile_internal.h"
-#include "base/tool.h"
 #include "formats/series/series_internal.h"
 #include <stdlib.h>
 #include <string.h>

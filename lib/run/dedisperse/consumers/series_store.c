@@ -1,9 +1,8 @@
 /* Keeps series until they are complete: in memory, and what does not fit in a scratch file. */
 #include "sinks.h"
 
-#include "base/path.h"
+#include "base/base.h"
 
-#include "base/tool.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* Sink that searches complete series for periodic signals, and writes the lists. */
 #include "sinks.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/output/outfile_internal.h"
 #include "formats/series/series_internal.h"
 #include <inttypes.h>

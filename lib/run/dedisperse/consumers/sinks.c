@@ -1,8 +1,7 @@
 /* Passes series to all sinks of a run; contains the table of built-in sinks. */
 #include "sinks.h"
 
-#include "base/clock.h"
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/device/device_internal.h"
 #include "formats/series/series_internal.h"
 #include "run/ffa/ffasearch_internal.h"

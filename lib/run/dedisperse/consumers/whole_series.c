@@ -1,7 +1,7 @@
 /* Keeps series until they are complete, wherever they come. */
 #include "sinks.h"
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
 #include "formats/series/series_internal.h"

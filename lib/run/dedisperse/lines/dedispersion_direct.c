@@ -1,9 +1,8 @@
 /* Dedisperses all lines of a plan with psr_dedisp_multi, in the memory that cleaning leaves. */
 #include "lines.h"
 
+#include "base/base.h"
 #include "base/device/device_internal.h"
-#include "base/memory.h"
-#include "base/tool.h"
 #include "search/dedisp/dedisp_internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* Makes the trials of a run: from a plan, a list of DMs, or a grid. */
 #include "lines.h"
 
-#include "base/path.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "formats/spectra/header_keys.h"
 #include "plan/ddplan_internal.h"
 #include <math.h>

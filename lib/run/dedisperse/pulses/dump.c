@@ -1,12 +1,10 @@
 /* Holds the last spectra of an endless input, and writes those around pulses to files. */
 #include "dump.h"
 
-#include "base/c_locale.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 
 #include "base/obs_internal.h"
-#include "base/tool.h"
 #include <math.h>
 #include <psrkit/experimental/outfile.h>
 #include <stdlib.h>

@@ -2,8 +2,7 @@
 #include "pulse_parts.h"
 #include "run/dedisperse/consumers/sinks.h"
 
-#include "base/clock.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -2,10 +2,9 @@
 #include "pulse_parts.h"
 #include "run/dedisperse/consumers/sinks.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/input/readfd.h"
 #include "base/output/outfile_internal.h"
-#include "base/tool.h"
 #include "formats/lists/lists_internal.h"
 #include "formats/series/series_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"

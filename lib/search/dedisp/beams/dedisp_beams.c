@@ -1,9 +1,7 @@
 /* Dedisperses many beams while they arrive: lines of trials, and the state of each beam. */
-#include "base/copy_desc.h"
+#include "base/base.h"
 
-#include "base/memory.h"
 #include "base/threads/threads.h"
-#include "base/tool.h"
 #include "dedisp_line.h"
 #include "dsp/channels/cornerturn.h"
 #include "plan/ddplan_internal.h"

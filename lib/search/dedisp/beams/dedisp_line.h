@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_DEDISP_BEAMS_DEDISP_LINE_H
 #define PSR_SEARCH_DEDISP_BEAMS_DEDISP_LINE_H
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "search/dedisp/cpu/dedisp_cpu.h"
 #include <psrkit/experimental/dedisp.h>
 

@@ -11,7 +11,7 @@
 #ifndef PSR_SEARCH_DEDISP_MASK_MASK_CORRECTION_H
 #define PSR_SEARCH_DEDISP_MASK_MASK_CORRECTION_H
 
-#include "base/memory.h"
+#include "base/base.h"
 #include <psrkit/experimental/clean.h>
 #include <psrkit/experimental/dedisp.h>
 

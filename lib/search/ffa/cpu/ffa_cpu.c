@@ -1,9 +1,8 @@
 /* The fast folding search on the CPU: threads over series, or over steps of one. */
 #include "ffa_cpu.h"
 
-#include "base/progress.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
-#include "base/tool.h"
 #include "search/ffa/ffa_internal.h"
 
 #include <math.h>

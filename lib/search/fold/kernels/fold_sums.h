@@ -17,7 +17,7 @@
 #ifndef PSR_SEARCH_FOLD_KERNELS_FOLD_SUMS_H
 #define PSR_SEARCH_FOLD_KERNELS_FOLD_SUMS_H
 
-#include "base/stop.h"
+#include "base/base.h"
 #include <psrkit/experimental/fold.h>
 
 /* --- trials ---------------------------------------------------------------------------------------- */

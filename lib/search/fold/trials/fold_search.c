@@ -1,7 +1,7 @@
 /* Searches around folds: every DM's parts, the trials that a bound does not exclude, the best. */
 #include "fold_state.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/device/device_internal.h"
 #include "base/threads/threads.h"
 #include "search/fold/fold_plan.h"

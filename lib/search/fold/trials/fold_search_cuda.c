@@ -1,12 +1,11 @@
 /* Searches around folds on a CUDA device: memory, copies and launches. */
 #include "fold_state.h"
 
+#include "base/base.h"
 #include "base/device/cuda_call.h"
-#include "base/memory.h"
 #include "fold/fold_kernels.h"
 
 #include "base/device/device_internal.h"
-#include "base/tool.h"
 
 #include <stdlib.h>
 

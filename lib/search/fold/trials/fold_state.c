@@ -1,8 +1,7 @@
 /* State of a search around a fold: the fold, the sums that its trials share, threads. */
 #include "fold_state.h"
 
-#include "base/memory.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "search/fold/fold_internal.h"
 
 #include <math.h>

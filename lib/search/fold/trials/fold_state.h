@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_FOLD_TRIALS_FOLD_STATE_H
 #define PSR_SEARCH_FOLD_TRIALS_FOLD_STATE_H
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "search/fold/kernels/fold_sums.h"
 #include <complex.h>
 

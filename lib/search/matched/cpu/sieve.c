@@ -1,7 +1,7 @@
 /* Computes upper bounds of all powers, in bands that fit into memory. */
 #include "sieve.h"
 
-#include "base/progress.h"
+#include "base/base.h"
 
 #include "search/matched/accel_plan.h"
 #include "search/matched/cpu/sieve.h"

@@ -1,9 +1,8 @@
 /* Sums bounds over harmonics, and powers where the sum of bounds exceeds the threshold. */
 #include "search/matched/cpu/sieve.h"
 
-#include "base/progress.h"
+#include "base/base.h"
 #include "base/threads/isa.h"
-#include "base/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

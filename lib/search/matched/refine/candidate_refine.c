@@ -1,7 +1,7 @@
 /* Refines boxes to candidates as accelsearch describes them. */
 #include "accel_refine.h"
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "base/threads/threads.h"
 #include "search/matched/response/accel_internal.h"
 

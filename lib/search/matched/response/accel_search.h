@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_MATCHED_RESPONSE_ACCEL_SEARCH_H
 #define PSR_SEARCH_MATCHED_RESPONSE_ACCEL_SEARCH_H
 
-#include "base/stop.h"
+#include "base/base.h"
 
 #include <psrkit/experimental/accelsearch.h>
 #include <psrkit/series.h>

@@ -10,7 +10,7 @@
 #define PSR_SEARCH_MATCHED_RESPONSE_RESPONSE_H
 
 #include "accel_search.h"
-#include "base/stop.h"
+#include "base/base.h"
 #include <complex.h>
 #include <fftw3.h>
 #include <psrkit/experimental/accel.h>

@@ -1,6 +1,5 @@
 /* Merges hits into candidates. */
-#include "base/copy_desc.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "pulscan_boxes.h"
 #include "search/pulscan/pulscan_internal.h"
 

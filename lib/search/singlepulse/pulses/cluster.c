@@ -5,7 +5,7 @@
  * event over which two clusters meet. */
 #include <psrkit/experimental/singlepulse.h>
 
-#include "base/copy_desc.h"
+#include "base/base.h"
 #include "cluster_parts.h"
 #include <math.h>
 #include <stdlib.h>

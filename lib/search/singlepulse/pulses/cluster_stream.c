@@ -1,8 +1,7 @@
 /* Groups events of endless series into pulses: events that may be friends, once no more can come. */
 #include <psrkit/experimental/singlepulse.h>
 
-#include "base/copy_desc.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <stdlib.h>
 #include <string.h>

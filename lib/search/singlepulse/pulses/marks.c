@@ -1,8 +1,7 @@
 /* Marks pulses that are what interference makes. */
 #include <psrkit/experimental/singlepulse.h>
 
-#include "base/copy_desc.h"
-#include "base/tool.h"
+#include "base/base.h"
 #include "plan/ddplan_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
