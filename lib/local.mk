@@ -110,23 +110,19 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/astro/par.c \
 	lib/astro/par_keys.h \
 	lib/astro/par_settle.c \
-	lib/base/c_locale.c \
 	lib/base/base.h \
-	lib/base/memory.c \
-	lib/base/obs_internal.h \
-	lib/base/path.c \
-	lib/base/portable.h \
+	lib/base/base.c \
 	lib/base/status.c \
+	lib/base/obs_internal.h \
+	lib/base/portable.h \
 	lib/base/tool.h \
 	lib/base/device/device.c \
 	lib/base/device/device_choice.c \
 	lib/base/device/device_memory.c \
 	lib/base/device/device_internal.h \
-	lib/base/device/device_words.c \
 	lib/base/input/dada_ring.c \
 	lib/base/input/dada_ring.h \
 	lib/base/input/open_input.c \
-	lib/base/input/read_ring.c \
 	lib/base/input/readfd.c \
 	lib/base/input/readfd.h \
 	lib/base/input/tar_read.c \
@@ -141,7 +137,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/text/json.c \
 	lib/base/text/names.c \
 	lib/base/text/number.c \
-	lib/base/text/numbers.c \
 	lib/base/threads/isa.h \
 	lib/base/threads/isa_lanes.h \
 	lib/base/threads/threads.c \

@@ -8,15 +8,11 @@ tools_ldflags = $(AM_LDFLAGS) $(TOOLS_RPATH)
 noinst_LTLIBRARIES += tools/libcommon.la
 tools_libcommon_la_CPPFLAGS = $(tools_cppflags) $(CAIRO_CFLAGS)
 tools_libcommon_la_SOURCES = \
-	lib/base/c_locale.c \
-	lib/base/device/device_words.c \
-	lib/base/memory.c \
+	lib/base/base.c \
 	lib/base/text/json.c \
 	lib/base/threads/threads.c \
 	lib/base/text/names.c \
 	lib/base/text/number.c \
-	lib/base/path.c \
-	lib/base/input/read_ring.c \
 	lib/base/input/tar_read.c \
 	tools/common/cli.c \
 	tools/common/cli.h \

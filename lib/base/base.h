@@ -89,16 +89,7 @@ struct psr_progress {
 };
 
 /* Counts n more of it. */
-static inline void psr_progress_add(struct psr_progress *w, int64_t n)
-{
-    if (!w->stop->progress)
-        return;
-#pragma omp critical(psr_progress)
-    {
-        w->done += n;
-        w->stop->progress(w->stop->ctx, w->done, w->total);
-    }
-}
+void psr_progress_add(struct psr_progress *w, int64_t n);
 
 /* --- time ------------------------------------------------------------------------------------- */
 

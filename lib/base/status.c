@@ -1,5 +1,5 @@
-/* Formats errors and notes. */
-#include "base/tool.h"
+/* Formats errors and notes, and tells how far work is. */
+#include "base/base.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -125,4 +125,17 @@ void psr_note(const struct psr_notes *notes, const char *fmt, ...)
     format_message(&line, PSR_OK, "", fmt, ap);
     va_end(ap);
     notes->note(notes->ctx, line.msg);
+}
+
+/* --- counts work that several threads share --------------------------------------------------- */
+
+void psr_progress_add(struct psr_progress *w, int64_t n)
+{
+    if (!w->stop->progress)
+        return;
+#pragma omp critical(psr_progress)
+    {
+        w->done += n;
+        w->stop->progress(w->stop->ctx, w->done, w->total);
+    }
 }
