@@ -106,6 +106,71 @@ sets() {
     [ -z "${PSRKIT_LONG-}" ] || killed_everywhere $run
 }
 
+@test "gpufold -resume goes on with the folds, and prints the lines of all" {
+    cp "$g8" in.fil
+    touch -d '1 hour ago' in.fil
+    printf '%s\n' '# name DM p' 'a 47 0.02' 'b 50 0.03' 'd 50 0.0001' 'c 60 0.04' >list
+    run="gpufold -q -ncpus 1 -topo -n 16 -nsub 8 -npart 4 -refine -harmonics -json -tolerant -cands ../list -o t ../in.fil"
+    mkdir old new
+    (cd new && $run >lines)
+    [ "$(grep -c . new/lines)" -eq 3 ]
+    local n=0 code=137 left whole
+    while [ "$code" -eq 137 ]; do
+        n=$((n + 1)) code=0
+        rm -rf at
+        cp -a old at
+        { (cd at && KILL_AT=$n LD_PRELOAD=$killer exec $run -resume); } >out 2>err || code=$?
+        left=$(find at -name '*.pfd' | wc -l)
+        (cd at && ${run/-q /} -resume >lines 2>../said)
+        # All that were whole are read back, but for one whose numbers were not recorded yet.
+        [ "$left" -lt 2 ] || [ -z "$(find at -name '*.folded')" ] || { ls at; return 1; }
+        whole=$(sed -nE 's/^gpufold: ([0-9]) of 4 candidates are complete/\1/p' said)
+        [ "${whole:-0}" -ge $((left - 1)) ] || [ "$code" -eq 0 ] || { cat said; return 1; }
+        same_as_new at || { echo "after step $n"; return 1; }
+    done
+    [ "$code" -eq 0 ] || { cat err; return 1; }
+    [ "$n" -gt 9 ] # nine files
+    # Numbers of other settings, of an input that has changed, and half a record are not believed.
+    (cd at && KILL_AT=$((n - 2)) LD_PRELOAD=$killer exec $run -resume) >out 2>err || true
+    cp -a at other
+    (cd other && ${run/-q /} -nsub 4 -resume 2>../said >/dev/null)
+    fails grep -q 'are complete' said
+    truncate -s -1 at/t.folded
+    (cd at && $run -resume >lines)
+    same_as_new at
+}
+
+@test "50 kills and stops of gpufold -resume at any moment end in the same files" {
+    local i how pid seed=${PSRKIT_TEST_SEED-$RANDOM} run
+    need_long
+    echo "PSRKIT_TEST_SEED=$seed"
+    RANDOM=$seed
+    fakebin -q -seed 3 -tobs 8 -tsamp 256 -nchans 32 -nbits 8 -period 20 -dm 10 -o in.fil
+    touch -d '1 hour ago' in.fil
+    for ((i = 0; i < 12; i++)); do echo "c$i $((i + 5)) 0.02$i"; done | cat <(echo '# name DM p') - >list
+    run="gpufold -q -topo -harmonics -json -clean auto -cands ../list -o t ../in.fil"
+    mkdir new
+    (cd new && $run >lines)
+    mkdir at
+    for ((i = 0; i < 50; i++)); do
+        how=KILL
+        [ $((RANDOM % 2)) = 0 ] || how=TERM
+        (cd at && exec $run -resume >/dev/null) 3>&- &
+        pid=$!
+        sleep 0.$(printf %03d $((RANDOM % 600)))
+        kill -$how $pid 2>/dev/null || true
+        wait $pid || true
+        [ $((RANDOM % 4)) != 0 ] || {
+            (cd at && $run -resume >lines)
+            same_as_new at
+            rm -r at
+            mkdir at
+        }
+    done
+    (cd at && $run -resume >lines)
+    same_as_new at
+}
+
 @test "fakebin: samples and truth are of one run" {
     again() { (cd "$1" && $run) && same_as_new "$1"; }
     for how in '-o x.fil' '-nbits 8 -psrfits -o x.fits' '-dat -o x'; do

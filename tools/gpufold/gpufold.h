@@ -93,6 +93,30 @@ struct gpufold_numbers {
 PSR_MUST_CHECK psr_status gpufold_numbers_take(struct gpufold_numbers *numbers,
                                                const struct psr_folder_fold *fold, psr_err *err);
 
+/* ROOT.folded: the numbers of the folds that a run with -resume has completed, for the next one if this is stopped or
+ * killed; a run that ends well removes it.  Without it, as on a full disk, candidates are folded again. */
+struct gpufold_record {
+    char *path;
+    int fd;                    /* -1: there is no record */
+    struct gpufold_kept *kept; /* [n] of an earlier run */
+    size_t n, room;
+};
+
+/* Opens what an earlier run has left, or an empty record.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status gpufold_record_open(struct gpufold_record *r, const char *root,
+                                              psr_err *err);
+
+/* Returned: whether it has the numbers of this fold, then in *numbers */
+bool gpufold_record_find(const struct gpufold_record *r, struct gpufold_numbers *numbers,
+                         const char *name, uint64_t digest);
+
+/* Adds the numbers of a fold; several threads may. */
+void gpufold_record_add(struct gpufold_record *r, const struct gpufold_numbers *numbers,
+                        uint64_t digest);
+
+void gpufold_record_close(struct gpufold_record *r, bool keep);
+
 /* The numbers as a line of JSON.
  * Returned: *line, malloc'd, caller frees
  * Status:   PSR_ENOMEM */

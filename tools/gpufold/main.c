@@ -17,7 +17,9 @@ struct run {
     int code;        /* exit code, if a candidate was wrong and has been reported */
     struct run_progress progress;
     struct gpufold_numbers *number; /* [list.n] with -json or -harmonics */
+    size_t nprinted;                /* of these */
     psr_status printed;
+    struct gpufold_record record; /* with -resume and numbers */
     struct gpufold_roots roots;
     psr_err err;
 };
@@ -36,24 +38,29 @@ static void show_progress(void *ctx, int64_t nread)
 
 static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *err)
 {
-    const struct run *r = ctx;
+    struct run *r = ctx;
     psr_status st = gpufold_write(r->roots.cand, fold, &r->tool, err);
-    if (!st && (r->opt.json || r->opt.harmonics))
-        st = gpufold_numbers_take(&r->number[r->first + i], fold, err);
+    if (st || !r->number)
+        return st;
+    st = gpufold_numbers_take(&r->number[r->first + i], fold, err);
+    if (!st)
+        gpufold_record_add(&r->record, &r->number[r->first + i], fold->pfd->digest);
     return st;
 }
 
-/* A full disk is told when the stream is closed. */
-static void print_line(struct run *r, size_t i)
+/* The lines of the list before its candidate end.  A full disk is told when the stream is closed. */
+static void print_lines(struct run *r, size_t end)
 {
-    char *line = NULL;
-    if (!r->opt.json || !r->number[i].is_folded || r->printed)
-        return;
-    r->printed = gpufold_make_json(&line, &r->number[i], &r->err);
-    if (line)
-        fputs(line, stdout);
-    fflush(stdout);
-    free(line);
+    for (; r->opt.json && r->nprinted < end && !r->printed; r->nprinted++) {
+        char *line = NULL;
+        if (!r->number[r->nprinted].is_folded)
+            continue;
+        r->printed = gpufold_make_json(&line, &r->number[r->nprinted], &r->err);
+        if (line)
+            fputs(line, stdout);
+        fflush(stdout);
+        free(line);
+    }
 }
 
 /* In the order of the candidates, unless their periods are still looked at. */
@@ -61,10 +68,10 @@ static void then(void *ctx, size_t i)
 {
     struct run *r = ctx;
     if (!r->opt.harmonics)
-        print_line(r, r->first + i);
+        print_lines(r, r->first + i + 1);
 }
 
-/* Looks for the right periods, and prints what waited for them.  Nothing that fails here ends the run but a stop. */
+/* Looks for the right periods.  Nothing that fails here ends the run but a stop. */
 static psr_status end_harmonics(struct run *r)
 {
     psr_err why;
@@ -76,8 +83,6 @@ static psr_status end_harmonics(struct run *r)
     }
     if (st)
         psr_note(&r->opt.run.notes, "-harmonics: periods stay as they are: %s", why.msg);
-    for (size_t i = 0; i < n; i++)
-        print_line(r, r->first + i);
     return PSR_OK;
 }
 
@@ -113,7 +118,9 @@ static void refuse(void *ctx, size_t i, const psr_err *why)
 static bool skip(void *ctx, size_t i, uint64_t digest, struct timespec changed)
 {
     const struct run *r = ctx;
-    return gpufold_exists(r->roots.cand, r->opt.run.cand[i].name, digest, changed, r->opt.run.view);
+    const char *name = r->opt.run.cand[i].name;
+    return gpufold_exists(r->roots.cand, name, digest, changed, r->opt.run.view) &&
+           (!r->number || gpufold_record_find(&r->record, &r->number[r->first + i], name, digest));
 }
 
 static void report(const struct run *r, const psr_folder *f, double seconds)
@@ -164,6 +171,8 @@ static psr_status fold(struct run *r)
     psr_folder_destroy(f);
     if (!st && r->opt.harmonics)
         st = end_harmonics(r);
+    if (!st)
+        print_lines(r, r->first + r->opt.run.ncand);
     return st ? st : r->printed;
 }
 
@@ -214,22 +223,26 @@ static psr_status run(struct run *r)
     if (!st)
         st = gpufold_check_names(&r->opt, &r->roots, &r->list, &r->err);
     d->clean_root = r->roots.clean;
-    const size_t n = r->opt.json || r->opt.harmonics ? r->list.n : 0;
-    r->number = calloc(n + 1, sizeof *r->number);
-    if (!st && !r->number)
+    const bool numbers = r->opt.json || r->opt.harmonics;
+    const size_t n = r->list.n;
+    r->number = numbers ? calloc(n + 1, sizeof *r->number) : NULL;
+    if (!st && numbers && !r->number)
         st = psr_fail_nomem(&r->err, "numbers", (double)n * sizeof *r->number);
+    if (!st && numbers && r->opt.resume)
+        st = gpufold_record_open(&r->record, r->roots.cand, &r->err);
     return st ? st : fold_ranges(r);
 }
 
 int main(int argc, char **argv)
 {
-    struct run r = {0};
+    struct run r = {.record = {.fd = -1}};
     size_t npath = (size_t)gpufold_options_parse(&r.opt, &r.tool, argc, argv);
     r.opt.run.path = (const char *const *)(argv + 1);
     r.opt.run.npath = npath;
     run_catch_signals();
     run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
+    gpufold_record_close(&r.record, st != PSR_OK);
     free(r.number);
     psr_candlist_clear(&r.list);
     gpufold_roots_clear(&r.roots);

@@ -111,7 +111,8 @@ static const struct cli_option candidate[] = {
     {"json", CLI_FLAG, AT(json), NULL, 0, 0,
      "Print a line of JSON for each candidate on standard output."},
     {"resume", CLI_FLAG, AT(resume), NULL, 0, 0,
-     "Skip candidates that an identical earlier run completed."},
+     "Skip candidates that an identical earlier run completed; -json prints the same lines as an "
+     "unbroken run."},
     {"tolerant", CLI_FLAG, AT(tolerant), NULL, 0, 0,
      "Candidates of a list that cannot be folded, as of periods below two samples, are reported "
      "and are no failure, even if none is left."},

@@ -3,17 +3,19 @@
 #include "base/tool.h"
 #include "gpufold.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <psrkit/experimental/outfile.h>
 #include <psrkit/experimental/sift.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char pfd_suffix[] = ".pfd", bestprof_suffix[] = ".pfd.bestprof",
-                  png_suffix[] = ".pfd.png";
+                  png_suffix[] = ".pfd.png", record_suffix[] = ".folded";
 
 static char *join(const char *a, const char *b, const char *c, const char *d)
 {
@@ -111,6 +113,12 @@ psr_status gpufold_check_names(const struct gpufold_options *o, const struct gpu
         c->plot_device = join(root, "_", c->name, ".pfd.ps/CPS");
         st = st || c->plot_device ? st : psr_fail_nomem(err, "names", 64);
     }
+    if (!st && o->resume) {
+        char *path = join(roots->cand, record_suffix, "", "");
+        st = path ? psr_overwrite_check_output(&check, path, NULL, err)
+                  : psr_fail_nomem(err, "names", 64);
+        free(path);
+    }
     if (!st && o->json)
         st = psr_overwrite_check_output(&check, "-", NULL, err);
     if (!st && o->run.clean_auto)
@@ -204,6 +212,79 @@ psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold,
             st = psr_outfile_commit(f[i], err);
     }
     return st;
+}
+
+/* --- the record of a run ---------------------------------------------------------------------- */
+
+struct gpufold_kept {
+    uint64_t kind; /* of this build */
+    uint64_t digest;
+    struct gpufold_numbers numbers;
+};
+
+static const uint64_t kept_kind = UINT64_C(0x6465646c6f660000) + sizeof(struct gpufold_kept);
+
+/* Reads all folds, and cuts off what a killed run has written of one. */
+static psr_status read_record(struct gpufold_record *r, psr_err *err)
+{
+    const size_t size = sizeof *r->kept;
+    for (;; r->n++) {
+        psr_status st = psr_grow(&r->kept, &r->room, r->n, size, "a record", err);
+        if (st)
+            return st;
+        struct gpufold_kept *k = &r->kept[r->n];
+        if (pread(r->fd, k, size, (off_t)(r->n * size)) != (ssize_t)size || k->kind != kept_kind)
+            break;
+    }
+    if (ftruncate(r->fd, (off_t)(r->n * size)) != 0)
+        gpufold_record_close(r, true);
+    return PSR_OK;
+}
+
+psr_status gpufold_record_open(struct gpufold_record *r, const char *root, psr_err *err)
+{
+    *r = (struct gpufold_record){.path = join(root, record_suffix, "", ""), .fd = -1};
+    if (!r->path)
+        return psr_fail_nomem(err, "names", 64);
+    r->fd = open(r->path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) == 0)
+        return read_record(r, err);
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+    return PSR_OK;
+}
+
+bool gpufold_record_find(const struct gpufold_record *r, struct gpufold_numbers *numbers,
+                         const char *name, uint64_t digest)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->kept[i].digest == digest && !strcmp(r->kept[i].numbers.best.candidate, name)) {
+            *numbers = r->kept[i].numbers;
+            return true;
+        }
+    return false;
+}
+
+/* By one call of the system; what is not whole is cut off by the next run, with all that follows. */
+void gpufold_record_add(struct gpufold_record *r, const struct gpufold_numbers *numbers,
+                        uint64_t digest)
+{
+    struct gpufold_kept k = {.kind = kept_kind, .digest = digest};
+    k.numbers = *numbers;
+    if (r->fd >= 0 && write(r->fd, &k, sizeof k) < 0)
+        return;
+}
+
+void gpufold_record_close(struct gpufold_record *r, bool keep)
+{
+    if (r->fd >= 0 && (!keep || lseek(r->fd, 0, SEEK_END) <= 0))
+        unlink(r->path);
+    if (r->fd >= 0)
+        close(r->fd);
+    free(r->path);
+    free(r->kept);
+    *r = (struct gpufold_record){.fd = -1};
 }
 
 /* A fold's numbers as a line of JSON. */
