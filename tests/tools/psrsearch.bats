@@ -671,6 +671,36 @@ waits_for() {
     [ "$cut" -gt 0 ]
 }
 
+@test "folds that are complete are not folded again, and those of a killed run that is not gone on with go" {
+    mkdir ref few
+    (cd ref && $run -q ../x.fil)
+    (cd few && $run -q -ncands 1 ../x.fil)
+    tools_here
+    mv bin/gpufold bin/real
+    # The tool is killed, or the whole search is after it.
+    for end in 'exit 1' 'kill -KILL $PPID'; do
+        export killer=$builddir/tests/support/kill_at.so ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0
+        printf '#!/bin/sh\nexport KILL_AT=22 LD_PRELOAD=$killer\n"${0%%/*}/real" "$@"\n%s\n' "$end" >bin/gpufold
+        chmod +x bin/gpufold
+        rm -rf at
+        mkdir at
+        (cd at && ../$run -ncpus 1 -q ../x.fil) || true
+        [ -n "$(find at -name '*.pfd')" ]
+        [ ! -e at/d/x.fold.json ]
+        cp -a at other
+        cp bin/real bin/gpufold
+        (cd at && ../$run -ncpus 1 ../x.fil 2>../said)
+        [[ $(begun) == "fold "* ]]
+        grep -q '1 of 2 candidates are complete' at/d/steps/x_fold.log
+        diff -rq -x steps -x report.html -x '*.psrsearch.json' ref/d at/d
+        (cd other && ../$run -ncpus 1 -ncands 1 -q ../x.fil)
+        diff -rq -x steps -x report.html -x '*.psrsearch.json' few/d other/d
+        (cd other && ../$run -ncpus 1 -ncands 1 ../x.fil 2>../said)
+        [ "$(begun)" = "" ]
+        rm -r other
+    done
+}
+
 @test "a mask that is made while the search runs is not made again after a kill" {
     # The search takes long, and is still at work when the mask is made.
     export OMP_NUM_THREADS=1

@@ -21,6 +21,7 @@ static const struct {
     {"_*_Cand_*.pfd.bestprof", PSRSEARCH_FOLD},
     {"_*_Cand_*.pfd.png", PSRSEARCH_FOLD},
     {".fold.json", PSRSEARCH_FOLD},
+    {".folded", PSRSEARCH_FOLD},
     {"_fold.clean.json", PSRSEARCH_FOLD},
     {"_fold.clean.mask", PSRSEARCH_FOLD},
     {"_fold.clean.stats", PSRSEARCH_FOLD},

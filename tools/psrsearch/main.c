@@ -9,6 +9,7 @@
 #include <psrkit/experimental/outfile.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ struct run {
     struct psrsearch_records records;
     struct psrsearch_results found;
     bool redo[PSRSEARCH_NSTEP]; /* not settled by an earlier run */
+    bool left[PSRSEARCH_NSTEP]; /* by one that was killed in the step: files of no record */
     struct running beside;      /* the mask, while the search runs */
     psr_status beside_status;   /* of the mask, which ended before the search, */
     psr_err beside_err;         /* and why it failed */
@@ -88,7 +90,7 @@ static psr_status find_repeated(struct run *r)
         if (settled) {
             /* Whether the step need not be run: it is complete, or not wanted and without files. */
             st = decide_fold(r, k);
-            settled = !r->records.line[k];
+            settled = !r->records.line[k] && !r->records.begun[k];
             st = st || !r->plan.step[k].wanted
                      ? st
                      : psrsearch_is_complete(&settled, &r->records, &r->plan, &r->opt, kind_of(k),
@@ -99,7 +101,13 @@ static psr_status find_repeated(struct run *r)
     return st;
 }
 
-/* Of the steps that are repeated nothing of an earlier run stays. */
+/* Folds that are complete stay: gpufold knows them, and the others go when it ends. */
+static bool goes_on(const struct run *r, int k)
+{
+    return k == PSRSEARCH_FOLD && r->redo[k] && r->plan.step[k].wanted;
+}
+
+/* Of the steps that are repeated nothing else of an earlier run stays. */
 static psr_status prepare(struct run *r)
 {
     psr_status st = find_repeated(r);
@@ -110,7 +118,9 @@ static psr_status prepare(struct run *r)
         /* Removes what the records name of steps that are repeated, and what is left of those that ended early. */
         bool any = false;
         for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
-            st = psrsearch_remove_recorded(&r->plan, r->records.begun[k], &r->err);
+            r->left[k] = psrsearch_was_killed_in(&r->records, &r->plan, kind_of(k));
+            if (!goes_on(r, k))
+                st = psrsearch_remove_recorded(&r->plan, r->records.begun[k], &r->err);
             if (!st && r->redo[k])
                 st = psrsearch_remove_recorded(&r->plan, r->records.line[k], &r->err);
             any |= r->redo[k];
@@ -138,7 +148,11 @@ static psr_status begin_step(struct run *r, int k, struct running *s)
     if (!r->opt.quiet && line)
         fprintf(stderr, "psrsearch: %s: %s\n", r->plan.step[k].name, line);
     free(line);
-    psr_status st = psrsearch_look_before(&s->before, &r->plan, kind_of(k), &r->err);
+    psr_status st = PSR_OK;
+    if (k == PSRSEARCH_FOLD) /* all that is there is of the same step, and is recorded again */
+        st = psrsearch_check_recorded(&r->records, &r->plan, kind_of(k), &r->err);
+    else
+        st = psrsearch_look_before(&s->before, &r->plan, kind_of(k), &r->err);
     if (!st)
         st = psrsearch_record_begun(&r->records, &r->plan, kind_of(k), &none, &r->err);
     if (!st)
@@ -172,8 +186,12 @@ static psr_status end_step(struct run *r, int k, struct running *s)
         return PSR_OK;
     s->on = false;
     psr_status st = psrsearch_wait(&s->child, &r->plan, kind_of(k), &r->err);
-    if (psrsearch_made(&made, &s->before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
+    if (k == PSRSEARCH_FOLD && !st)
+        st = psrsearch_folds_settle(&made, &r->plan, !strcmp(r->opt.clean, "auto"), &r->err);
+    else if (psrsearch_made(&made, &s->before, &r->plan, kind_of(k), st ? &other : &r->err) && !st)
         st = r->err.code;
+    else if (!st && r->left[k])
+        st = psrsearch_leftovers_remove(&r->plan, kind_of(k), &made, &r->err);
     if (st == PSR_EIO && !run_stop_signal() && psrsearch_lacks_picture_only(&made, kind_of(k))) {
         fprintf(stderr, "psrsearch: mask: %s_rfifind.png is left out; %s_mask.log has the reason\n",
                 r->plan.base, r->plan.aside);
@@ -206,7 +224,14 @@ static void end_beside(struct run *r, struct running *s)
 static psr_status run_step(struct run *r, int k)
 {
     struct running s;
+    const struct psr_names none = {.n = 0};
     psr_status st = decide_fold(r, k);
+    if (!st && !r->plan.step[k].wanted && r->left[k]) {
+        free(r->records.begun[k]);
+        r->records.begun[k] = NULL;
+        st = psrsearch_leftovers_remove(&r->plan, kind_of(k), &none, &r->err);
+        return st ? st : psrsearch_records_write(&r->records, &r->err);
+    }
     if (st || !r->plan.step[k].wanted)
         return st;
     if (k == PSRSEARCH_MASK && r->plan.beside)
@@ -302,8 +327,8 @@ static psr_status search(struct run *r)
     }
     if (st == PSR_ESTOPPED && !r->opt.quiet)
         fprintf(stderr,
-                "psrsearch: stopped: %s keeps the steps that are complete, and the series that are "
-                "searched; the same command goes on from there\n",
+                "psrsearch: stopped: %s keeps the steps that are complete, the series that are "
+                "searched and the folds; the same command goes on from there\n",
                 r->plan.dir);
     psrsearch_records_clear(&r->records);
     psr_output_group_abort(r->claim);

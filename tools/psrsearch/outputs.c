@@ -149,7 +149,7 @@ psr_status psrsearch_made(struct psr_names *made, const struct psrsearch_before 
         char *path = psrsearch_join(p->dir, "/", files.name[i], NULL);
         if (!path)
             st = psr_fail_nomem(err, files.name[i], 256);
-        else if (lstat(path, &is) == 0 && !was_there(before, &is))
+        else if (lstat(path, &is) == 0 && S_ISREG(is.st_mode) && !was_there(before, &is))
             st = psr_names_add(made, files.name[i], err);
         free(path);
     }
@@ -183,9 +183,8 @@ static bool blocks_picture(const struct psrsearch_plan *p, const char *name)
     return blocks;
 }
 
-/* Whether a run that was killed at this step left its files: it had no time to record them. */
-static bool was_killed_in(const struct psrsearch_records *r, const struct psrsearch_plan *p,
-                          enum psrsearch_kind step)
+bool psrsearch_was_killed_in(const struct psrsearch_records *r, const struct psrsearch_plan *p,
+                             enum psrsearch_kind step)
 {
     char line[64];
     snprintf(line, sizeof line, "{\"begun\": \"%s\", \"outputs\": []}\n", p->step[step].name);
@@ -200,12 +199,85 @@ static bool is_in(const struct psr_names *names, const char *name)
     return false;
 }
 
+psr_status psrsearch_leftovers_remove(const struct psrsearch_plan *p, enum psrsearch_kind step,
+                                      const struct psr_names *made, psr_err *err)
+{
+    struct psr_names found = {.n = 0};
+    psr_status st = psrsearch_files_of(&found, p, step, err);
+    for (size_t i = 0; i < found.n && !st; i++) {
+        const char *name = found.name[i];
+        char *path = psrsearch_join(p->dir, "/", name, NULL);
+        if (!path)
+            st = psr_fail_nomem(err, name, 256);
+        else if (!is_in(made, name) && exists(p, name) && unlink(path) != 0 && errno != ENOENT)
+            st = psr_fail_errno(err, "%s", path);
+        free(path);
+    }
+    psr_names_clear(&found);
+    return st;
+}
+
+/* --- the files of folds ----------------------------------------------------------------------- */
+
+struct folds {
+    const struct psrsearch_plan *plan;
+    struct psr_names *made;
+    psr_status status;
+    psr_err *err;
+};
+
+static void list_made(struct folds *f, const char *between, const char *name, const char *end)
+{
+    char *whole = psrsearch_join(f->plan->root, between, name, end, NULL);
+    if (!f->status && !whole)
+        f->status = psr_fail_nomem(f->err, name, 256);
+    if (!f->status && exists(f->plan, whole))
+        f->status = psr_names_add(f->made, whole, f->err);
+    free(whole);
+}
+
+/* A line of ROOT.fold.json. */
+static bool list_fold(void *ctx, const char *line)
+{
+    struct folds *f = ctx;
+    struct json_value *value = NULL;
+    char *text = strdup(line);
+    f->status = text ? json_parse(&value, text, "a fold", f->err)
+                     : psr_fail_nomem(f->err, "a fold", (double)strlen(line));
+    const char *name = f->status ? "" : json_text(value, "candidate");
+    list_made(f, "_", name, ".pfd");
+    list_made(f, "_", name, ".pfd.bestprof");
+    list_made(f, "_", name, ".pfd.png");
+    json_clear(value);
+    free(text);
+    return !f->status;
+}
+
+psr_status psrsearch_folds_settle(struct psr_names *made, const struct psrsearch_plan *p,
+                                  bool cleaned, psr_err *err)
+{
+    struct folds f = {.plan = p, .made = made, .err = err};
+    bool exists;
+    char *list = psrsearch_join(p->base, ".fold.json", NULL);
+    psr_status st = list ? psrsearch_read_lines(list, &exists, list_fold, &f, err)
+                         : psr_fail_nomem(err, p->base, 64);
+    free(list);
+    list_made(&f, ".fold", ".json", "");
+    for (int k = 0; k < 3 && cleaned; k++)
+        list_made(&f, "_fold.clean", (const char *const[]){".json", ".mask", ".stats"}[k], "");
+    psr_names_sort(made);
+    st = f.status ? f.status : st;
+    return st ? st : psrsearch_leftovers_remove(p, PSRSEARCH_FOLD, made, err);
+}
+
+/* --- what stands in the way ------------------------------------------------------------------- */
+
 psr_status psrsearch_check_recorded(const struct psrsearch_records *r,
                                     const struct psrsearch_plan *p, enum psrsearch_kind step,
                                     psr_err *err)
 {
     struct psr_names known = {.n = 0}, found = {.n = 0};
-    if (was_killed_in(r, p, step))
+    if (psrsearch_was_killed_in(r, p, step))
         return PSR_OK;
     psr_status st = psrsearch_recorded(&known, p, r->line[step], err);
     if (!st)

@@ -148,6 +148,18 @@ PSR_MUST_CHECK psr_status psrsearch_made(struct psr_names *made,
                                          const struct psrsearch_plan *p, enum psrsearch_kind step,
                                          psr_err *err);
 
+/* The files of the folds that ROOT.fold.json has, those that an earlier run has completed among them; of others nothing
+ * stays.
+ * Given: cleaned   with the record of their cleaning */
+PSR_MUST_CHECK psr_status psrsearch_folds_settle(struct psr_names *made,
+                                                 const struct psrsearch_plan *p, bool cleaned,
+                                                 psr_err *err);
+
+/* Removes the files with names of a step that was killed, but for those that it has made now. */
+PSR_MUST_CHECK psr_status psrsearch_leftovers_remove(const struct psrsearch_plan *p,
+                                                     enum psrsearch_kind step,
+                                                     const struct psr_names *made, psr_err *err);
+
 /* Whether a step that has failed made all of its files but a picture, which no search ends for. */
 bool psrsearch_lacks_picture_only(const struct psr_names *made, enum psrsearch_kind step);
 
@@ -213,6 +225,10 @@ PSR_MUST_CHECK psr_status psrsearch_record_begun(struct psrsearch_records *r,
 /* Records ROOT.psrsearch.json. */
 PSR_MUST_CHECK psr_status psrsearch_record_summary(struct psrsearch_records *r,
                                                    const struct psrsearch_plan *p, psr_err *err);
+
+/* Whether a run that was killed at this step left its files: it had no time to record them. */
+bool psrsearch_was_killed_in(const struct psrsearch_records *r, const struct psrsearch_plan *p,
+                             enum psrsearch_kind step);
 
 /* Checks that a step's files are those of a record, or left by a killed run of this step: others
  * could be written over, or taken for results.

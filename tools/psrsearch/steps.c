@@ -352,6 +352,7 @@ static void make_fold(struct words *w, const struct psrsearch_plan *p,
     add_place(w, o);
     words_add_name(w, "-cands", p->base, ".sift");
     words_add_int(w, "-ncands", o->ncands);
+    words_add(w, "-resume");   /* a step that was stopped or killed */
     words_add(w, "-tolerant"); /* what cannot be folded stays in the list of candidates */
     words_add_inputs(w, o);
 }
