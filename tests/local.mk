@@ -109,6 +109,7 @@ UNIT_TESTS = \
 	tests/search/matched/t_accel_template \
 	tests/search/pulscan/t_candidate_refine \
 	tests/tools/t_fast_number_io \
+	tests/tools/t_fold_picture \
 	tests/formats/spectra/t_obs \
 	tests/astro/t_orbit \
 	tests/stats/t_quantile \
@@ -319,6 +320,7 @@ out_of_memory_wrap = \
 	fftwf_plan_guru_split_dft free fftwf_free fftwf_destroy_plan realloc
 
 tests_tools_t_fast_number_io_SOURCES = tests/tools/t_fast_number_io.c tools/chi2sig/fast_number_io.c
+tests_tools_t_fold_picture_SOURCES = tests/tools/t_fold_picture.c tools/gpufold/picture.c
 
 CLI_TESTS = \
 	tests/tools/abi.bats \
