@@ -92,6 +92,28 @@ top_files() {
     done
 }
 
+@test "without a position all tools are topocentric, with one note each" {
+    $run x.fil 2>said
+    [ "$(grep -c 'position' said)" = 1 ]
+    grep -q '^psrsearch: x.fil: the header has no position or date: times are topocentric$' said
+    [ "$(cut -d, -f4,5 d/x.pulses.csv | sort -u | tr '\n' ' ')" = "frame,scale topocentric,UTC " ]
+    fails grep -q '"p_s_bary": [^n]' d/x.fold.json
+    # The same period, by hand.
+    p=$(value p_s_topo <(head -n 1 d/x.fold.json))
+    gpufold -p "$p" -dm 40 -fine -nodmsearch -refine -json -noplot -o f x.fil >f.json 2>said
+    [ "$(grep -c 'position' said)" = 1 ]
+    grep -q '"p_s_bary": null' f.json
+    near "$(value p_s_topo f.json)" "$p" "$(value p_s_topo_error f.json)"
+    gpudedisp -lodm 70 -numdms 1 -singlepulse -csv -o g x.fil 2>said
+    [ "$(grep -c 'position' said)" = 1 ]
+    grep -q '^ Barycentered?  *(1 yes, 0 no)  *=  0$' g_DM70.00.inf
+    [ "$(cut -d, -f4,5 g.pulses.csv | sort -u | tr '\n' ' ')" = "frame,scale topocentric,UTC " ]
+    # With one they are barycentric, and say nothing.
+    gpufold -position 05:34:32,22:00:52 -site 10,50,100 -p "$p" -dm 40 -noplot -json -o f x.fil >f.json 2>said
+    fails grep -q position said
+    grep -q '"p_s_bary": 0.039' f.json
+}
+
 @test "the printed commands do the same by hand" {
     mkdir a b
     (cd a && $run ../x.fil 2>../said)
