@@ -238,6 +238,56 @@ static double is_physical(const struct cube *c)
     return fabs(p->pd) / p->p * PSR_LIGHT_M_S < MOST_ACCEL_MS2 || drift < LEAST_DRIFT ? 1 : 0;
 }
 
+/* --- hum ---------------------------------------------------------------------------------------- */
+
+/* In Z^2, that is chi-squared: what speaks for a DM and against another. */
+static const double REJECT_CHI2 = 16;
+
+static double power_of(const struct cube *c, const struct psr_fold_coefs *sum, size_t k)
+{
+    const struct psr_fold_coefs one = {.h = {sum->h[k]}};
+    return psr_fold_harmonics_power(&c->h, &one, 1);
+}
+
+static void leave_out(struct psr_fold_coefs *piece, size_t n, const bool *is_line)
+{
+    for (size_t j = 0; j < n; j++)
+        for (size_t k = 0; k < PSR_FOLD_HARMONICS; k++)
+            if (is_line[k])
+                piece[j].h[k] = 0;
+}
+
+static size_t find_divisor(size_t a, size_t b)
+{
+    return b ? find_divisor(b, a % b) : a;
+}
+
+/* Leaves out harmonics that reject the DM for DM 0, if they are multiples of one and the others reject DM 0: hum is in the
+ * fold of a pulsar, at one of its harmonics and multiples of that, and says nothing of it. */
+static void leave_hum_out(struct cube *c)
+{
+    struct psr_fold_coefs flat = {.h = {0}}, rest = c->sum;
+    bool is_line[PSR_FOLD_HARMONICS];
+    size_t divisor = 0;
+    for (size_t j = 0; j < c->h.nsub; j++)
+        psr_fold_coefs_add(&flat, &c->band[j], -c->band_turns[j]);
+    for (size_t k = 0; k < PSR_FOLD_HARMONICS; k++) {
+        is_line[k] = power_of(c, &flat, k) > power_of(c, &c->sum, k) + REJECT_CHI2;
+        divisor = is_line[k] ? find_divisor(k + 1, divisor) : divisor;
+    }
+    if (divisor < 2)
+        return;
+    leave_out(&rest, 1, is_line);
+    leave_out(&flat, 1, is_line);
+    const size_t n = psr_fold_harmonics_count(&c->h, &rest);
+    if (psr_fold_harmonics_power(&c->h, &rest, n) <
+        psr_fold_harmonics_power(&c->h, &flat, n) + REJECT_CHI2)
+        return;
+    leave_out(c->band, c->h.nsub, is_line);
+    leave_out(c->part, c->h.npart, is_line);
+    c->sum = rest;
+}
+
 /* --- all ---------------------------------------------------------------------------------------- */
 
 static psr_status align(struct cube *c, psr_err *err)
@@ -261,6 +311,7 @@ static psr_status align(struct cube *c, psr_err *err)
         }
     for (size_t j = 0; j < nsub; j++)
         add(&c->sum, &c->band[j], 1);
+    leave_hum_out(c);
     c->n = psr_fold_harmonics_count(&c->h, &c->sum);
     return PSR_OK;
 }

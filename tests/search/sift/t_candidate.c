@@ -173,6 +173,43 @@ static void make_noise(struct psr_pfd *fold, uint64_t *random, double snr)
         }
 }
 
+/* Adds a sine of DM 0 with that many periods in a turn. */
+static void add_hum(struct psr_pfd *fold, int nperiod, double snr)
+{
+    for (int k = 0; k < NPART * NSUB; k++)
+        for (int b = 0; b < NBIN; b++)
+            fold->profile[k * NBIN + b] += snr / sqrt(NPART * NSUB * NBIN / 2.0) *
+                                           cos(2 * M_PI * nperiod * (double)b / NBIN + 1);
+}
+
+static struct psr_cand_score measure_with_hum(uint64_t *random, double snr, int nperiod)
+{
+    const struct pulse p = {snr, 40, 0.02, NSUB, NPART};
+    struct psr_pfd fold;
+    struct psr_cand_score score;
+    make_fold(&fold, random, &p, 40);
+    add_hum(&fold, nperiod, 200);
+    add_hum(&fold, 2 * nperiod, 50);
+    ok(psr_cand_measure(&score, &fold, &err) == PSR_OK, "hum: %s", score.reasons);
+    psr_pfd_clear(&fold);
+    return score;
+}
+
+/* Hum at every third harmonic of a pulsar; folded at three of its periods without one; at its own period. */
+static void test_hum(uint64_t *random)
+{
+    const struct psr_cand_score with = measure_with_hum(random, 20, 3),
+                                alone = measure_with_hum(random, 0, 3),
+                                same = measure_with_hum(random, 20, 1);
+    ok(with.probability > 0.9 && with.number[PSR_CAND_ALPHA] < 1 &&
+           is_near(with.number[PSR_CAND_SNR], 16, 5),
+       "a pulsar beside hum: %.4f, S/N %.1f", with.probability, with.number[PSR_CAND_SNR]);
+    ok(alone.probability < 0.1 && alone.number[PSR_CAND_ALPHA] > 1, "hum alone: %.4f",
+       alone.probability);
+    ok(same.probability < PSR_CAND_LINE && same.number[PSR_CAND_ALPHA] > 1,
+       "what has all its harmonics at DM 0 is there: %.4f", same.probability);
+}
+
 static double rank_one(struct psr_cand_score score, double chance)
 {
     struct psr_sift_cand cand = {.number = 1, .score = &score, .chance = chance};
@@ -295,6 +332,7 @@ int main(void)
     uint64_t random = tap_seed();
     test_numbers(&random);
     test_impossible(&random);
+    test_hum(&random);
     test_chance(&random);
     test_probability();
     test_rank();
