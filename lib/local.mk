@@ -462,22 +462,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/boxes/pulscan_merge.c \
 	lib/search/pulscan/boxes/pulscan_residual.c \
 	lib/search/sift/sift.c \
-	lib/search/sift/sift_curve.c \
-	lib/search/sift/sift_curve.h \
 	lib/search/sift/sift_dms.c \
-	lib/search/sift/sift_duplicates.c \
-	lib/search/sift/sift_fold.c \
 	lib/search/sift/sift_harmonics.c \
-	lib/search/sift/sift_identify.c \
-	lib/search/sift/sift_internal.h \
 	lib/search/sift/sift_mark.c \
-	lib/search/sift/sift_near.c \
-	lib/search/sift/sift_near.h \
 	lib/search/sift/sift_order.c \
-	lib/search/sift/sift_rank.c \
 	lib/search/sift/sift_read.c \
 	lib/search/sift/sift_reject.c \
-	lib/search/sift/sift_segments.c \
 	lib/search/sift/sift_state.h \
 	lib/search/sift/sift_verdict.c \
 	lib/search/singlepulse/pulse_adapt.h \

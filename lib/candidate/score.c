@@ -2,7 +2,6 @@
 #include "formats/series/series_internal.h"
 #include "score_table.h"
 #include "search/fold/trials/fold_state.h"
-#include "search/sift/sift_internal.h"
 #include "search/sift/sift_state.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "formats/series/series_internal.h"
-#include "search/sift/sift_internal.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <math.h>

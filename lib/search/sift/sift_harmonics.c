@@ -1,9 +1,258 @@
-/* Removes harmonics of better candidates. */
-#include "sift_near.h"
+/* Candidates of one frequency, and those at ratios of it: joins the former, and removes harmonics of better ones. */
+#include "search/sift/sift_state.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+
+/* --- finds the candidates near a frequency: sorted arrays from which candidates are struck ---- */
+
+struct item {
+    int octave;
+    double f, tobs_s;
+    size_t id;
+};
+
+/* Items first .. last - 1 have one octave. */
+struct octave {
+    size_t first, last;
+    double shortest_s;
+};
+
+/* The candidates of s->order by length of their series, in octaves, and by frequency: within an
+ * octave tolerances differ by 2 at most, so that few are looked at that are not near. */
+struct psr_sift_near {
+    struct item *item; /* [n] by octave and frequency */
+    size_t n;
+    size_t *left; /* [n + 1] an item at or before the next one that is left; itself if it is */
+    struct octave *octave;
+    size_t noctave;
+};
+
+static int by_place(const void *pa, const void *pb)
+{
+    const struct item *a = pa, *b = pb;
+    if (a->octave != b->octave)
+        return a->octave < b->octave ? -1 : 1;
+    if (a->f < b->f || a->f > b->f)
+        return a->f < b->f ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static void divide_octaves(struct psr_sift_near *near)
+{
+    for (size_t k = 0; k < near->n; k++) {
+        const struct item *item = &near->item[k];
+        if (k == 0 || item->octave != item[-1].octave)
+            near->octave[near->noctave++] = (struct octave){k, k, item->tobs_s};
+        struct octave *o = &near->octave[near->noctave - 1];
+        o->last = k + 1;
+        o->shortest_s = item->tobs_s < o->shortest_s ? item->tobs_s : o->shortest_s;
+    }
+}
+
+static void sift_near_destroy(struct psr_sift_near *near)
+{
+    if (near) {
+        free(near->item);
+        free(near->left);
+        free(near->octave);
+    }
+    free(near);
+}
+
+/* Status: PSR_ENOMEM */
+static psr_status sift_near_create(struct psr_sift_near **out, const struct psr_sift *s,
+                                   psr_err *err)
+{
+    const size_t n = s->norder;
+    struct psr_sift_near *near = calloc(1, sizeof *near);
+    *out = near;
+    if (near) {
+        near->item = malloc((n + 1) * sizeof *near->item);
+        near->left = malloc((n + 1) * sizeof *near->left);
+        near->octave = malloc((n + 1) * sizeof *near->octave);
+    }
+    if (!near || !near->item || !near->left || !near->octave) {
+        sift_near_destroy(near);
+        *out = NULL;
+        return psr_fail_nomem(err, "candidates", 64.0 * (double)n);
+    }
+    near->n = n;
+    for (size_t k = 0; k < n; k++) {
+        const struct psr_sift_entry *e = &s->all.entry[s->order[k]];
+        const double tobs_s = psr_sift_tobs(s, e);
+        near->item[k] = (struct item){ilogb(tobs_s), e->f, tobs_s, s->order[k]};
+    }
+    qsort(near->item, n, sizeof *near->item, by_place);
+    for (size_t k = 0; k <= n; k++)
+        near->left[k] = k;
+    divide_octaves(near);
+    return PSR_OK;
+}
+
+/* The first item from k on that is left, or n. */
+static size_t find_left(struct psr_sift_near *near, size_t k)
+{
+    size_t end = k;
+    while (near->left[end] != end)
+        end = near->left[end];
+    while (near->left[k] != end) {
+        const size_t next = near->left[k];
+        near->left[k] = end;
+        k = next;
+    }
+    return end;
+}
+
+static size_t find_from(const struct psr_sift_near *near, const struct octave *o, double f_hz)
+{
+    size_t lo = o->first, hi = o->last;
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        if (near->item[mid].f < f_hz)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Calls take for candidates, not e itself, within tolerance of f_hz, and some beyond; those for
+ * which it returns true are never found again.
+ * Given:  tolerance   r_err over the shorter length, or if fixed_hz is above 0 that */
+static void sift_near_find(struct psr_sift_near *near, const struct psr_sift *s, size_t e,
+                           double f_hz, double fixed_hz, bool (*take)(void *ctx, size_t id),
+                           void *ctx)
+{
+    const double tobs_s = psr_sift_tobs(s, &s->all.entry[e]);
+    for (size_t i = 0; i < near->noctave; i++) {
+        const struct octave *o = &near->octave[i];
+        const double shorter_s = tobs_s < o->shortest_s ? tobs_s : o->shortest_s;
+        /* A little wider than exact: the caller compares in its own arithmetic. */
+        const double far =
+            (fixed_hz > 0 ? fixed_hz : s->d.r_err / shorter_s) * (1 + 1e-9) + f_hz * 1e-14;
+        size_t k = find_left(near, find_from(near, o, f_hz - far));
+        while (k < o->last && near->item[k].f <= f_hz + far) {
+            if (near->item[k].id != e && take(ctx, near->item[k].id))
+                near->left[k] = k + 1;
+            k = find_left(near, k + 1);
+        }
+    }
+}
+
+/* --- makes candidates of one frequency hits of the best one ----------------------------------- */
+
+/* Takes entry e out of the order, as a hit or a harmonic of the best. */
+static void take_hits(struct psr_sift *s, size_t best, size_t e)
+{
+    struct psr_sift_entry *to = &s->all.entry[best], *from = &s->all.entry[e];
+    s->all.entry[to->last].next = e;
+    to->last = from->last;
+    to->nhit += from->nhit;
+    from->reason = PSR_SIFT_DUPLICATE;
+    from->of = best;
+}
+
+/* --- from the best down ----------------------------------------------------------------------- */
+
+struct taking {
+    struct psr_sift *s;
+    size_t *rank; /* [all] in s->order */
+    size_t best;
+};
+
+static bool take_duplicate(void *ctx, size_t id)
+{
+    struct taking *t = ctx;
+    struct psr_sift *s = t->s;
+    const struct psr_sift_entry *a = &s->all.entry[t->best], *b = &s->all.entry[id];
+    const double ta = psr_sift_tobs(s, a), tb = psr_sift_tobs(s, b);
+    const double bins = a->folded || b->folded ? psr_sift_fold_error(s, a, 1, b, 1) : s->d.r_err;
+    if (t->rank[id] < t->rank[t->best] || !psr_sift_same_segment(s, a, b) ||
+        !(fabs(a->f - b->f) < bins / (ta < tb ? ta : tb)))
+        return false;
+    take_hits(s, t->best, id);
+    return true;
+}
+
+psr_status psr_sift_duplicates(struct psr_sift *s, psr_err *err)
+{
+    struct psr_sift_near *near;
+    struct taking t = {s, malloc((s->all.n + 1) * sizeof *t.rank), 0};
+    if (!t.rank)
+        return psr_fail_nomem(err, "candidates", 8.0 * (double)s->all.n);
+    psr_status st = sift_near_create(&near, s, err);
+    for (size_t k = 0; k < s->norder; k++)
+        t.rank[s->order[k]] = k;
+    for (size_t k = 0; k < s->norder && !st; k++) {
+        t.best = s->order[k];
+        if (s->all.entry[t.best].reason == PSR_SIFT_GOOD)
+            sift_near_find(near, s, t.best, s->all.entry[t.best].f, 0, take_duplicate, &t);
+    }
+    if (!st) {
+        psr_sift_drop(s);
+        sift_near_destroy(near);
+    }
+    free(t.rank);
+    return st;
+}
+
+/* --- from the lowest r up --------------------------------------------------------------------- */
+
+struct by_r {
+    double r;
+    size_t at, id;
+};
+
+static int compare_r(const void *pa, const void *pb)
+{
+    const struct by_r *a = pa, *b = pb;
+    if (a->r < b->r || a->r > b->r)
+        return a->r < b->r ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+psr_status psr_sift_duplicates_presto(struct psr_sift *s, psr_err *err)
+{
+    const size_t n = s->norder;
+    struct by_r *item = malloc((n + 1) * sizeof *item);
+    if (!item)
+        return psr_fail_nomem(err, "candidates", (double)n * sizeof *item);
+    for (size_t k = 0; k < n; k++)
+        item[k] = (struct by_r){s->all.entry[s->order[k]].r, k, s->order[k]};
+    qsort(item, n, sizeof *item, compare_r);
+    size_t current = 0, first = 1;
+    while (first <= n && n > 0) {
+        size_t end = first;
+        while (end < n && fabs(item[current].r - item[end].r) < s->d.r_err)
+            end++;
+        if (end > first) {
+            /* Items first, and after to end - 1, are one candidate: the first of the best takes
+             * the others, from the last on. */
+            size_t best = current;
+            for (size_t k = first; k < end; k++)
+                if (s->all.entry[item[k].id].sigma > s->all.entry[item[best].id].sigma)
+                    best = k;
+            for (size_t k = end; k-- > first;)
+                if (k != best)
+                    take_hits(s, item[best].id, item[k].id);
+            if (current != best)
+                take_hits(s, item[best].id, item[current].id);
+            current = best;
+            first = end;
+        } else {
+            current = first++;
+        }
+    }
+    for (size_t k = 0; k < n; k++)
+        s->order[k] = item[k].id;
+    free(item);
+    psr_sift_drop(s);
+    return psr_sift_sort(s, err);
+}
+
+/* --- removes harmonics of better candidates --------------------------------------------------- */
 
 enum { MOST_HARMONIC = PSR_SIFT_MOST_HARMONIC };
 
@@ -84,7 +333,7 @@ static bool take(void *ctx, size_t id)
     return true;
 }
 
-/* --- lines of a better candidate --------------------------------------------------------------- */
+/* --- lines of a better candidate -------------------------------------------------------------- */
 
 static int find_divisor(int a, int b)
 {
@@ -184,12 +433,12 @@ static void remove_lines(struct removing *m, struct psr_sift_near *near)
                 continue;
             m->numer = p;
             m->denom = q;
-            psr_sift_near_find(near, m->s, m->fund, a->f * p / q, 0, take_lines, m);
+            sift_near_find(near, m->s, m->fund, a->f * p / q, 0, take_lines, m);
         }
     }
 }
 
-/* --- folds of several turns -------------------------------------------------------------------- */
+/* --- folds of several turns ------------------------------------------------------------------- */
 
 /* Noise adds so much to what is left of a signal in a fold, for the best of many folds.  The S/N of a signal that
  * was not folded is at most FOLD_SHARE times the sigma of its harmonics. */
@@ -250,7 +499,7 @@ static bool remove_fold(const struct removing *m, struct psr_sift_entry *b)
     return false;
 }
 
-/* --- all --------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void remove_all(struct removing *m, struct psr_sift_near *near)
 {
@@ -265,8 +514,8 @@ static void remove_all(struct removing *m, struct psr_sift_near *near)
         const double f = s->all.entry[m->fund].f;
         for (size_t q = 0; q < NRATIO; q++) {
             m->ratio = &ratio[q];
-            psr_sift_near_find(near, s, m->fund, f * ratio[q].numer / ratio[q].denom, m->fixed_hz,
-                               take, m);
+            sift_near_find(near, s, m->fund, f * ratio[q].numer / ratio[q].denom, m->fixed_hz, take,
+                           m);
         }
         if (!s->d.presto)
             remove_lines(m, near);
@@ -279,7 +528,7 @@ psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err)
     struct removing m = {.s = s, .rank = malloc((s->all.n + 1) * sizeof *m.rank)};
     if (!m.rank)
         return psr_fail_nomem(err, "candidates", 8.0 * (double)s->all.n);
-    psr_status st = psr_sift_near_create(&near, s, err);
+    psr_status st = sift_near_create(&near, s, err);
     for (size_t k = 0; k < s->norder; k++)
         m.rank[s->order[k]] = k;
     if (s->d.presto && s->norder)
@@ -287,7 +536,7 @@ psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err)
     if (!st) {
         remove_all(&m, near);
         psr_sift_drop(s);
-        psr_sift_near_destroy(near);
+        sift_near_destroy(near);
     }
     free(m.rank);
     return st;

@@ -135,17 +135,8 @@ enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_s
 typedef psr_status psr_sift_take_list(psr_sift *s, const struct psr_accel_rows *rows,
                                       const char *path, double dm, psr_err *err);
 
-/* Passes on the candidates of NAME_ffa.csv, a list for each DM.
- * Status: those of psr_ffa_list_read and of take */
-PSR_MUST_CHECK psr_status psr_sift_read_ffa(struct psr_sift *s, const char *path,
-                                            psr_sift_take_list *take, psr_err *err);
-
 /* Harmonics of a boxcar up to this share of 1 / duty have most of its power: a fold's entry has as many. */
 static const double psr_sift_fold_share = 0.6;
-
-/* Gives a row of a fast folding search the harmonics of its boxcar, with the power that has its S/N as sigma.
- * Given:  power [PSR_ACCEL_LIST_MAX_HARM]   room that row points to afterwards */
-void psr_sift_make_harmonics(struct psr_accel_row *row, double *power);
 
 /* Makes an entry of a row: frequency, power, sigma, S/N. */
 struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct psr_accel_row *row,
@@ -197,15 +188,10 @@ PSR_MUST_CHECK psr_status psr_sift_sort(struct psr_sift *s, psr_err *err);
 PSR_MUST_CHECK psr_status psr_sift_duplicates(struct psr_sift *s, psr_err *err);
 PSR_MUST_CHECK psr_status psr_sift_duplicates_presto(struct psr_sift *s, psr_err *err);
 PSR_MUST_CHECK psr_status psr_sift_dm_problems(struct psr_sift *s, psr_err *err);
-void psr_sift_segments(struct psr_sift *s);
 PSR_MUST_CHECK psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err);
 
 /* Drops the entries from the order whose reason is no longer PSR_SIFT_GOOD. */
 void psr_sift_drop(struct psr_sift *s);
-
-/* Velocity of the telescope towards the source over c during a list.
- * Returned: whether position, epoch and telescope are known */
-bool psr_sift_velocity(const struct psr_inf *inf, double tobs_s, double *v);
 
 /* Copies d.lines by frequency.  Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_sift_sort_lines(struct psr_sift *s, psr_err *err);
@@ -234,5 +220,19 @@ PSR_MUST_CHECK psr_status psr_sift_arrange(struct psr_sift_cand *cand, size_t n,
 /* Finds the known pulsar of each result. */
 void psr_sift_identify(const struct psr_sift *s, const struct psr_sift_list *list,
                        struct psr_sift_cand *cand);
+
+/* The summed power of so many harmonics that has this sigma. */
+double psr_sift_power_of(double sigma, int nharm);
+
+/* --- what others ask -------------------------------------------------------------------------- */
+
+/* Whether a result has marks against it and is no known pulsar: such come after the others. */
+bool psr_sift_comes_later(const struct psr_sift_cand *cand);
+
+/* Adds DMs that were searched, in any order: dm [n]. */
+PSR_MUST_CHECK psr_status psr_sift_add_dms(psr_sift *s, const double *dm, size_t n, psr_err *err);
+
+/* The probability that the numbers give. */
+double psr_cand_probability(const double number[PSR_CAND_NNUMBER]);
 
 #endif

@@ -2,10 +2,88 @@
  *
  * The summed power of a candidate at a DM is the logarithm of the likelihood of that DM, up to a constant:
  * so twice the difference to the power at another DM is chi-squared of one degree of freedom. */
-#include "sift_curve.h"
-#include "sift_state.h"
+#include "search/sift/sift_state.h"
 
+#include <complex.h>
 #include <math.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/signif.h>
+
+/* --- power against DM: the curve of a dispersed pulse, and its scatter ------------------------ */
+
+/* Harmonic h of frequency f is swept over x = h f (sweep of the band) turns at a DM that is wrong. The
+ * rest of its power is |mean over the band of exp(2 pi i x t)|^2, t being the delay as a share of the sweep.
+ * Its amplitude at a wrong DM is the amplitude at the right one, times the mean, plus independent noise:
+ * so both the expected power and its variance follow from the powers of the row at the right DM. */
+
+struct psr_sift_power {
+    double sum, var; /* of the powers of all harmonics */
+};
+
+/* Points of the band for each turn of the sweep; beyond MOST_TURNS what is left is a part in 400. */
+enum { FEWEST_POINTS = 16, POINTS_PER_TURN = 8, MOST_TURNS = 20 };
+
+static double sweep_of(const struct psr_sift_band *b)
+{
+    return b->low_mhz > 0 && b->high_mhz > b->low_mhz
+               ? 1 / (b->low_mhz * b->low_mhz) - 1 / (b->high_mhz * b->high_mhz)
+               : 0;
+}
+
+/* Turns by which 1 pc cm^-3 sweeps frequency f_hz over the band; 0 if the band is not known. */
+static double count_turns(const struct psr_sift_band *band, double f_hz)
+{
+    return f_hz * PSR_DMCONST_PRESTO * sweep_of(band);
+}
+
+/* Share of its power that a harmonic keeps when the band sweeps it over x turns; 1 if the band is not known. */
+static double share_of_band(const struct psr_sift_band *band, double x)
+{
+    const double sweep = sweep_of(band), step = band->high_mhz - band->low_mhz;
+    x = fabs(x);
+    if (!(sweep > 0) || x <= 0)
+        return 1;
+    if (x > MOST_TURNS)
+        return 0;
+    const int n = FEWEST_POINTS + (int)(POINTS_PER_TURN * x);
+    double complex sum = 0;
+    for (int k = 0; k < n; k++) {
+        const double mhz = band->low_mhz + step * (k + 0.5) / n;
+        const double late = (1 / (mhz * mhz) - 1 / (band->high_mhz * band->high_mhz)) / sweep;
+        sum += cexp(2 * M_PI * I * x * late);
+    }
+    const double mean = cabs(sum) / n;
+    return mean * mean;
+}
+
+/* Power of a signal of that many harmonics, dm off its DM.
+ * Given:  part   of the sweep: 1, or less for a signal in a part of the band */
+static struct psr_sift_power sift_curve_expect(const struct psr_sift_band *band, double f_hz,
+                                               const float *power, int nharm, double dm,
+                                               double part)
+{
+    const double x = count_turns(band, f_hz) * dm * part;
+    struct psr_sift_power expected = {0, 0};
+    for (int h = 1; h <= nharm; h++) {
+        const double share = share_of_band(band, h * x), p = (double)power[h - 1];
+        expected.sum += share * p + 1 - share;
+        expected.var += 2 * share * (1 - share) * p + (1 - share) * (1 - share);
+    }
+    return expected;
+}
+
+double psr_sift_power_of(double sigma, int nharm)
+{
+    return psr_chi2_threshold(psr_gauss_logp(sigma), 2.0 * nharm) / 2;
+}
+
+/* The summed power of an entry in so many harmonics: its own, or that of equal sigma. */
+static double sift_power_as(const struct psr_sift_entry *e, int nharm)
+{
+    return e->nharm == nharm ? e->power : psr_sift_power_of(e->sigma, nharm);
+}
+
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 /* A DM is rejected by so much of chi-squared, and by this share of the power, which levels of noise are not
  * better known than. */
@@ -58,7 +136,7 @@ static double find_share_that_fits(const struct psr_sift *s, const struct psr_si
     for (const struct psr_sift_entry *h = e; h->next != PSR_SIFT_NONE;) {
         h = &s->all.entry[h->next];
         const int64_t key = s->list[h->list].dm_key;
-        if (2 * (e->power - psr_sift_power_as(h, e->nharm)) <= limit_of(e->power)) {
+        if (2 * (e->power - sift_power_as(h, e->nharm)) <= limit_of(e->power)) {
             low = key < low ? key : low;
             high = key > high ? key : high;
         }
@@ -71,8 +149,8 @@ static bool is_too_strong(const struct psr_sift *s, const struct psr_sift_entry 
 {
     const struct psr_sift_list *list = &s->list[e->list];
     const struct psr_sift_power left =
-        psr_sift_curve_expect(&list->band, e->f, s->all.power + e->harm, e->nharm,
-                              list->dm - (double)s->dm_key[0] / PSR_SIFT_KEYS_PER_DM, NARROW_PART);
+        sift_curve_expect(&list->band, e->f, s->all.power + e->harm, e->nharm,
+                          list->dm - (double)s->dm_key[0] / PSR_SIFT_KEYS_PER_DM, NARROW_PART);
     return first > left.sum + REJECT_SIGMA * sqrt(left.var) + LEVEL_SHARE * e->power;
 }
 
@@ -107,8 +185,8 @@ static bool is_expected(const struct psr_sift *s, const struct psr_sift_entry *e
     if (place < 0 || place >= (int64_t)s->ndm)
         return false;
     const struct psr_sift_power p =
-        psr_sift_curve_expect(&list->band, e->f, s->all.power + e->harm, e->nharm,
-                              (double)(s->dm_key[place] - list->dm_key) / PSR_SIFT_KEYS_PER_DM, 1);
+        sift_curve_expect(&list->band, e->f, s->all.power + e->harm, e->nharm,
+                          (double)(s->dm_key[place] - list->dm_key) / PSR_SIFT_KEYS_PER_DM, 1);
     return p.sum - REJECT_SIGMA * sqrt(p.var) >= least * (1 - ROUNDING);
 }
 
@@ -130,7 +208,7 @@ static double power_at(const struct psr_sift *s, const struct psr_sift_entry *e,
     double power = 0;
     for (const struct psr_sift_entry *h = e;; h = &s->all.entry[h->next]) {
         if (s->list[h->list].dm_key == dm_key)
-            power = fmax(power, psr_sift_power_as(h, e->nharm));
+            power = fmax(power, sift_power_as(h, e->nharm));
         if (h->next == PSR_SIFT_NONE)
             return power;
     }

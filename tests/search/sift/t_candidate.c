@@ -3,7 +3,7 @@
 #include <psrkit/experimental/sift.h>
 
 #include "search/fold/fold_internal.h"
-#include "search/sift/sift_internal.h"
+#include "search/sift/sift_state.h"
 #include "tests/support/tap.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Sifting: each rejection; DMs; few candidates; files. */
 #include <psrkit/experimental/sift.h>
 
-#include "search/sift/sift_internal.h"
+#include "search/sift/sift_state.h"
 #include "tests/support/scratch.h"
 #include "tests/support/sift_made.h"
 
