@@ -74,24 +74,18 @@ lib_cuda_sources = \
 	lib/dsp/channels/spectra_cuda.c \
 	lib/rfi/auto/clean_auto_cuda.c \
 	lib/search/dedisp/beams/dedisp_beams_cuda.c \
-	lib/search/dedisp/beams/dedisp_beams_rows.c \
-	lib/search/dedisp/beams/dedisp_beams_rows.h \
 	lib/search/dedisp/cuda/dedisp_cuda.c \
 	lib/search/dedisp/cuda/dedisp_cuda.h \
 	lib/search/dedisp/cuda/dedisp_cuda_plan.c \
-	lib/search/dedisp/cuda/dedisp_cuda_push.c \
 	lib/search/dedisp/cuda/dedisp_cuda_state.c \
-	lib/search/dedisp/cuda/dedisp_cuda_tree_plan.c \
 	lib/search/dedisp/cuda/dedisp_cuda_tree.c \
 	lib/search/dedisp/cuda/dedisp_cuda_words.c \
-	lib/search/dedisp/cuda/dedisp_cuda_words_rows.c \
-	lib/search/dedisp/cuda/dedisp_cuda_words_trials.c \
+	lib/search/dedisp/cuda/dedisp_cuda_words_plan.c \
 	lib/search/dedisp/mask/mask_cuda.c \
 	lib/search/ffa/cuda/ffa_cuda.c \
 	lib/search/ffa/cuda/ffa_cuda.h \
 	lib/search/ffa/cuda/ffa_cuda_plan.c \
 	lib/search/fold/fold_cuda.c \
-	lib/search/fold/fold_lists.c \
 	lib/search/fold/trials/fold_search_cuda.c \
 	lib/search/matched/cuda/accel_cuda.c \
 	lib/search/matched/cuda/accel_cuda.h \
@@ -385,7 +379,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_merge.c \
 	lib/search/dedisp/dedisp_multi.c \
-	lib/search/dedisp/dedisp_subband.c \
 	lib/search/dedisp/beams/dedisp_beams.c \
 	lib/search/dedisp/beams/dedisp_line.c \
 	lib/search/dedisp/beams/dedisp_line.h \
@@ -398,7 +391,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/mask/mask_correction.c \
 	lib/search/dedisp/mask/mask_correction.h \
 	lib/search/dedisp/mask/mask_device.c \
-	lib/search/dedisp/mask/mask_device.h \
 	lib/search/ffa/ffa.c \
 	lib/search/ffa/ffa_backend.h \
 	lib/search/ffa/ffa_internal.h \
@@ -414,7 +406,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_check.c \
 	lib/search/fold/fold_internal.h \
 	lib/search/fold/fold_plan.h \
-	lib/search/fold/fold_make.c \
 	lib/search/fold/fold_runs.c \
 	lib/search/fold/kernels/fold_rows_kernel.h \
 	lib/search/fold/kernels/fold_rows_lanes.h \
@@ -424,14 +415,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/trials/fold_bestprof.c \
 	lib/search/fold/trials/fold_harmonics.c \
 	lib/search/fold/trials/fold_ratio.c \
-	lib/search/fold/trials/fold_refine.c \
 	lib/search/fold/trials/fold_search.c \
 	lib/search/fold/trials/fold_state.c \
 	lib/search/fold/trials/fold_state.h \
 	lib/search/matched/accel_lines.c \
 	lib/search/matched/accel_plan.c \
 	lib/search/matched/accel_plan.h \
-	lib/search/matched/hidden_peaks.c \
 	lib/search/matched/peaks.c \
 	lib/search/matched/peaks.h \
 	lib/search/matched/cpu/sieve.c \
@@ -443,7 +432,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/refine/candidate_refine.c \
 	lib/search/matched/response/accel_internal.h \
 	lib/search/matched/response/accel_normalise.c \
-	lib/search/matched/response/accel_search.h \
 	lib/search/matched/response/accel_template.c \
 	lib/search/matched/response/correlate.c \
 	lib/search/matched/response/correlate_lanes.h \
@@ -457,7 +445,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_search.c \
 	lib/search/pulscan/pulscan_series.c \
 	lib/search/pulscan/boxes/pulscan_boxes.h \
-	lib/search/pulscan/boxes/pulscan_boxes.c \
 	lib/search/pulscan/boxes/pulscan_fundamental.c \
 	lib/search/pulscan/boxes/pulscan_merge.c \
 	lib/search/pulscan/boxes/pulscan_residual.c \
@@ -474,7 +461,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulse_math.h \
 	lib/search/singlepulse/pulse_levels.c \
 	lib/search/singlepulse/pulse_view.c \
-	lib/search/singlepulse/singlepulse_adapt.c \
 	lib/search/singlepulse/singlepulse.c \
 	lib/search/singlepulse/singlepulse_boxcar.c \
 	lib/search/singlepulse/singlepulse_device.c \
@@ -485,7 +471,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/pulses/cluster.c \
 	lib/search/singlepulse/pulses/cluster_parts.c \
 	lib/search/singlepulse/pulses/cluster_parts.h \
-	lib/search/singlepulse/pulses/cluster_stream.c \
 	lib/search/singlepulse/pulses/marks.c \
 	lib/stats/stats.c \
 	lib/stats/signif.c \

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "search/dedisp/mask/mask_device.h"
+#include "search/dedisp/mask/mask_correction.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 #ifndef PSR_KERNELS_ACCEL_KERNELS_H
 #define PSR_KERNELS_ACCEL_KERNELS_H
 
-#include "search/matched/response/accel_search.h"
+#include "search/matched/response/accel_internal.h"
 
 #include <cuda_runtime_api.h>
 

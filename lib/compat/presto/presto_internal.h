@@ -4,7 +4,7 @@
 
 #include "search/matched/peaks.h"
 #include "search/matched/refine/accel_refine.h"
-#include "search/matched/response/accel_search.h"
+#include "search/matched/response/accel_internal.h"
 #include "search/matched/response/response.h"
 #include "stats/stats.h"
 #include <complex.h>

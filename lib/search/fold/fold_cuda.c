@@ -3,12 +3,128 @@
  * Candidates are folded some at a time, on two streams, a candidate always on the same: while the device
  * folds, the host lists the blocks of the next ones, and reads the next window. */
 #include "fold/fold_kernels.h"
-#include "fold_plan.h"
 
 #include "base/device/cuda_call.h"
 #include "base/device/device_internal.h"
-
+#include "fold_plan.h"
 #include <stdlib.h>
+#include <string.h>
+
+/* --- lists of the blocks of a candidate: runs, and values of replaced samples ----------------- */
+
+/* Bytes of an item. */
+static size_t fold_list_size(enum psr_fold_list_kind kind)
+{
+    static const size_t size[PSR_FOLD_NLIST] = {
+        [PSR_FOLD_BLOCKS] = sizeof(struct fold_k_block),
+        [PSR_FOLD_RUNS] = sizeof(struct fold_k_run),
+        [PSR_FOLD_OFFSETS] = sizeof(double),
+        [PSR_FOLD_VALUES] = sizeof(float),
+        [PSR_FOLD_PARTS] = sizeof(size_t),
+    };
+    return size[kind];
+}
+
+/* Room for n items more. */
+static void *add(struct psr_fold_lists *l, enum psr_fold_list_kind kind, size_t n, psr_err *err)
+{
+    struct psr_fold_list *list = &l->list[kind];
+    const size_t size = fold_list_size(kind), need = list->n + n;
+    if (need > list->room || !list->item) {
+        const size_t room = need + need / 2 + 16;
+        void *grown = room < SIZE_MAX / size ? realloc(list->item, room * size) : NULL;
+        if (!grown) {
+            (void)psr_fail_nomem(err, "the lists of a fold", (double)room * (double)size);
+            return NULL;
+        }
+        list->item = grown;
+        list->room = room;
+    }
+    list->n = need;
+    return (char *)list->item + (need - n) * size;
+}
+
+static psr_status list_runs(struct psr_fold_lists *l, const struct psr_fold_cube *cube,
+                            psr_err *err)
+{
+    struct fold_k_run *run = add(l, PSR_FOLD_RUNS, cube->runs.n, err);
+    if (!run)
+        return PSR_ENOMEM;
+    for (size_t i = 0; i < cube->runs.n; i++) {
+        const struct psr_fold_run *from = &cube->runs.run[i];
+        run[i] = (struct fold_k_run){from->begin, from->end, from->bin, from->completes_turn,
+                                     from->fraction};
+    }
+    return PSR_OK;
+}
+
+static psr_status list_block(struct psr_fold_lists *l, const struct psr_fold *f,
+                             struct psr_fold_cube *cube, psr_err *err)
+{
+    const size_t n = f->d.block, per_part = f->d.part_blocks;
+    const bool ends = (cube->next + 1) % per_part == 0;
+    psr_status st = psr_fold_plan_block(f, cube, err);
+    if (st)
+        return st;
+    const bool floats = !f->most || cube->has_steps;
+    const struct fold_k_block new = {.run = l->list[PSR_FOLD_RUNS].n,
+                                     .nrun = cube->runs.n,
+                                     .at = (cube->next - f->begun) * n,
+                                     .offset = l->list[PSR_FOLD_OFFSETS].n,
+                                     .value = l->list[PSR_FOLD_VALUES].n,
+                                     .t = (int64_t)(cube->next * n),
+                                     .n = (uint32_t)n,
+                                     .floats = floats,
+                                     .values = cube->has_values,
+                                     .ends = ends,
+                                     .out = l->list[PSR_FOLD_PARTS].n};
+    struct fold_k_block *block = add(l, PSR_FOLD_BLOCKS, 1, err);
+    size_t *part = block && ends ? add(l, PSR_FOLD_PARTS, 1, err) : NULL;
+    if (!block || (ends && !part))
+        return PSR_ENOMEM;
+    *block = new;
+    if (ends)
+        *part = cube->next / per_part;
+    l->floats |= floats;
+    cube->next++;
+    st = list_runs(l, cube, err);
+    if (st)
+        return st;
+    /* The values that hold throughout a block, or at its begin. */
+    double *offset = add(l, PSR_FOLD_OFFSETS, f->d.nsub, err);
+    if (!offset)
+        return PSR_ENOMEM;
+    memcpy(offset, cube->offset, f->d.nsub * sizeof *offset);
+    if (!floats || !cube->has_values || !f->nkept)
+        return PSR_OK;
+    float *value = add(l, PSR_FOLD_VALUES, f->nkept, err);
+    if (!value)
+        return PSR_ENOMEM;
+    memcpy(value, cube->value, f->nkept * sizeof *value);
+    return PSR_OK;
+}
+
+static psr_status fold_lists_fill(struct psr_fold_lists *lists, const struct psr_fold *f,
+                                  struct psr_fold_cube *cube, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (int k = 0; k < PSR_FOLD_NLIST; k++)
+        lists->list[k].n = 0;
+    lists->floats = false;
+    while (!st && psr_fold_is_ready(f, cube))
+        st = list_block(lists, f, cube, err);
+    return st;
+}
+
+/* Lists all blocks that are complete, in place of what was listed, and moves cube->next behind them.
+ * Status: PSR_ENOMEM */
+static void fold_lists_free(struct psr_fold_lists *lists)
+{
+    for (int k = 0; k < PSR_FOLD_NLIST; k++)
+        free(lists->list[k].item);
+}
+
+/* --- folds blocks on a CUDA device: memory, copies, launches ---------------------------------- */
 
 enum { GROUP = FOLD_K_GROUP, OLDEST_SM = 80, NSET = 2, CHUNK = PSR_FOLD_DEVICE_CHUNK };
 
@@ -147,7 +263,7 @@ static void destroy(void *state)
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         (void)cudaFree(owned[k]);
     for (size_t i = 0; i < CHUNK; i++)
-        psr_fold_lists_free(&c->own[i]);
+        fold_lists_free(&c->own[i]);
     free(c->sums);
     free(c->order);
     free(c);
@@ -213,7 +329,7 @@ static psr_status list_all(struct state *c, struct psr_fold *f, size_t first, si
     for (size_t k = 0; k < n; k++) {
         const size_t i = c->order[first + k];
         psr_err why;
-        const psr_status failed = psr_fold_lists_fill(&c->own[i], f, &f->cube[first + i], &why);
+        const psr_status failed = fold_lists_fill(&c->own[i], f, &f->cube[first + i], &why);
         if (failed) {
 #pragma omp critical(psr_fold_cuda_list)
             {
@@ -232,7 +348,7 @@ static cudaError_t make_rooms(struct state *c, const struct psr_fold *f, struct 
     const size_t nblock = l->ncand * c->ngroup * (GROUP / l->span);
     const size_t rows = l->floats ? nblock * (f->d.block + 1) * GROUP : 0;
     for (int k = 0; k < PSR_FOLD_NLIST; k++)
-        TRY(make_room(c, &l->room[k], (enum room_kind)k, l->n[k] * psr_fold_list_size(k)));
+        TRY(make_room(c, &l->room[k], (enum room_kind)k, l->n[k] * fold_list_size(k)));
     TRY(make_room(c, &l->room[CAND], CAND, l->ncand * sizeof(struct fold_k_candidate)));
     TRY(make_room(c, &l->room[PROFILE], PROFILE, l->nprofile * sizeof(double)));
     TRY(make_room(c, &l->room[MEAN], MEAN, parts));
@@ -245,7 +361,7 @@ static void join_lists(const struct state *c, const struct launch *l, size_t i)
     const struct psr_fold_lists *own = &c->own[i];
     const size_t *at = c->place[i].at;
     for (int k = 0; k < PSR_FOLD_NLIST; k++) {
-        const size_t size = psr_fold_list_size(k);
+        const size_t size = fold_list_size(k);
         if (own->list[k].n)
             memcpy((char *)l->room[k].host + at[k] * size, own->list[k].item,
                    own->list[k].n * size);
@@ -348,7 +464,7 @@ static cudaError_t start(const struct state *c, const struct psr_fold *f, struct
                                   .turn_bins = l->turn_bins};
     l->is_running = true;
     for (int r = 0; r < PSR_FOLD_PARTS; r++)
-        TRY(send(l, r, l->n[r] * psr_fold_list_size(r)));
+        TRY(send(l, r, l->n[r] * fold_list_size(r)));
     TRY(send(l, CAND, l->ncand * sizeof(struct fold_k_candidate)));
     TRY(fold_k_run_blocks(&k, l->stream));
     TRY(fetch(l, PROFILE, l->nprofile * sizeof(double)));

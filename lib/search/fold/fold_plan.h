@@ -15,28 +15,11 @@
 /* Status: PSR_EINVAL, PSR_EUNSUPPORTED */
 PSR_MUST_CHECK psr_status psr_fold_check(const struct psr_fold_desc *desc, psr_err *err);
 
-/* Status: PSR_ENOMEM beyond the limit of desc */
-PSR_MUST_CHECK psr_status psr_fold_check_memory(const struct psr_fold_desc *desc, psr_err *err);
-
 /* The highest centre of a channel in a sub-band, the one that was asked for last; zeros: none was. */
 struct psr_fold_top {
     size_t end; /* 1 + its number */
     double mhz;
 };
-
-/* Delay of channel k, from the lowest, behind the highest channel of its sub-band, in samples, with
- * 1/2 to be rounded: in prepfold's arithmetic. */
-double psr_fold_delay(const struct psr_fold_desc *desc, double dm, size_t k,
-                      struct psr_fold_top *top);
-
-/* Blocks that must follow a block, if the longest delay is "most" samples; blocks that the window of
- * nkept channels has room for; bytes of a sample in it. */
-size_t psr_fold_blocks_ahead(const struct psr_fold_desc *desc, size_t most);
-size_t psr_fold_window_blocks(const struct psr_fold_desc *desc, size_t ahead, size_t nkept);
-size_t psr_fold_store_bytes(int nbit);
-
-/* Number of groups of sub-bands. */
-size_t psr_fold_groups(const struct psr_fold_desc *desc);
 
 /* --- which samples of a block lie in which bin --- */
 
@@ -296,9 +279,6 @@ struct psr_fold_device_ops {
 
 extern const struct psr_fold_device_ops psr_fold_cuda;
 
-/* Whether folds of this backend may run on a device, and need memory for it. */
-bool psr_fold_device_wanted(const char *backend);
-
 /* Opens what f->d.backend names; f->device stays NULL for the CPU.
  * Status: as psr_fold_create */
 PSR_MUST_CHECK psr_status psr_fold_device_open(struct psr_fold *f, psr_err *err);
@@ -326,16 +306,6 @@ struct psr_fold_lists {
     struct psr_fold_list list[PSR_FOLD_NLIST];
     bool floats; /* any block's sums are floats */
 };
-
-/* Bytes of an item. */
-size_t psr_fold_list_size(enum psr_fold_list_kind kind);
-
-/* Lists all blocks that are complete, in place of what was listed, and moves cube->next behind them.
- * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_fold_lists_fill(struct psr_fold_lists *lists,
-                                              const struct psr_fold *f, struct psr_fold_cube *cube,
-                                              psr_err *err);
-void psr_fold_lists_free(struct psr_fold_lists *lists);
 
 /* --- values that zeros in the window of a fold stand for --- */
 

@@ -216,7 +216,7 @@ psr_status psr_fold_runs_find(struct psr_fold_runs *r, const struct psr_fold_sam
     return st;
 }
 
-/* --- replaced samples ---------------------------------------------------------------------------- */
+/* --- replaced samples ------------------------------------------------------------------------- */
 
 /* Replaced samples of a fold.  Where they are constant throughout a block of a sub-band, as masked
  * channels mostly are, they are an offset of it, else they are added sample by sample. */

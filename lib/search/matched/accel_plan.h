@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_MATCHED_ACCEL_PLAN_H
 #define PSR_SEARCH_MATCHED_ACCEL_PLAN_H
 
-#include "search/matched/response/accel_search.h"
+#include "search/matched/response/accel_internal.h"
 #include "search/matched/response/response.h"
 
 /* Status: PSR_EINVAL naming field, value and limit */

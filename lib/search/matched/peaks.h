@@ -25,15 +25,6 @@ double psr_accel_sigma(const struct psr_accel_search *s, double power, int stage
 /* The power whose sigma this is. */
 double psr_accel_power(const struct psr_accel_search *s, double sigma, int stage);
 
-struct psr_accel_peak psr_accel_peak_of(const struct psr_accel_search *s,
-                                        const struct psr_accel_hit *hit);
-
-/* Below 0 if a is better than b. */
-int psr_accel_compare(const struct psr_accel_peak *a, const struct psr_accel_peak *b);
-
-/* Best first. */
-void psr_accel_sort_peaks(struct psr_accel_peaks *peaks);
-
 /* Leaves hits that have none of higher sigma within 15 bins of their fundamental; of equals the one
  * of more power, then of lower r, then of fewer harmonics stays.  Best first.
  * Status: PSR_ENOMEM */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- side lobes of bright lines ------------------------------------------------------------------ */
+/* --- side lobes of bright lines --------------------------------------------------------------- */
 
 /* Bins beyond which not even the brightest line has noticeable side lobes. */
 enum { FAR = 4096 };

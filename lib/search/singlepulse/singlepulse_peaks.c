@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- which boxcars of a region are pulses of their own ----------------------------------------- */
+/* --- which boxcars of a region are pulses of their own ---------------------------------------- */
 
 /* First those that are bright, by S/N or by their height over the scatter of samples, whichever is
  * less: short baselines make wide boxcars scatter less, and one over two pulses would seem better than

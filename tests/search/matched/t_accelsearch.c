@@ -2,7 +2,7 @@
 #include <psrkit/experimental/accelsearch.h>
 #include <psrkit/signif.h>
 
-#include "search/matched/response/accel_search.h"
+#include "search/matched/response/accel_internal.h"
 #include "search/matched/response/response.h"
 
 #include "formats/series/series_internal.h"

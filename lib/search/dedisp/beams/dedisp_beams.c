@@ -36,7 +36,7 @@ static psr_status beams_device_find(const char *backend, const struct psr_beams_
     return PSR_OK;
 }
 
-/* --- trials in the order of lines -------------------------------------------------------------- */
+/* --- trials in the order of lines ------------------------------------------------------------- */
 
 enum { MAXDOWNSAMP = 65536 };
 

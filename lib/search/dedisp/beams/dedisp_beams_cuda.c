@@ -3,12 +3,252 @@
  * The circles of all beams stay on the device.  A block of spectra is copied on a stream of its own
  * while the device is at work on the block before; then sums enter the circles line by line, and the
  * levels of each line follow one another.  Rows of two levels are kept at a time, for all beams. */
-#include "dedisp_beams_rows.h"
-
 #include "base/device/cuda_call.h"
-
 #include "base/tool.h"
+#include "dedisp_line.h"
+#include <dedisp/dedisp_beams_kernels.h>
 #include <stdlib.h>
+
+/* --- the levels of a line of beams ------------------------------------------------------------ */
+
+/* A row of the tree is made once a block, at all delays at which rows above, or trials, use it. */
+struct psr_beams_level {
+    enum beams_k_kind in, out;
+    struct beams_k_row *row;
+    int64_t *source;
+    struct beams_k_group *group;
+    size_t nrow, nsource, ngroup;
+    size_t elements; /* of its rows, for blocks of the longest length; 0 for outputs */
+};
+
+/* From the leaves up; the last level makes the outputs of the line. */
+struct psr_beams_rows {
+    int nlevel;
+    struct psr_beams_level level[PSR_MERGE_MAXLEVEL];
+    double *bias; /* [outputs] in the order of the last level's rows */
+    double adds;  /* per output sample */
+};
+
+/* What is wanted of a row: delays lo to hi of its first channel; of which sub-band it is. */
+struct wanted {
+    int32_t lo, hi, node;
+    int64_t at; /* once placed: its element at delay lo */
+};
+
+struct maker {
+    struct psr_beams_rows *rows;
+    const struct psr_dedisp_line *l;
+    const struct psr_merge_tree *tree;
+    struct wanted *want[PSR_MERGE_MAXLEVEL]; /* [nrow] of the levels below the whole band */
+    size_t pitch;
+};
+
+static size_t beams_kind_bytes(enum beams_k_kind kind)
+{
+    return kind == BEAMS_8 ? 1 : kind == BEAMS_16 ? 2 : 4;
+}
+
+static int32_t offset_of(const struct maker *m, size_t i)
+{
+    return m->tree->offset[i] + m->l->align[i];
+}
+
+/* --- what is wanted --------------------------------------------------------------------------- */
+
+static void widen(struct wanted *w, int32_t lo, int32_t hi, size_t node)
+{
+    w->lo = lo < w->lo ? lo : w->lo;
+    w->hi = hi > w->hi ? hi : w->hi;
+    w->node = (int32_t)node;
+}
+
+/* The parts of row r of a sub-band of level l, which is wanted at lo to hi. */
+static void want_parts(struct maker *m, int l, size_t r, size_t node, int32_t lo, int32_t hi)
+{
+    const struct psr_merge_level *at = &m->tree->level[l];
+    for (size_t j = 0; j < psr_merge_parts_of(m->tree, l, node); j++) {
+        size_t n = r * at->radix + j;
+        widen(m->want[l - 1] + at->part[n], lo + at->offset[n], hi + at->offset[n],
+              node * at->radix + j);
+    }
+}
+
+static psr_status find_wanted(struct maker *m, psr_err *err)
+{
+    int top = m->tree->nlevel - 1;
+    for (int l = 0; l < top; l++) {
+        size_t n = m->tree->level[l].nrow;
+        m->want[l] = malloc(n * sizeof *m->want[l]);
+        if (!m->want[l])
+            return psr_fail_nomem(err, "the rows of a tree", (double)(n * sizeof *m->want[l]));
+        for (size_t r = 0; r < n; r++)
+            m->want[l][r] = (struct wanted){.lo = INT32_MAX, .hi = INT32_MIN};
+    }
+    for (size_t i = 0; top && i < m->tree->ndm; i++)
+        want_parts(m, top, (size_t)m->tree->row[i], 0, offset_of(m, i), offset_of(m, i));
+    for (int l = top - 1; l > 0; l--)
+        for (size_t r = 0; r < m->tree->level[l].nrow; r++)
+            want_parts(m, l, r, (size_t)m->want[l][r].node, m->want[l][r].lo, m->want[l][r].hi);
+    return PSR_OK;
+}
+
+/* --- kinds and places ------------------------------------------------------------------------- */
+
+static psr_status set_kinds(struct maker *m, psr_err *err)
+{
+    uint64_t most = psr_dedisp_layout_sample_max(m->l->layout), store = m->l->lanes.store_bytes;
+    if (most > UINT32_MAX / m->tree->nchan)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "backend",
+                              "dedispersion: sums of %zu channels of values up to %llu are beyond "
+                              "the 32 bits of backend cuda",
+                              m->tree->nchan, (unsigned long long)most);
+    enum beams_k_kind in = store == 1 ? BEAMS_8 : store == 2 ? BEAMS_16 : BEAMS_32;
+    for (int l = 0; l < m->rows->nlevel; l++) {
+        size_t width = m->tree->level[l].width;
+        uint64_t sum = most * (width < m->tree->nchan ? width : m->tree->nchan);
+        m->rows->level[l].in = in;
+        in = sum <= UINT8_MAX ? BEAMS_8 : sum <= UINT16_MAX ? BEAMS_16 : BEAMS_32;
+        in = l + 1 == m->rows->nlevel ? BEAMS_FLOAT : in;
+        m->rows->level[l].out = in;
+    }
+    return PSR_OK;
+}
+
+/* --- rows and sources ------------------------------------------------------------------------- */
+
+static psr_status take_level(struct psr_beams_level *v, size_t nrow, size_t nsource, psr_err *err)
+{
+    v->row = calloc(nrow, sizeof *v->row);
+    v->source = calloc(nsource, sizeof *v->source);
+    v->group = calloc(nrow, sizeof *v->group);
+    if (v->row && v->source && v->group)
+        return PSR_OK;
+    return psr_fail_nomem(err, "the rows of a tree", 40.0 * (double)nrow + 8.0 * (double)nsource);
+}
+
+/* Parts first .. first + nparts - 1 of row r of a sub-band of level l, at delay row.lo. */
+static void put_row(struct maker *m, int l, size_t r, size_t node, size_t first, size_t nparts,
+                    struct beams_k_row row)
+{
+    struct psr_beams_level *v = m->rows->level + l;
+    row.src = (uint32_t)v->nsource;
+    row.nsrc = (uint32_t)nparts;
+    const struct psr_merge_level *at = m->tree->level + l;
+    for (size_t j = first; j < first + nparts; j++) {
+        size_t n = r * at->radix + j, k = node * at->width + j;
+        int32_t delay = row.lo + at->offset[n];
+        if (l) {
+            const struct wanted *w = m->want[l - 1] + at->part[n];
+            v->source[v->nsource++] = w->at + delay - w->lo;
+        } else {
+            v->source[v->nsource++] = (int64_t)k << 32 | (delay - m->l->least[k]);
+        }
+    }
+    v->row[v->nrow++] = row;
+    m->rows->adds += (double)(nparts - 1) * (1 + (double)row.extra / (double)m->l->most);
+}
+
+/* Rows from "first" on are adjacent. */
+static void group_rows(struct psr_beams_level *v, size_t first)
+{
+    for (size_t r = first, n; r < v->nrow; r += n) {
+        struct beams_k_group *g = v->group + v->ngroup++;
+        n = v->nrow - r < BEAMS_ROWS ? v->nrow - r : BEAMS_ROWS;
+        *g = (struct beams_k_group){(uint32_t)r, (uint32_t)n, INT32_MAX, INT32_MIN};
+        for (const struct beams_k_row *w = v->row + r; w < v->row + r + n; w++) {
+            g->lo = w->lo < g->lo ? w->lo : g->lo;
+            g->hi = w->lo + w->extra > g->hi ? w->lo + w->extra : g->hi;
+        }
+    }
+}
+
+/* Trial i, or a part of the band, goes to row "to" of the output. */
+static void put_output(struct maker *m, size_t i, size_t to, size_t first, size_t nparts)
+{
+    int top = m->rows->nlevel - 1;
+    m->rows->bias[m->rows->level[top].nrow] = m->l->row_bias[to];
+    put_row(m, top, (size_t)m->tree->row[i], 0, first, nparts,
+            (struct beams_k_row){.at = (int64_t)(to * m->pitch), .lo = offset_of(m, i)});
+}
+
+static psr_status make_outputs(struct maker *m, psr_err *err)
+{
+    int top = m->rows->nlevel - 1;
+    struct psr_beams_level *v = m->rows->level + top;
+    const struct psr_dedisp_line *l = m->l;
+    psr_status st = take_level(v, l->nrow, l->nrow * m->tree->level[top].radix, err);
+    m->rows->bias = malloc(l->nrow * sizeof *m->rows->bias);
+    if (st || !m->rows->bias)
+        return st ? st : psr_fail_nomem(err, "trials", 8.0 * (double)l->nrow);
+    for (size_t n = 0; n < m->tree->ndm; n++)
+        put_output(m, m->tree->order[n], m->tree->order[n], 0, psr_merge_parts_of(m->tree, top, 0));
+    group_rows(v, 0);
+    for (size_t b = 0; b < l->nband; b++) {
+        size_t first = v->nrow;
+        for (size_t n = 0; n < m->tree->ndm; n++)
+            if (l->band[b].row[m->tree->order[n]] >= 0)
+                put_output(m, m->tree->order[n], (size_t)l->band[b].row[m->tree->order[n]],
+                           l->part_band[b].first, l->part_band[b].nparts);
+        group_rows(v, first);
+    }
+    return PSR_OK;
+}
+
+/* Given:    l       with rings
+ *           pitch   elements from output to output, a multiple of 8
+ * Status:   PSR_EUNSUPPORTED (sums beyond 32 bits), PSR_ENOMEM.  rows must be freed even then. */
+static psr_status beams_rows_make(struct psr_beams_rows *rows, const struct psr_dedisp_line *l,
+                                  size_t pitch, psr_err *err)
+{
+    struct maker m = {.rows = rows, .l = l, .tree = &l->layout->tree, .pitch = pitch};
+    *rows = (struct psr_beams_rows){.nlevel = m.tree->nlevel};
+    psr_status st = set_kinds(&m, err);
+    st = st ? st : find_wanted(&m, err);
+    if (!st) {
+        for (int i = 0; i + 1 < m.tree->nlevel; i++) {
+            int64_t at = BEAMS_SLACK;
+            for (size_t r = 0; r < m.tree->level[i].nrow; r++) {
+                struct wanted *w = m.want[i] + r;
+                int64_t n = w->hi - w->lo + (int64_t)m.l->most;
+                w->at = at;
+                at += (n + BEAMS_ALIGN - 1) / BEAMS_ALIGN * BEAMS_ALIGN;
+            }
+            m.rows->level[i].elements = (size_t)at + BEAMS_SLACK;
+        }
+    }
+    for (int n = 0; n + 1 < rows->nlevel && !st; n++) {
+        const struct psr_merge_level *at = m.tree->level + n;
+        struct psr_beams_level *v = m.rows->level + n;
+        st = take_level(v, at->nrow, at->nrow * at->radix, err);
+        for (size_t r = 0, first = 0; r < at->nrow && !st; r++) {
+            const struct wanted *w = m.want[n] + r;
+            size_t node = (size_t)w->node;
+            put_row(&m, n, r, node, 0, psr_merge_parts_of(m.tree, n, node),
+                    (struct beams_k_row){.at = w->at, .lo = w->lo, .extra = w->hi - w->lo});
+            if (r + 1 < at->nrow && m.want[n][r + 1].node == w->node)
+                continue;
+            group_rows(v, first);
+            first = v->nrow;
+        }
+    }
+    st = st ? st : make_outputs(&m, err);
+    for (int n = 0; n < PSR_MERGE_MAXLEVEL; n++)
+        free(m.want[n]);
+    return st;
+}
+
+static void beams_rows_free(struct psr_beams_rows *rows)
+{
+    for (int n = 0; n < rows->nlevel; n++) {
+        free(rows->level[n].row);
+        free(rows->level[n].source);
+        free(rows->level[n].group);
+    }
+    free(rows->bias);
+    *rows = (struct psr_beams_rows){0};
+}
+
+/* --- the plan on the device ------------------------------------------------------------------- */
 
 enum { MAXLINE = 17, NRAW = 2 };
 
@@ -143,12 +383,11 @@ static psr_status plan_lines(struct beams_cuda *c, struct psr_dedisp_line *line,
         to->pitch = (line[n].most + 31) / 32 * 32;
         to->ring_byte = c->ring_bytes;
         c->ring_bytes += ((size_t)psr_rings_bytes(&line[n].rings) + 255) / 256 * 256;
-        st = psr_beams_rows_make(&to->rows, line + n, to->pitch, err);
+        st = beams_rows_make(&to->rows, line + n, to->pitch, err);
         line[n].adds = to->rows.adds;
         for (int l = 0; l + 1 < to->rows.nlevel; l++) {
             const struct psr_beams_level *v = to->rows.level + l;
-            size_t bytes = v->elements * psr_beams_kind_bytes(v->out),
-                   *most = &c->rows_bytes[l % 2];
+            size_t bytes = v->elements * beams_kind_bytes(v->out), *most = &c->rows_bytes[l % 2];
             *most = bytes > *most ? bytes : *most;
         }
     }
@@ -228,7 +467,7 @@ static cudaError_t upload_plan(struct beams_cuda *c)
     for (size_t n = 0; n < c->nline; n++) {
         TRY(upload_levels(c, c->line + n));
         TRY(upload_circles(c, c->line + n));
-        psr_beams_rows_free(&c->line[n].rows);
+        beams_rows_free(&c->line[n].rows);
     }
     return cudaSuccess;
 }
@@ -269,7 +508,7 @@ static void free_line(struct line *n)
     cudaFree(n->d_circles);
     cudaFree(n->d_bias);
     cudaFree(n->d_out);
-    psr_beams_rows_free(&n->rows);
+    beams_rows_free(&n->rows);
 }
 
 static void destroy(void *state)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- circles of samples -------------------------------------------------------------------------- */
+/* --- circles of samples ----------------------------------------------------------------------- */
 
 enum {
     MORE = 128, /* lanes, for registers rounded up */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- kernels for this processor ------------------------------------------------------------------ */
+/* --- kernels for this processor --------------------------------------------------------------- */
 
 #if defined __x86_64__
 #include <immintrin.h>

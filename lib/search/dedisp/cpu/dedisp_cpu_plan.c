@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- partial sums that the trials of a block share --------------------------------------------- */
+/* --- partial sums that the trials of a block share -------------------------------------------- */
 
 /* Channels form sub-groups, these form larger ones, and so on, according to the shape's radix[].
  * The contribution of a sub-group to a trial depends only on the delay of its first channel, which

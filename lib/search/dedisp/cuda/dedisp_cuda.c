@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- blocks ------------------------------------------------------------------------------------ */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 /* Spectra that several plans take in cross the bus once: a block of them on each device, and the
  * next one coming.  Plans copy their pieces from there, which takes a fortieth of the time. */

@@ -64,16 +64,6 @@ static inline size_t psr_tree_lane_bytes(enum tree_k_kind kind)
 /* Whether lanes of 32 bits hold all sums of integer samples. */
 bool psr_tree_fits_device(uint64_t sample_max, size_t nkept);
 
-/* Plans the stages.
- * Given:    first, ndm   trials of this device
- *           gap   delays further apart than this are made as separate rows
- *           shared   bytes of shared memory that a group may take, at least 40 KB
- * Status:   PSR_ENOMEM.  To be freed after a failure too. */
-PSR_MUST_CHECK psr_status psr_tree_stages_make(struct psr_tree_stages *t,
-                                               const struct psr_dedisp_layout *s, size_t first,
-                                               size_t ndm, size_t gap, size_t shared, psr_err *err);
-void psr_tree_stages_free(struct psr_tree_stages *t);
-
 /* The tree algorithm on a CUDA device in words of two outputs.
  *
  * For samples of up to 8 bits and at least three levels (dedisp_tree_kernels.h).  Planned from
@@ -256,12 +246,6 @@ void psr_cuda_free(struct psr_cuda *c);
 /* Takes memory for output on its way to the host. */
 cudaError_t psr_cuda_pin_output(struct psr_cuda *c);
 
-struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c);
-struct cornerturn_k_desc psr_cuda_cornerturn(const struct psr_cuda *c);
-
-/* Makes the stages of a batch. */
-cudaError_t psr_cuda_shift_table(const struct psr_cuda *c, size_t batch, cudaStream_t stream);
-
 /* Plans the tree algorithm and takes memory for it, once runs have theirs. */
 PSR_MUST_CHECK psr_status psr_cuda_tree_start(struct psr_cuda *c, int64_t mem_free, psr_err *err);
 cudaError_t psr_cuda_tree_sums(const struct psr_cuda *c, const struct dedisp_k_io *io,
@@ -340,9 +324,6 @@ static inline size_t psr_words_round(size_t n)
 {
     return (n + WORDS_ROUND - 1) / WORDS_ROUND * WORDS_ROUND;
 }
-
-/* Sorts by row and delay. */
-void psr_words_sort(struct psr_words_need *need, size_t n);
 
 /* Plans the second stage: what it copies is in words->want.  Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_words_plan_trials(struct psr_words_maker *m, size_t ndm,

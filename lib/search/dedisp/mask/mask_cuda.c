@@ -1,5 +1,5 @@
 /* Corrects series on a CUDA device for what is masked: its memory, and what is sent there for a block. */
-#include "mask_device.h"
+#include "search/dedisp/mask/mask_correction.h"
 
 #include "base/device/cuda_call.h"
 #include "base/device/device_internal.h"

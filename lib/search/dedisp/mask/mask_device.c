@@ -1,17 +1,16 @@
 /* Corrects series on devices for what is masked: what their channels miss is listed here, and the series are
  * added to, or scaled, where they lie. */
-#include "mask_device.h"
+#include "search/dedisp/mask/mask_correction.h"
 
 #include "plan/ddplan_internal.h"
 #include "search/dedisp/dedisp_internal.h"
-#include "search/dedisp/mask/mask_correction.h"
 
 #include <config.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- edges --------------------------------------------------------------------------------------- */
+/* --- edges ------------------------------------------------------------------------------------ */
 
 static psr_status grow_edges(psr_mask_correction *p, size_t more, psr_err *err)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- inner loops of each instruction set --------------------------------------------------------- */
+/* --- inner loops of each instruction set ------------------------------------------------------ */
 
 #if defined __x86_64__
 #include <immintrin.h>

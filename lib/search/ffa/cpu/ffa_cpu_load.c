@@ -164,7 +164,7 @@ void psr_ffa_cpu_load(const struct psr_ffa_search *s, const struct psr_ffa_loops
     series->scale = noise.scale;
 }
 
-/* --- samples of one rate ------------------------------------------------------------------------- */
+/* --- samples of one rate ---------------------------------------------------------------------- */
 
 /* --- samples of a step that gaps leave -------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- sums of trials ------------------------------------------------------------------------------ */
+/* --- sums of trials --------------------------------------------------------------------------- */
 
 /* Trials around a fold, in prepfold's arithmetic: where rounding decides by how many bins a profile
  * is rotated, every operation matters. */

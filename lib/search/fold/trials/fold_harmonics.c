@@ -1,12 +1,14 @@
-/* The Fourier coefficients of a fold's profiles, and their sums. */
+/* The Fourier coefficients of a fold's profiles: their sums, and the period, p-dot and DM at which these are largest. */
 #include "fold_state.h"
 
+#include "search/fold/fold_internal.h"
 #include "stats/stats.h"
-
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the Fourier coefficients of a fold's profiles, and their sums ---------------------------- */
 
 static double complex turn(double turns)
 {
@@ -166,8 +168,9 @@ psr_status psr_fold_harmonics_init(struct psr_fold_harmonics *h, const struct ps
     return st;
 }
 
-struct psr_fold_drift psr_fold_drift_of(const struct psr_fold_harmonics *h, double df, double dfd,
-                                        double dfdd)
+/* That of frequency and derivatives at the start, which differ from the folded ones. */
+static struct psr_fold_drift fold_drift_of(const struct psr_fold_harmonics *h, double df,
+                                           double dfd, double dfdd)
 {
     const double length_s = h->length_s, square = dfd * length_s * length_s / 2;
     return (struct psr_fold_drift){.linear = df * length_s + square,
@@ -175,8 +178,9 @@ struct psr_fold_drift psr_fold_drift_of(const struct psr_fold_harmonics *h, doub
                                    .cubic = dfdd * length_s * length_s * length_s / 6};
 }
 
-void psr_fold_harmonics_turns(const struct psr_fold_harmonics *h, struct psr_fold_drift drift,
-                              double *part)
+/* Turns by which parts are advanced for a drift. */
+static void fold_harmonics_turns(const struct psr_fold_harmonics *h, struct psr_fold_drift drift,
+                                 double *part)
 {
     for (size_t i = 0; i < h->npart; i++) {
         const double u = h->u[i], t = u + 0.5;
@@ -191,8 +195,8 @@ void psr_fold_harmonics_best_turns(const struct psr_fold_harmonics *h, const str
     const double f = 1 / best->p, fd = -best->pd * p->fold.f * p->fold.f,
                  fdd = best->pdd == 0 ? 0 : (2 * fd * fd / (f * f * f) - best->pdd) * f * f;
     const struct psr_fold_drift drift =
-        psr_fold_drift_of(h, f - p->fold.f, fd - p->fold.fd, fdd - p->fold.fdd);
-    psr_fold_harmonics_turns(h, drift, part);
+        fold_drift_of(h, f - p->fold.f, fd - p->fold.fd, fdd - p->fold.fdd);
+    fold_harmonics_turns(h, drift, part);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -216,16 +220,18 @@ double psr_fold_coefs_project(const struct psr_fold_coefs *a, const struct psr_f
     return x;
 }
 
-void psr_fold_harmonics_bands(const struct psr_fold_harmonics *h, const double *part,
-                              struct psr_fold_coefs *of_band)
+static void fold_harmonics_bands(const struct psr_fold_harmonics *h, const double *part,
+                                 struct psr_fold_coefs *of_band)
 {
     memset(of_band, 0, h->nsub * sizeof *of_band);
     for (size_t k = 0; k < h->npart * h->nsub; k++)
         psr_fold_coefs_add(&of_band[k % h->nsub], &h->row[k], part[k / h->nsub]);
 }
 
-void psr_fold_harmonics_parts(const struct psr_fold_harmonics *h, const double *band,
-                              struct psr_fold_coefs *of_part)
+/* Sums over parts, for each sub-band: of_band [nsub]; over sub-bands, for each part: of_part [npart].
+ * Given: part [npart], band [nsub]   turns by which they are advanced */
+static void fold_harmonics_parts(const struct psr_fold_harmonics *h, const double *band,
+                                 struct psr_fold_coefs *of_part)
 {
     memset(of_part, 0, h->npart * sizeof *of_part);
     for (size_t k = 0; k < h->npart * h->nsub; k++)
@@ -323,7 +329,7 @@ psr_status psr_fold_is_narrow(bool *narrow, const struct psr_pfd *fold, psr_err 
     if (of_band && work && counts) {
         /* Sub-bands at the best values, as prepfold advances them for these. */
         psr_fold_harmonics_best_turns(&h, fold, work);
-        psr_fold_harmonics_bands(&h, work, of_band);
+        fold_harmonics_bands(&h, work, of_band);
         for (size_t j = 0; j < h.nsub; j++) {
             struct psr_fold_coefs row = of_band[j];
             memset(&of_band[j], 0, sizeof of_band[j]);
@@ -348,5 +354,201 @@ psr_status psr_fold_is_narrow(bool *narrow, const struct psr_pfd *fold, psr_err 
     free(work);
     free(counts);
     psr_fold_harmonics_clear(&h);
+    return st;
+}
+
+/* --- period, p-dot and DM to a fraction of a trial: where the power of harmonics is largest --- */
+
+/* A step rotates the last row by this share of the shortest harmonic's period against the first; a climb
+ * is over at that harmonic's period, where the next maximum begins. */
+static const double step_share = 1.0 / 16;
+enum { MOST_STEPS = 16, MOST_ROUNDS = 12 };
+
+/* Directions are taken in turns until that adds less to Z^2. */
+static const double least_gain = 0.001;
+
+/* Z^2 of rounding is below this. */
+static const double least_power = 1e-6;
+
+/* The frequency is steady unless a derivative adds this to Z^2: 4 sigma, since many were tried. */
+static const double derivative_gain = 16;
+
+struct state {
+    struct psr_fold_drift drift;
+    double dm;
+    bool steady;
+};
+
+struct refinement {
+    struct psr_fold_harmonics h;
+    size_t nharm;
+    double dm_lo, dm_hi;
+    struct psr_fold_coefs *of_part, *of_band; /* [npart], [nsub] */
+    double *part, *band;                      /* [npart], [nsub] turns by which they are advanced */
+    double *shape;                            /* [npart] or [nsub] d turns / d x */
+};
+
+/* --- one direction ---------------------------------------------------------------------------- */
+
+/* The rows of a direction: part or sub-band k is advanced by turns[k] + x shape[k]. */
+struct line {
+    const struct psr_fold_coefs *row;
+    const double *turns, *shape;
+    size_t n;
+};
+
+static double power_at(const struct refinement *r, const struct line *l, double x)
+{
+    struct psr_fold_coefs sum = {.h = {0}};
+    for (size_t k = 0; k < l->n; k++)
+        psr_fold_coefs_add(&sum, &l->row[k], l->turns[k] + x * l->shape[k]);
+    return psr_fold_harmonics_power(&r->h, &sum, r->nharm);
+}
+
+/* Climbs from 0 to the next maximum.  Returned: where it is, 0 if there is none nearby; *power there */
+static double climb(const struct refinement *r, const struct line *l, double *power)
+{
+    double low = INFINITY, high = -INFINITY, at = 0, q = power_at(r, l, 0);
+    for (size_t k = 0; k < l->n; k++) {
+        low = fmin(low, l->shape[k]);
+        high = fmax(high, l->shape[k]);
+    }
+    *power = q;
+    if (!(high > low) || q < least_power)
+        return 0;
+    double step = step_share / (high - low) / (double)r->nharm;
+    double before = power_at(r, l, -step), after = power_at(r, l, step);
+    if (before > after) {
+        const double swap = before;
+        before = after;
+        after = swap;
+        step = -step;
+    }
+    for (int i = 0; after > q; i++) {
+        if (i == MOST_STEPS)
+            return 0;
+        before = q;
+        q = after;
+        at += step;
+        after = power_at(r, l, at + step);
+    }
+    const double bend = before - 2 * q + after;
+    const double best = bend < 0 ? at + step * (before - after) / (2 * bend) : at;
+    const double most = power_at(r, l, best);
+    *power = fmax(most, q);
+    return most > q ? best : at;
+}
+
+/* --- all directions --------------------------------------------------------------------------- */
+
+static void set_turns(struct refinement *r, const struct state *s)
+{
+    fold_harmonics_turns(&r->h, s->drift, r->part);
+    for (size_t j = 0; j < r->h.nsub; j++)
+        r->band[j] = s->dm * r->h.per_dm[j];
+}
+
+/* Linear and square drift are orthogonal but for the phase: they hardly affect each other. */
+static double climb_drift(struct refinement *r, struct state *s, bool square)
+{
+    const struct line l = {r->of_part, r->part, r->shape, r->h.npart};
+    double power;
+    set_turns(r, s);
+    fold_harmonics_parts(&r->h, r->band, r->of_part);
+    fold_harmonics_turns(&r->h, (struct psr_fold_drift){.linear = !square, .square = square},
+                         r->shape);
+    *(square ? &s->drift.square : &s->drift.linear) += climb(r, &l, &power);
+    return power;
+}
+
+/* Returned: Z^2 at the maximum */
+static double climb_all(struct refinement *r, struct state *s, bool linear, bool square)
+{
+    double power = 0, before = -1;
+    for (int i = 0; i < MOST_ROUNDS && power - before > least_gain; i++) {
+        before = power;
+        if (r->h.nsub > 1) {
+            const struct line l = {r->of_band, r->band, r->h.per_dm, r->h.nsub};
+
+            set_turns(r, s);
+            fold_harmonics_bands(&r->h, r->part, r->of_band);
+            const double best = s->dm + climb(r, &l, &power);
+            const double inside = fmin(fmax(best, r->dm_lo), r->dm_hi);
+            if (inside != best)
+                power = power_at(r, &l, inside - s->dm);
+            s->dm = inside;
+        }
+        if (linear)
+            power = climb_drift(r, s, false);
+        if (square)
+            power = climb_drift(r, s, true);
+    }
+    return power;
+}
+
+static psr_status allocate(struct refinement *r, psr_err *err)
+{
+    const size_t npart = r->h.npart, nsub = r->h.nsub, most = npart > nsub ? npart : nsub;
+    r->of_part = calloc(npart, sizeof *r->of_part);
+    r->of_band = calloc(nsub, sizeof *r->of_band);
+    r->part = calloc(npart, sizeof *r->part);
+    r->band = calloc(nsub, sizeof *r->band);
+    r->shape = calloc(most, sizeof *r->shape);
+    if (r->of_part && r->of_band && r->part && r->band && r->shape)
+        return PSR_OK;
+    return psr_fail_nomem(err, "harmonics of a fold", (double)most * sizeof *r->of_part);
+}
+
+/* --- the best values -------------------------------------------------------------------------- */
+
+/* Linear drift is that of the frequency in the middle, which hardly depends on the derivative. */
+static void find_best(struct refinement *r, double folded_fd, struct state *found, bool keep_p,
+                      bool keep_pd)
+{
+    struct state steady;
+    struct psr_fold_coefs sum = {.h = {0}};
+    set_turns(r, found);
+    fold_harmonics_parts(&r->h, r->band, r->of_part);
+    for (size_t i = 0; i < r->h.npart; i++)
+        psr_fold_coefs_add(&sum, &r->of_part[i], r->part[i]);
+    r->nharm = psr_fold_harmonics_count(&r->h, &sum);
+    const double most = climb_all(r, found, !keep_p, !keep_pd);
+    if (keep_pd || found->drift.cubic != 0 || most < least_power)
+        return;
+    steady = *found;
+    steady.steady = true;
+    steady.drift.square = -folded_fd * r->h.length_s * r->h.length_s / 2;
+    if (most - climb_all(r, &steady, !keep_p, false) < derivative_gain)
+        *found = steady;
+}
+
+psr_status psr_fold_refine(struct psr_fold_refined *best, const struct psr_pfd *fold,
+                           const struct psr_fold_times *times, bool keep_p, bool keep_pd,
+                           psr_err *err)
+{
+    const struct psr_fold_spin *from = &fold->fold;
+    struct refinement r = {.nharm = 1,
+                           .dm_lo = fmax(best->dm_lo, 0),
+                           .dm_hi = best->dm_hi > 0 ? best->dm_hi : INFINITY};
+    psr_status st = psr_fold_harmonics_init(&r.h, fold, times, err);
+    if (st)
+        return st;
+    st = r.h.most ? allocate(&r, err) : PSR_OK;
+    if (!st && r.h.most) {
+        struct state found = {
+            fold_drift_of(&r.h, best->f - from->f, best->fd - from->fd, best->fdd - from->fdd),
+            best->dm, false};
+        find_best(&r, from->fd, &found, keep_p, keep_pd);
+        const double length_s = r.h.length_s;
+        best->f = from->f + (found.drift.linear - found.drift.square) / length_s;
+        best->fd = found.steady ? 0 : from->fd + 2 * found.drift.square / (length_s * length_s);
+        best->dm = found.dm;
+    }
+    psr_fold_harmonics_clear(&r.h);
+    free(r.of_part);
+    free(r.of_band);
+    free(r.part);
+    free(r.band);
+    free(r.shape);
     return st;
 }

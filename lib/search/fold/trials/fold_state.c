@@ -260,7 +260,7 @@ static void align_bands(struct psr_fold_view *v, const size_t *band_offset, doub
     }
 }
 
-/* --- plane --------------------------------------------------------------------------------- */
+/* --- plane ------------------------------------------------------------------------------------ */
 
 /* A range's part of the plane.
  * Given: w   its table is filled; common   what all trials' sums of squares about prof_avg have in

@@ -127,25 +127,10 @@ void psr_fold_coefs_add(struct psr_fold_coefs *sum, const struct psr_fold_coefs 
 double psr_fold_coefs_project(const struct psr_fold_coefs *a, const struct psr_fold_coefs *b,
                               size_t n);
 
-/* Sums over parts, for each sub-band: of_band [nsub]; over sub-bands, for each part: of_part [npart].
- * Given: part [npart], band [nsub]   turns by which they are advanced */
-void psr_fold_harmonics_bands(const struct psr_fold_harmonics *h, const double *part,
-                              struct psr_fold_coefs *of_band);
-void psr_fold_harmonics_parts(const struct psr_fold_harmonics *h, const double *band,
-                              struct psr_fold_coefs *of_part);
-
 /* How a pulse drifts over the fold, in turns: linear u + square u^2 + cubic (u + 1/2)^3. */
 struct psr_fold_drift {
     double linear, square, cubic;
 };
-
-/* That of frequency and derivatives at the start, which differ from the folded ones. */
-struct psr_fold_drift psr_fold_drift_of(const struct psr_fold_harmonics *h, double df, double dfd,
-                                        double dfdd);
-
-/* Turns by which parts are advanced for a drift. */
-void psr_fold_harmonics_turns(const struct psr_fold_harmonics *h, struct psr_fold_drift drift,
-                              double *part);
 
 /* Those for the best values that a .pfd states. */
 void psr_fold_harmonics_best_turns(const struct psr_fold_harmonics *h, const struct psr_pfd *p,

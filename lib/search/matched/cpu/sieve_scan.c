@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- inner loops of each instruction set --------------------------------------------------------- */
+/* --- inner loops of each instruction set ------------------------------------------------------ */
 
 /* A code is bits 20 to 27 of a float, from the exponent of 2^-6 on. */
 enum { CUT_BITS = 20, ROUND_UP = (1 << CUT_BITS) - 1, LEAST_CODE = (127 - 6) << 3 };
@@ -56,7 +56,7 @@ static float sieve_decode(uint8_t code)
     return power;
 }
 
-/* --- harmonic sums of the half bins of a cell, by their definition ------------------------------- */
+/* --- harmonic sums of the half bins of a cell, by their definition ---------------------------- */
 
 static int reach_of(const struct psr_accel_search *s, int k)
 {

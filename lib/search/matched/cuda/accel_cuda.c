@@ -8,7 +8,7 @@
 #include <psrkit/device.h>
 #include <stdlib.h>
 
-/* --- state --------------------------------------------------------------------------------------- */
+/* --- state ------------------------------------------------------------------------------------ */
 
 enum { TOGETHER = 64 };              /* responses that are sent at once */
 static const double FREE_PART = 0.9; /* of the device's free memory */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- banks of templates -------------------------------------------------------------------------- */
+/* --- banks of templates ----------------------------------------------------------------------- */
 
 int psr_template_reach(int jmax, int lmax)
 {

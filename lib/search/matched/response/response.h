@@ -9,8 +9,8 @@
 #ifndef PSR_SEARCH_MATCHED_RESPONSE_RESPONSE_H
 #define PSR_SEARCH_MATCHED_RESPONSE_RESPONSE_H
 
-#include "accel_search.h"
 #include "base/base.h"
+#include "search/matched/response/accel_internal.h"
 #include <complex.h>
 #include <fftw3.h>
 #include <psrkit/experimental/accel.h>

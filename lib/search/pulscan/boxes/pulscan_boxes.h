@@ -24,10 +24,6 @@ int64_t psr_residual_bins(const struct psr_residual *r);
 /* chi^2 of n bins, each bin limited to most. */
 double psr_residual_power(struct psr_residual *r, int64_t first, int64_t n, float most);
 
-/* The same, with bins that owner holds unchanged. */
-double psr_residual_shared(struct psr_residual *r, int64_t first, int64_t n, float most,
-                           int64_t owner);
-
 /* Held power and side lobes in n bins. */
 struct psr_residual_held {
     double excess; /* chi^2 over the mean of noise */

@@ -204,7 +204,7 @@ static size_t join_harmonics(struct psr_grid *g, struct psr_pulscan_cand *cand, 
     return kept;
 }
 
-/* --- harmonics, by what holds power ------------------------------------------------------------ */
+/* --- harmonics, by what holds power ----------------------------------------------------------- */
 
 enum { MOST_HARMONIC = 512, ALWAYS = 4, WIDE = 4 };
 
