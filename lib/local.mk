@@ -69,7 +69,6 @@ lib_cuda_sources = \
 	lib/base/device/device_cuda.c \
 	lib/beam/beam_cuda.c \
 	lib/beam/beam_cuda.h \
-	lib/beam/beam_cuda_slots.c \
 	lib/beam/beam_cuda_state.c \
 	lib/dsp/channels/spectra_cuda.c \
 	lib/rfi/auto/clean_auto_cuda.c \
@@ -102,8 +101,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/astro/barycentre.h \
 	lib/astro/ephemeris.c \
 	lib/astro/par.c \
-	lib/astro/par_keys.h \
-	lib/astro/par_settle.c \
 	lib/base/base.h \
 	lib/base/base.c \
 	lib/base/status.c \
@@ -127,7 +124,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/output/output_group.c \
 	lib/base/output/output_lists.c \
 	lib/base/output/overwrite_check.c \
-	lib/base/output/part_name.c \
 	lib/base/text/json.c \
 	lib/base/text/names.c \
 	lib/base/text/number.c \
@@ -139,19 +135,14 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beam/beam.c \
 	lib/beam/beam_cpu.c \
 	lib/beam/beam_cpu_lanes.h \
-	lib/beam/beam_cpu_resample.c \
-	lib/beam/beam_cpu_resample.h \
 	lib/beam/beam_internal.h \
 	lib/beam/pointing.c \
 	lib/candidate/score.c \
-	lib/candidate/score_table.c \
-	lib/candidate/score_table.h \
 	lib/compat/presto/presto_internal.h \
 	lib/compat/presto/dedisp_presto.c \
 	lib/compat/presto/dedisp_presto.h \
 	lib/run/dedisperse/lines/dedispersion_presto.c \
 	lib/compat/presto/presto_lanes.h \
-	lib/compat/presto/presto_list.c \
 	lib/compat/presto/presto_plane.c \
 	lib/compat/presto/presto_amplitude.c \
 	lib/compat/presto/presto_refine.c \
@@ -159,17 +150,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/stats/stats.h \
 	lib/compat/presto/presto_zap.c \
 	lib/dsp/block_sums.c \
-	lib/dsp/block_sums.h \
+	lib/dsp/dsp.h \
 	lib/dsp/delays.c \
 	lib/dsp/deredden.c \
-	lib/dsp/redden.h \
 	lib/dsp/resample.c \
-	lib/dsp/resample.h \
 	lib/dsp/rescale.c \
-	lib/dsp/rescale.h \
 	lib/dsp/rfft.c \
 	lib/dsp/timesum.c \
-	lib/dsp/timesum.h \
 	lib/dsp/channels/channelise.c \
 	lib/dsp/channels/cornerturn.c \
 	lib/dsp/channels/cornerturn.h \
@@ -180,13 +167,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/fake/fake_inject.c \
 	lib/fake/fake_internal.h \
 	lib/fake/fake_part.c \
-	lib/fake/fake_quantise.c \
 	lib/fake/fake_rfi.c \
-	lib/fake/fake_spin.c \
 	lib/fake/fakevolt.c \
 	lib/fake/rng.c \
 	lib/fake/rng_lanes.h \
-	lib/formats/bands.c \
 	lib/formats/drop_reader.c \
 	lib/formats/multi_file.c \
 	lib/formats/multi_file.h \
@@ -198,16 +182,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/hdf5/fbh5.c \
 	lib/formats/hdf5/fbh5.h \
 	lib/formats/hdf5/fbh5_file.c \
-	lib/formats/hdf5/fbh5_write.c \
 	lib/formats/hdf5/hdf5_library.c \
 	lib/formats/hdf5/hdf5_library.h \
 	lib/formats/lists/accel.c \
-	lib/formats/lists/accel_cand.c \
 	lib/formats/lists/accel_read.c \
-	lib/formats/lists/bestprof.c \
 	lib/formats/lists/candlist.c \
 	lib/formats/lists/candlist_read.c \
-	lib/formats/lists/candlist_table.c \
+	lib/formats/lists/bestprof.c \
 	lib/formats/lists/catalogue.c \
 	lib/formats/lists/ffa_list.c \
 	lib/formats/lists/lists_internal.h \
@@ -231,7 +212,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/series/subbands.c \
 	lib/formats/sigproc/sigproc_header.h \
 	lib/formats/sigproc/sigproc.c \
-	lib/formats/sigproc/sigproc_reader.c \
 	lib/formats/sigproc/sigproc_write.c \
 	lib/formats/spectra/channel_list.c \
 	lib/formats/spectra/header_keys.c \
@@ -243,12 +223,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/spectra/unpack.c \
 	lib/formats/spectra/unpack.h \
 	lib/formats/stream/udp.h \
-	lib/formats/stream/frame_order.c \
 	lib/formats/stream/udp_frames.c \
 	lib/formats/stream/udp_reader.c \
 	lib/formats/stream/udp_receive.c \
 	lib/formats/stream/udp_socket.c \
-	lib/formats/stream/udp_spectra.c \
 	lib/formats/stream/udp_wire.c \
 	lib/formats/voltages/baseband.c \
 	lib/formats/voltages/baseband.h \
@@ -256,18 +234,15 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/voltages/baseband_guppi.c \
 	lib/formats/voltages/baseband_input.c \
 	lib/formats/voltages/baseband_vdif.c \
-	lib/formats/voltages/vdif_write.c \
 	lib/formats/voltages/voltages.c \
 	lib/plan/ddplan.c \
 	lib/plan/ddplan_internal.h \
 	lib/plan/planfile.c \
 	lib/rfi/rfifind.c \
 	lib/rfi/auto/clean_auto.c \
-	lib/rfi/auto/clean_auto_band.c \
 	lib/rfi/auto/clean_auto_cells.c \
 	lib/rfi/auto/clean_auto_cpu.c \
 	lib/rfi/auto/clean_auto_delays.c \
-	lib/rfi/auto/clean_auto_internal.h \
 	lib/rfi/auto/clean_auto_jumps.c \
 	lib/rfi/auto/clean_auto_math.h \
 	lib/rfi/auto/clean_auto_modes.c \
@@ -278,12 +253,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/rfi/detectors/rfi_cells.c \
 	lib/rfi/detectors/rfi_clip.c \
 	lib/rfi/detectors/rfi_lines.c \
-	lib/rfi/detectors/rfi_shapes.c \
 	lib/rfi/mask/mask.c \
 	lib/rfi/mask/rfi_files.c \
 	lib/rfi/mask/rfi_mask.c \
 	lib/rfi/rules/clean.c \
-	lib/rfi/rules/clean_emit.c \
 	lib/rfi/rules/clean_internal.h \
 	lib/rfi/statistics/rfi_statistics.h \
 	lib/rfi/statistics/rfi_bytes_lanes.h \

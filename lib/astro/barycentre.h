@@ -69,12 +69,12 @@ PSR_MUST_CHECK psr_status psr_bary_clock_init(struct psr_bary_clock *clock,
                                               psr_err *err);
 
 /* Seconds that the barycentric clock has gained after t_s seconds at the telescope; ctx is a struct
- * psr_bary_clock.  A psr_drift_s for resample.h.
+ * psr_bary_clock.  A psr_drift_s for dsp.h.
  * Notes: dates are rounded to doubles (0.6 us) where PRESTO rounds them, so that bins are added and
  *        removed at the same samples as in PRESTO */
 double psr_bary_drift_s(const void *ctx, double t_s);
 
-/* --- orbits -------------------------------------------------------------------------------------- */
+/* --- orbits ----------------------------------------------------------------------------------- */
 
 /* Status: PSR_EINVAL naming field, value and limit. */
 PSR_MUST_CHECK psr_status psr_orbit_check(const struct psr_orbit *orbit, psr_err *err);

@@ -1,16 +1,168 @@
 /* The transforms are FFTW's.  Four samples of both polarisations are transformed side by side, in
  * lanes, and summed lane by lane: which lane a sample is in depends on its place in its sum only,
  * so that the result does not depend on blocks or threads. */
-#include "beam_cpu_resample.h"
-
 #include "base/threads/isa.h"
 #include "base/threads/threads.h"
 #include "beam_internal.h"
-
 #include <fftw3.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- phasors, loops and scratch --------------------------------------------------------------- */
+
+enum { MIX_BEAMS = 8, MIX_LANES = 32 };
+
+/* Cosines and sines of pi j / (2 n), j < 2 n. */
+struct psr_beam_phasors {
+    size_t n;
+    double *cosine, *sine; /* [2n] */
+};
+
+/* The inner loops, compiled for what the processor has. */
+struct psr_beam_loops {
+    void (*add_power)(float *sum, const float *x, size_t n);
+    void (*mix_rows)(float *mix, const float *x, size_t pitch, size_t n, const float *u, size_t np);
+    float (*dot)(const float *a, const float *b, size_t n);
+    void (*cotangents)(float *u, const struct psr_beam_phasors *phasors, double cos_a, double sin_a,
+                       double sine);
+};
+
+enum { PSR_BEAM_GROUP = 16 }; /* sums resampled together with one kernel */
+
+struct psr_resampler {
+    struct psr_own own;
+    const struct psr_beam_work *w;
+    const struct psr_beam_loops *loops;
+    struct psr_beam_phasors ns, ew;
+};
+
+/* Memory of one thread. */
+struct psr_resample_scratch {
+    struct psr_own own;
+    float *mix;       /* [MIX_BEAMS][PSR_BEAM_GROUP][2N] */
+    float *u_ns;      /* [2M][MIX_BEAMS] */
+    float *u;         /* [2M] */
+    float *u_ew;      /* [n_ew or 1][2N] */
+    float *cotangent; /* [2 max(M, N)] */
+};
+
+/* --- intensities from those at the half-integer directions ------------------------------------ */
+
+static void fill_phasors(struct psr_own *own, struct psr_beam_phasors *t, size_t n)
+{
+    t->n = n;
+    t->cosine = psr_own(own, 2 * n, sizeof *t->cosine);
+    t->sine = psr_own(own, 2 * n, sizeof *t->sine);
+    for (size_t j = 0; t->sine && j < 2 * n; j++) {
+        t->cosine[j] = cos(M_PI * (double)j / (double)(2 * n));
+        t->sine[j] = sin(M_PI * (double)j / (double)(2 * n));
+    }
+}
+
+static psr_status resampler_init(struct psr_resampler *r, const struct psr_beam_work *w,
+                                 const struct psr_beam_loops *loops, psr_err *err)
+{
+    *r = (struct psr_resampler){.w = w, .loops = loops};
+    fill_phasors(&r->own, &r->ns, w->m);
+    fill_phasors(&r->own, &r->ew, w->n);
+    return psr_own_check(&r->own, "beams", err);
+}
+
+/* Free what they own even on error.
+ * Status: PSR_ENOMEM */
+static psr_status resample_scratch_take(struct psr_resample_scratch *s,
+                                        const struct psr_beam_work *w, psr_err *err)
+{
+    const size_t n_ew = w->pattern == PSR_BEAM_PRODUCT ? w->n_ew : 1;
+    s->mix = psr_own(&s->own, 2 * w->n * PSR_BEAM_GROUP * MIX_BEAMS, sizeof *s->mix);
+    s->u_ns = psr_own(&s->own, 2 * w->m * MIX_BEAMS, sizeof *s->u_ns);
+    s->u = psr_own(&s->own, 2 * w->m, sizeof *s->u);
+    s->u_ew = psr_own(&s->own, 2 * w->n * n_ew, sizeof *s->u_ew);
+    s->cotangent = psr_own(&s->own, 2 * (w->m > w->n ? w->m : w->n), sizeof *s->cotangent);
+    return psr_own_check(&s->own, "beams", err);
+}
+
+/* The kernel of the main theorem (eq. 8) with one division for each element and no trigonometry:
+ * half-integers lie j steps before the nearest one, and the cotangent's angle is the sum of the
+ * rest's and that of j steps. */
+static void make_kernel(const struct psr_resampler *r, const struct psr_beam_phasors *t,
+                        struct psr_resample_scratch *s, double theta, float *u)
+{
+    const size_t n = 2 * t->n;
+    double nearest = rint(2 * theta), off = 2 * theta - nearest, sine = sin(M_PI * off) / (double)n;
+    size_t at = (size_t)nearest % n; /* theta is in [0, n/2) */
+    double angle = M_PI * off / (double)n;
+    r->loops->cotangents(s->cotangent, t, cos(angle), sin(angle), sine);
+    s->cotangent[0] = off == 0 ? 1 : (float)(sine / tan(angle));
+    for (size_t j = 0; j <= at; j++)
+        u[at - j] = s->cotangent[j];
+    for (size_t j = at + 1; j < n; j++)
+        u[n + at - j] = s->cotangent[j];
+}
+
+/* Eq. 9: up to MIX_BEAMS north-south directions of nsum sums. */
+static void mix_north(const struct psr_resampler *r, struct psr_resample_scratch *s,
+                      const float *level, const double *theta_ns, size_t n, size_t nsum)
+{
+    const size_t np = 2 * r->w->m;
+    for (size_t b = 0; b < MIX_BEAMS; b++) {
+        if (b < n)
+            make_kernel(r, &r->ns, s, theta_ns[b], s->u);
+        for (size_t p = 0; p < np; p++)
+            s->u_ns[p * MIX_BEAMS + b] = b < n ? s->u[p] : 0;
+    }
+    r->loops->mix_rows(s->mix, level, PSR_BEAM_GROUP * 2 * r->w->n, nsum * 2 * r->w->n, s->u_ns,
+                       np);
+}
+
+/* Eq. 10: one beam of nsum sums, of those that mix_north left as number b. */
+static void emit_beam(const struct psr_resampler *r, const struct psr_resample_scratch *s, size_t b,
+                      const float *u_ew, size_t nsum, float *to)
+{
+    const size_t n = 2 * r->w->n;
+    for (size_t k = 0; k < nsum; k++)
+        to[k * r->w->nbeam] = r->loops->dot(s->mix + (b * PSR_BEAM_GROUP + k) * n, u_ew, n);
+}
+
+/* Given:    level [2M][PSR_BEAM_GROUP][2N], nsum sums of channel f; those beyond are not used
+ * Returned: to [nsum][nbeam] */
+static void resample(const struct psr_resampler *r, struct psr_resample_scratch *s,
+                     const float *level, size_t f, size_t nsum, float *to)
+{
+    if (r->w->pattern == PSR_BEAM_GRID) {
+        const size_t m = 2 * r->w->m, n = 2 * r->w->n;
+        for (size_t k = 0; k < nsum; k++)
+            for (size_t p = 0; p < m; p++)
+                memcpy(to + k * m * n + p * n, level + (p * PSR_BEAM_GROUP + k) * n,
+                       n * sizeof *to);
+    } else if (r->w->pattern == PSR_BEAM_POINTS) {
+        /* Eq. 6 */
+        const struct psr_beam_work *w = r->w;
+        const double *ns = w->theta_ns + f * w->nbeam, *ew = w->theta_ew + f * w->nbeam;
+        for (size_t first = 0; first < w->nbeam; first += MIX_BEAMS) {
+            size_t n = w->nbeam - first < MIX_BEAMS ? w->nbeam - first : MIX_BEAMS;
+            mix_north(r, s, level, ns + first, n, nsum);
+            for (size_t b = 0; b < n; b++) {
+                make_kernel(r, &r->ew, s, ew[first + b], s->u_ew);
+                emit_beam(r, s, b, s->u_ew, nsum, to + first + b);
+            }
+        }
+    } else {
+        /* Eqs 9 and 10 */
+        const struct psr_beam_work *w = r->w;
+        for (size_t j = 0; j < w->n_ew; j++)
+            make_kernel(r, &r->ew, s, w->theta_ew[f * w->n_ew + j], s->u_ew + j * 2 * w->n);
+        for (size_t first = 0; first < w->n_ns; first += MIX_BEAMS) {
+            size_t n = w->n_ns - first < MIX_BEAMS ? w->n_ns - first : MIX_BEAMS;
+            mix_north(r, s, level, w->theta_ns + f * w->n_ns + first, n, nsum);
+            for (size_t i = 0; i < n * w->n_ew; i++)
+                emit_beam(r, s, i / w->n_ew, s->u_ew + i % w->n_ew * 2 * w->n, nsum,
+                          to + first * w->n_ew + i);
+        }
+    }
+}
 
 /* --- chooses the beamformer's inner loops for this processor ---------------------------------- */
 
@@ -113,7 +265,7 @@ static bool take_scratch(struct cpu *cpu, struct scratch *s)
     s->sum = take(cpu, n, sizeof(float));
     s->level = take(cpu, 4 * w->m * w->n * PSR_BEAM_GROUP, sizeof(float));
     return s->grid && s->half && s->full && s->sum && s->level &&
-           !psr_resample_scratch_take(&s->resample, w, NULL);
+           !resample_scratch_take(&s->resample, w, NULL);
 }
 
 static void drop_scratch(struct scratch *s)
@@ -268,8 +420,8 @@ static void do_group(struct cpu *cpu, struct scratch *s, const struct piece *p, 
     }
     size_t row = (size_t)(first - p->t0 / tds);
     if (done > 0)
-        psr_resample(&cpu->resampler, &s->resample, s->level, f, done,
-                     cpu->intensity + (f * cpu->piece_rows + row) * w->nbeam);
+        resample(&cpu->resampler, &s->resample, s->level, f, done,
+                 cpu->intensity + (f * cpu->piece_rows + row) * w->nbeam);
 }
 
 /* --- beams to rows ---------------------------------------------------------------------------- */
@@ -414,7 +566,7 @@ static psr_status create(void **state, const struct psr_beam_work *w, psr_err *e
     }
     psr_status st = list_dish_cells(cpu, err);
     if (!st)
-        st = psr_resampler_init(&cpu->resampler, w, cpu->loops, err);
+        st = resampler_init(&cpu->resampler, w, cpu->loops, err);
     if (!st)
         st = take_memory(cpu, err);
     if (!st)

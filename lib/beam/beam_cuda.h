@@ -81,11 +81,7 @@ psr_status psr_beam_cuda_fail(const struct psr_beam_cuda *c, cudaError_t e, cons
 cudaError_t psr_beam_cuda_point(struct psr_beam_cuda *c);
 cudaError_t psr_beam_cuda_quantise(struct psr_beam_cuda *c);
 
-/* --- the dishes of a compiled grid in shared memory -------------------------------------------- */
-
-/* Dishes in a row of voltages on the device: those of the array, plus dummies to make a multiple of
- * 4. */
-size_t psr_beam_slots_dishes(const struct psr_beam_work *w);
+/* --- the dishes of a compiled grid in shared memory ------------------------------------------- */
 
 /* The layout described in kernels/beam/beam_kernels.h: dish d is written at write[d]; half e of pair i
  * is read from read[2 i + e] and has dish[2 i + e], -1 for none.  No two dishes share a slot, and

@@ -1,9 +1,8 @@
 /* A probability from the numbers of a candidate, and the reasons in words. */
 #include "formats/series/series_internal.h"
-#include "score_table.h"
+
 #include "search/fold/trials/fold_state.h"
 #include "search/sift/sift_state.h"
-
 #include <math.h>
 #include <psrkit/experimental/sift.h>
 #include <psrkit/series.h>
@@ -12,11 +11,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- how numbers of a candidate become a probability ------------------------------------------ */
+
+/* A number is limited, taken off the centre, divided by the scale, and multiplied by the weight; one that is not
+ * known counts as the centre. */
+struct weight {
+    double least, most, centre, scale, weight;
+};
+
+/* This table is made by tests/science/fit_score.py. */
+static const double sum_without_any = -7.780;
+
+static const struct weight weights[PSR_CAND_NNUMBER] = {
+    [PSR_CAND_ALPHA] = {0.9, 1, 0.9437, 0.05, -0.423},
+    [PSR_CAND_BETA] = {0, 1, 0.2603, 0.372, -0.844},
+    [PSR_CAND_GAMMA] = {0, 1, 0.299, 0.4045, -0.197},
+    [PSR_CAND_SHARE_BANDS] = {0, 1, 0.5925, 0.281, 0.000},
+    [PSR_CAND_SHARE_PARTS] = {0, 1, 0.5366, 0.2728, 0.300},
+    [PSR_CAND_HALVES_BAND] = {-1, 1, 0.5564, 0.373, 0.531},
+    [PSR_CAND_HALVES_TIME] = {-1, 1, 0.6561, 0.2724, 0.150},
+    [PSR_CAND_ACCEL_OK] = {0, 1, 0.9752, 0.1554, 0.865},
+    [PSR_CAND_COVERED] = {0, 1, 0.9999, 0.05, 0.839},
+    [PSR_CAND_SNR] = {6, 9, 7.511, 1.408, 4.758},
+    [PSR_CAND_DM0_SIGMA] = {-3, 9, 2.733, 4.156, 1.715},
+    [PSR_CAND_BANDS_RATIO] = {0.5, 0.8, 0.7673, 0.07142, 4.048},
+    [PSR_CAND_PULSE_SHARE] = {0.5, 0.85, 0.7524, 0.1289, 0.829},
+};
+
 double psr_cand_probability(const double number[PSR_CAND_NNUMBER])
 {
-    double sum = psr_cand_offset;
+    double sum = sum_without_any;
     for (int k = 0; k < PSR_CAND_NNUMBER; k++) {
-        const struct psr_cand_weight *w = &psr_cand_weights[k];
+        const struct weight *w = &weights[k];
         if (!isnan(number[k]))
             sum += w->weight * (fmin(fmax(number[k], w->least), w->most) - w->centre) / w->scale;
     }
@@ -117,7 +143,7 @@ static void measure_dm(const struct cube *c, double *number)
         number[PSR_CAND_BETA] = fabs(dm - searched) / searched;
 }
 
-/* --- one pulse ---------------------------------------------------------------------------------- */
+/* --- one pulse -------------------------------------------------------------------------------- */
 
 /* Widths of boxcars, in turns, each so many times the one before; places of each. */
 static const double WIDEST_BOX = 0.5, NARROWEST_BOX = 1.0 / 64, BOX_STEP = 0.8;
@@ -156,7 +182,7 @@ static double find_pulse_snr(const struct cube *c)
     return most;
 }
 
-/* --- band and time ------------------------------------------------------------------------------ */
+/* --- band and time ---------------------------------------------------------------------------- */
 
 /* A share of n pieces, those with data. */
 struct share {
@@ -237,7 +263,7 @@ static double is_physical(const struct cube *c)
     return fabs(p->pd) / p->p * PSR_LIGHT_M_S < MOST_ACCEL_MS2 || drift < LEAST_DRIFT ? 1 : 0;
 }
 
-/* --- hum ---------------------------------------------------------------------------------------- */
+/* --- hum -------------------------------------------------------------------------------------- */
 
 /* In Z^2, that is chi-squared: what speaks for a DM and against another. */
 static const double REJECT_CHI2 = 16;
@@ -287,7 +313,7 @@ static void leave_hum_out(struct cube *c)
     c->sum = rest;
 }
 
-/* --- all ---------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static psr_status align(struct cube *c, psr_err *err)
 {
@@ -388,7 +414,7 @@ static const double REJECT_SIGMA = 4;
  * Returned: by what the odds are multiplied */
 static double forget_open_dm(const struct psr_sift_cand *cand, double number[PSR_CAND_NNUMBER])
 {
-    const struct psr_cand_weight *w = &psr_cand_weights[PSR_CAND_DM0_SIGMA];
+    const struct weight *w = &weights[PSR_CAND_DM0_SIGMA];
     number[PSR_CAND_BETA] = NAN;
     if (number[PSR_CAND_DM0_SIGMA] >= REJECT_SIGMA)
         return 1;

@@ -1,5 +1,5 @@
 /* Sums blocks of packed spectra, by spectrum and by channel. */
-#include "block_sums.h"
+#include "dsp.h"
 
 #include "base/threads/isa.h"
 #include "formats/spectra/unpack.h"

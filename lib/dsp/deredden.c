@@ -1,5 +1,5 @@
 /* Removes red noise from spectra with local medians, in PRESTO's blocks. */
-#include "dsp/redden.h"
+#include "dsp/dsp.h"
 #include "formats/series/series_internal.h"
 #include "stats/stats.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/threads/threads.h"
+#include "dsp/dsp.h"
 #include "plan/ddplan_internal.h"
-#include "resample.h"
 
 /* Seconds between comparisons of the clocks; the fastest drift and so the most bins added. */
 static const double grid_s = 20, max_rate = 0.01;

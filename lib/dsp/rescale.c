@@ -1,6 +1,6 @@
 /* Brings values to mean 0 and standard deviation 1, by statistics that run along, and to levels. */
-#include "rescale.h"
 #include "base/base.h"
+#include "dsp/dsp.h"
 
 #include "base/threads/isa.h"
 #include "base/threads/threads.h"

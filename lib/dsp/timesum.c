@@ -1,6 +1,6 @@
 /* Adds consecutive spectra, channel by channel. */
-#include "timesum.h"
 #include "base/base.h"
+#include "dsp/dsp.h"
 
 #include "base/threads/isa.h"
 #include "formats/spectra/unpack.h"

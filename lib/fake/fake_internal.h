@@ -39,9 +39,9 @@ PSR_MUST_CHECK psr_status psr_fake_inject(psr_fake *p, int nbit, enum psr_kind k
 PSR_MUST_CHECK psr_status psr_fakeband_values(psr_fakeband *p, size_t pol, int64_t first,
                                               size_t nsamp, float *x, psr_err *err);
 
-/* --- building blocks of a synthetic observation --- */
+/* --- building blocks of a synthetic observation ----------------------------------------------- */
 
-/* --- the shape of a pulse (fake_part.c) ------------------------------------------------------ */
+/* --- the shape of a pulse (fake_part.c) ------------------------------------------------------- */
 
 /* Position x within a pulse is in turns from its centre for a pulsar and in seconds for a burst. */
 struct psr_shape {
@@ -73,7 +73,7 @@ static inline double psr_shape_part(const struct psr_shape_row *row, double x)
     return below + (at - node) * ((double)row->part[node + 1] - below);
 }
 
-/* --- when pulses come (fake_spin.c) ----------------------------------------------------------- */
+/* --- when pulses come (fake_part.c) ----------------------------------------------------------- */
 
 struct psr_spin {
     double period_s, pdot, phase;
@@ -81,8 +81,6 @@ struct psr_spin {
     struct psr_orbit orbit;
     double delay0_s; /* of the orbit at the pulsar's time 0 */
 };
-
-void psr_spin_make(struct psr_spin *spin, const struct psr_fake_signal *s, bool legacy);
 
 /* Phase in whole turns and fraction, at the observer's time t_s. */
 void psr_spin_phase(const struct psr_spin *spin, double t_s, int64_t *turns, double *fraction);
@@ -168,17 +166,9 @@ int64_t psr_fake_pulse_end(const struct psr_fake_place *at, const struct psr_pul
 void psr_fake_pulse_add(const struct psr_fake_place *at, const struct psr_pulse *pulse,
                         double tsamp_s, int64_t first, int64_t end, float *x, size_t stride);
 
-/* --- levels (fake_quantise.c) ----------------------------------------------------------------- */
+/* --- levels (fake.c) -------------------------------------------------------------------------- */
 
-/* Stores n values as samples of 1 to 16 bits; n fills whole bytes.
- * Given: scratch   n bytes, for samples below 8 bits */
-void psr_quantise(void *out, const float *x, size_t n, int nbit, uint8_t *scratch);
-
-/* Mean and variance of the quantised sample for noise of standard deviation sigma around x, in
- * units of x. */
-void psr_quantised_moments(int nbit, double x, double sigma, double *mean, double *variance);
-
-/* --- the plan of a synthetic observation --- */
+/* --- the plan of a synthetic observation ------------------------------------------------------ */
 
 /* The next pulse in a channel: its first sample and its number. */
 struct psr_fake_cursor {
@@ -267,7 +257,7 @@ PSR_MUST_CHECK psr_status psr_fake_describe(const psr_fake *p, size_t i,
 /* Streams of random numbers. */
 enum { PSR_FAKE_NOISE = 0, PSR_FAKE_RED = 64 };
 
-/* --- interference (fake_rfi.c) ------------------------------------------------ */
+/* --- interference (fake_rfi.c) ---------------------------------------------------------------- */
 
 PSR_MUST_CHECK psr_status psr_fake_rfi_make(psr_fake *p, const struct psr_fake_rfi *rfi, size_t n,
                                             psr_err *err);

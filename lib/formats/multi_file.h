@@ -17,15 +17,6 @@ PSR_MUST_CHECK psr_status psr_drop_reader_open(struct psr_reader **out, const ch
                                                const struct psr_source_desc *desc,
                                                psr_reader_open *open, psr_err *err);
 
-/* Joins bands that lie side by side.
- * Given:  band [n]   in the order of their channels, malloc'd, freed here or by the reader, with what is open; files
- *                    that can seek
- *         path [n]   their names, for messages
- * Status: PSR_EFORMAT naming fch1 or foff; PSR_ENOMEM.  Spectra missing in one of them are PSR_EUNSUPPORTED. */
-PSR_MUST_CHECK psr_status psr_bands_join(struct psr_reader **out, struct psr_reader **band,
-                                         const char *const *path, size_t n,
-                                         const struct psr_notes *notes, psr_err *err);
-
 struct psr_format;
 
 struct psr_part {

@@ -1,5 +1,5 @@
 /* block_sums: sums of packed spectra, by spectrum and by channel, against one sample at a time. */
-#include "dsp/block_sums.h"
+#include "dsp/dsp.h"
 #include "formats/spectra/unpack.h"
 
 #include "tests/support/sample_formats.h"

@@ -2,7 +2,7 @@
  * cut. */
 #include <psrkit/ddplan.h>
 
-#include "dsp/resample.h"
+#include "dsp/dsp.h"
 #include "plan/ddplan_internal.h"
 #include "tests/support/tap.h"
 

@@ -1,7 +1,7 @@
 /* Times automatic cleaning on a CUDA device, beside bringing the spectra there: per window of 32768 spectra, of HTRU's
  * band and of those of Novotny et al. 2023, table 2.  Spectra are noise, with a tone and common noise. */
 #include "base/device/device_internal.h"
-#include "rfi/auto/clean_auto_internal.h"
+#include "rfi/auto/clean_auto_plan.h"
 #include "tests/support/tap.h"
 
 #include <cuda_runtime_api.h>

@@ -2,7 +2,7 @@
 #include "tests/support/tap.h"
 
 #include "formats/spectra/unpack.h"
-#include "rfi/auto/clean_auto_internal.h"
+#include "rfi/auto/clean_auto_plan.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>

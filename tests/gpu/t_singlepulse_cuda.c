@@ -1,6 +1,6 @@
 /* The single-pulse search of series on CUDA devices: the events of the search on the CPU, to the
  * bit, however the stream is cut and the series are dealt out. */
-#include "dsp/resample.h"
+#include "dsp/dsp.h"
 #include "search/dedisp/dedisp_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"
 #include "tests/support/pulse_tests.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """fit_score.py folds FIRST END FILE: makes skies FIRST to END - 1 with fakebin, folds pulsars and other signals with
 gpufold -json (both in PATH), and writes a line of JSON for each fold: its numbers, kind, sky.
-fit_score.py fit FILE [ROOT.fold.json ..]: fits the table of lib/candidate/score_table.c and PSR_CAND_LINE to half of the skies and tests both
+fit_score.py fit FILE [ROOT.fold.json ..]: fits the table of lib/candidate/score.c and PSR_CAND_LINE to half of the skies and tests both
 on the others; the further files are what psrsearch folded in skies without pulsars.
 
 Kinds: 1 a pulsar, 3 one of S/N below 8, which is not fitted, 0 noise and interference: signals of DM 0 in all channels or in
@@ -134,7 +134,7 @@ def fit(path, empty):
         use[np.argmax(np.where(wrong, abs(w), 0))] = False
     for k in GIVEN:
         w[1 + NUMBERS.index(k)] = GIVEN[k]
-    print('const double psr_cand_offset = %.3f;\n' % w[0])
+    print('static const double sum_without_any = %.3f;\n' % w[0])
     for k, name in enumerate(NUMBERS):
         print('    [PSR_CAND_%s] = {%g, %g, %.4g, %.4g, %.3f},' % (name.upper(), *LIMITS[name], centre[k], scale[k], w[k + 1]))
     p = 1 / (1 + np.exp(-a @ w))

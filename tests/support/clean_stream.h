@@ -5,7 +5,7 @@
 #include "clean_auto_ref.h"
 
 #include "fake_made.h"
-#include "rfi/auto/clean_auto_internal.h"
+#include "rfi/auto/clean_auto_plan.h"
 
 struct stream {
     struct psr_obs obs;

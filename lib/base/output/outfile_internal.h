@@ -11,10 +11,6 @@
 #define PSR_PART ".part"
 enum { PSR_PART_LETTERS = 6 };
 
-/* Writes PSR_PART_LETTERS letters that tell which process writes the file, and with few clashes: a name
- * that exists is tried again.  Any thread may ask at any time, so there is no counter. */
-void psr_part_suffix(char *suffix);
-
 /* psr_outfile_commit performs the first and the last of these steps and psr_outfile_abort, which
  * keeps a file that has been renamed.  For standard output and special files only the first step
  * has an effect. */
@@ -129,7 +125,7 @@ PSR_MUST_CHECK psr_status psr_output_group_take(psr_output_group *g, psr_outfile
 PSR_MUST_CHECK psr_status psr_output_group_drop(psr_output_group *g, const char *name,
                                                 psr_err *err);
 
-/* --- tar files: of the lists of a group, and of what a run has completed --- */
+/* --- tar files: of the lists of a group, and of what a run has completed ---------------------- */
 
 /* Initialise with zeros. */
 struct psr_output_lists {
@@ -153,7 +149,7 @@ PSR_MUST_CHECK psr_status psr_output_lists_write(struct psr_output_lists *l, psr
 
 void psr_output_lists_clear(struct psr_output_lists *l);
 
-/* --- what a run has completed, for the next one after it was killed --- */
+/* --- what a run has completed, for the next one after it was killed --------------------------- */
 
 /* A tar file, ROOT.searched, to which each completed part adds its lists and then a member STEM.searched, by one
  * write: "KEY TEXT", where KEY is a digest of all that the lists depend on.  What a killed run has written in part

@@ -2,7 +2,7 @@
 #include "dedisp_presto.h"
 
 #include "base/obs_internal.h"
-#include "dsp/block_sums.h"
+#include "dsp/dsp.h"
 #include "formats/spectra/unpack.h"
 #include "plan/ddplan_internal.h"
 #include "rfi/rules/clean_internal.h"

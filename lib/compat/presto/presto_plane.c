@@ -1,7 +1,7 @@
 /* Computes powers in the blocks that accelsearch uses, with its lengths and normalisation. */
 #include "presto_internal.h"
 
-#include "dsp/redden.h"
+#include "dsp/dsp.h"
 #include "stats/stats.h"
 
 #include <math.h>

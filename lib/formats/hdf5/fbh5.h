@@ -37,15 +37,10 @@ void psr_fbh5_destroy(psr_fbh5 *w);
 #ifdef PSR_HDF5_SO
 #include "hdf5_library.h"
 
-/* The type of samples in memory, or -1 if HDF5 files do not have them. */
-hid_t psr_fbh5_type(const struct psr_hdf5 *h, int nbit, enum psr_kind kind);
-
 /* How a dataset is opened whose chunks have these sizes: those that lie beside each other are kept.  -1: no memory. */
-hid_t psr_fbh5_access(const struct psr_hdf5 *h, const hsize_t chunk[3], const hsize_t dim[3],
-                      size_t sample_bytes);
 #endif
 
-/* --- cut-outs of bursts, as `your` writes and classifiers such as FETCH read them -------------- */
+/* --- cut-outs of bursts, as `your` writes and classifiers such as FETCH read them ------------- */
 
 struct psr_cutout {
     double t_s, dm, snr;  /* the burst, at the highest frequency from the first spectrum on */
@@ -65,7 +60,7 @@ PSR_MUST_CHECK psr_status psr_cutout_write(psr_outfile *f, const struct psr_cuto
                                            psr_err *err);
 
 #ifdef PSR_HDF5_SO
-/* --- a process that reads ---------------------------------------------------------------------- */
+/* --- a process that reads --------------------------------------------------------------------- */
 
 /* HDF5 follows damaged files out of its memory or without end.  In a child process it can crash, and is killed where it takes
  * too much processor time; the caller gets an error.  The child reads ahead. */
@@ -83,7 +78,7 @@ typedef struct psr_fbh5_process psr_fbh5_process;
 
 void psr_fbh5_process_end(psr_fbh5_process *p); /* NULL is allowed */
 
-/* --- the child's part (fbh5_file.c) --- */
+/* --- the child's part (fbh5_file.c) ----------------------------------------------------------- */
 
 struct psr_fbh5_file {
     const struct psr_hdf5 *lib;

@@ -19,7 +19,7 @@ bool psr_accel_is_list(const char *name);
 PSR_MUST_CHECK psr_status psr_catalogue_parse(struct psr_catalogue *catalogue, const char *text,
                                               size_t n, const char *name, psr_err *err);
 
-/* --- searches for slow pulsars ----------------------------------------------------------------- */
+/* --- searches for slow pulsars ---------------------------------------------------------------- */
 
 /* A detection: of candidate number, from 1, at a DM. */
 struct psr_ffa_detection {
@@ -43,7 +43,7 @@ void psr_ffa_detections_clear(struct psr_ffa_detections *list);
 /* Whether a path has the name of such a list: NAME_ffa.csv. */
 bool psr_ffa_is_list(const char *path);
 
-/* --- pulses ------------------------------------------------------------------------------------ */
+/* --- pulses ----------------------------------------------------------------------------------- */
 
 enum { PSR_PULSE_MARKS = 32 };
 
@@ -62,7 +62,7 @@ enum { PSR_UNCERTAINTY_MAX = 64 };
  *           finite */
 void psr_format_uncertainty(char text[PSR_UNCERTAINTY_MAX], double value, double error, int digits);
 
-/* --- the readers of lists of candidates, line by line --- */
+/* --- the readers of lists of candidates, line by line ----------------------------------------- */
 
 struct psr_candlist_lines {
     struct psr_candlist *list;
@@ -94,23 +94,6 @@ struct psr_candlist_table {
     bool is_middle;   /* values are those in the middle of the input */
     double epoch_mjd; /* of a line #Pepoch; 0: none */
 };
-
-/* Reads a line that begins with #, or the first of comma-separated values; line is changed.
- * Returned: t->ncolumn, 0 for a comment */
-PSR_MUST_CHECK psr_status psr_candlist_table_header(struct psr_candlist_table *t,
-                                                    const struct psr_candlist_lines *l, char *line,
-                                                    psr_err *err);
-
-/* Takes a line that no header precedes as one of PulsarX, whose columns have their meaning by position.
- * Returned: t->ncolumn, 0: it is none */
-PSR_MUST_CHECK psr_status psr_candlist_table_by_position(struct psr_candlist_table *t,
-                                                         const struct psr_candlist_lines *l,
-                                                         const char *line, psr_err *err);
-
-/* Adds the candidate of a row; line is changed. */
-PSR_MUST_CHECK psr_status psr_candlist_table_row(const struct psr_candlist_table *t,
-                                                 const struct psr_candlist_lines *l, char *line,
-                                                 psr_err *err);
 
 /* --- records of accelsearch ------------------------------------------------------------------- */
 

@@ -167,9 +167,6 @@ PSR_MUST_CHECK psr_status psr_frame_order_create(psr_frame_order **out,
                                                  const struct psr_frame_order_desc *desc,
                                                  psr_err *err);
 
-/* The stream begins with this number; otherwise with that of the first frame put. */
-void psr_frame_order_begin(psr_frame_order *o, int64_t number);
-
 /* Frames that are put from now on came at this time, in seconds of any clock. */
 void psr_frame_order_clock(psr_frame_order *o, double now_s);
 
@@ -203,15 +200,12 @@ struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *fr
 /* Number of the next frame to be given out, after a run that is not all 0. */
 int64_t psr_frame_order_next(const psr_frame_order *o);
 
-/* Number after the highest that was put in place. */
-int64_t psr_frame_order_end(const psr_frame_order *o);
-
 struct psr_frame_counts psr_frame_order_counts(const psr_frame_order *o);
 
 /* Frees it; NULL is allowed. */
 void psr_frame_order_destroy(psr_frame_order *o);
 
-/* --- sockets of udp://ADDRESS:PORT --- */
+/* --- sockets of udp://ADDRESS:PORT ------------------------------------------------------------ */
 
 #define PSR_UDP_SCHEME "udp://"
 
@@ -400,20 +394,6 @@ struct psr_udp_spectra {
     uint32_t last_spectra;
     _Atomic int64_t total; /* packets; -1: not known */
 };
-
-/* Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_udp_spectra_init(struct psr_udp_spectra *s, const char *path,
-                                               psr_err *err);
-
-/* As psr_udp_desc has them; ctx is the struct. */
-enum psr_udp_what psr_udp_spectra_sort(void *ctx, const unsigned char *packet, size_t n,
-                                       int64_t *number, const unsigned char **frame);
-void psr_udp_spectra_settle(void *ctx);
-
-/* Seconds of a packet. */
-double psr_udp_spectra_packet_s(const struct psr_udp_spectra *s);
-
-void psr_udp_spectra_clear(struct psr_udp_spectra *s);
 
 /* Bytes of VDIF frames that come over UDP.
  *

@@ -354,7 +354,7 @@ PSR_MUST_CHECK psr_status psr_sift_write(psr_outfile *f, const struct psr_sift_r
 
 /* Numbers of a folded candidate that a person can check, of the fold at its best period and DM, and the
  * probability that they give.  The coefficients of the logistic function are a table in
- * lib/candidate/score_table.c, which tests/science/fit_score.py fits on made skies. */
+ * lib/candidate/score.c, which tests/science/fit_score.py fits on made skies. */
 
 /* What is not known, as a DM of a series, is not a number. */
 enum psr_cand_number {

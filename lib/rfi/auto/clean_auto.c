@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "base/threads/threads.h"
-#include "clean_auto_internal.h"
 #include "formats/spectra/unpack.h"
 #include <config.h>
 #include <math.h>

@@ -2,11 +2,10 @@
 #ifndef PSR_RFI_AUTO_CLEAN_AUTO_PLAN_H
 #define PSR_RFI_AUTO_CLEAN_AUTO_PLAN_H
 
-#include <psrkit/experimental/clean_auto.h>
-
 #include "base/base.h"
 #include "clean_auto_math.h"
-#include "dsp/block_sums.h"
+#include "dsp/dsp.h"
+#include <psrkit/experimental/clean_auto.h>
 
 /* Sums of products of sub-bands over n tiles. */
 struct psr_auto_products {
@@ -121,7 +120,7 @@ struct psr_auto_levels {
     double tail;     /* level of the band in the last block of the window, in sigmas of a channel */
 };
 
-/* What stands out in the band (clean_auto_band.c, clean_auto_delays.c). */
+/* What stands out in the band (clean_auto_rows.c, clean_auto_delays.c). */
 struct psr_auto_band {
     int32_t *sum;         /* [window][ngroup] u */
     int64_t *fold;        /* [window][ngroup] u, summed over 1, 2, 4 .. spectra */
@@ -255,14 +254,14 @@ static inline double psr_auto_take_spectrum(const psr_clean_auto *p, size_t t, b
 /* From sums to levels, scatters and masks of all blocks, and gain and offset. */
 void psr_auto_judge(psr_clean_auto *p);
 
-/* --- what is missing (clean_auto_window.c) --------------------------------------------------- */
+/* --- what is missing (clean_auto_window.c) ---------------------------------------------------- */
 
-/* --- weights ------------------------------------------------------------ */
+/* --- weights ---------------------------------------------------------------------------------- */
 
 /* Finds weights, from L and S. */
 void psr_auto_weigh(psr_clean_auto *p);
 
-/* --- the band (clean_auto_band.c) ------------------------------------------------------------- */
+/* --- the band (clean_auto_rows.c) ------------------------------------------------------------- */
 
 /* Marks sparks and pulses. */
 void psr_auto_find_sparks(psr_clean_auto *p);
@@ -283,7 +282,7 @@ bool psr_auto_judge_run(psr_clean_auto *p, struct psr_auto_run *r);
 /* Leaves in less the mean of all channels. */
 void psr_auto_find_mean(psr_clean_auto *p);
 
-/* --- steps of the band's level (clean_auto_jumps.c) --------------------------------------------- */
+/* --- steps of the band's level (clean_auto_jumps.c) ------------------------------------------- */
 
 /* Finds them, and takes them out of sum.  Returned: whether there are some */
 bool psr_auto_find_jumps(psr_clean_auto *p);
@@ -296,12 +295,6 @@ void psr_auto_subtract_steps(psr_clean_auto *p);
 /* Widths whose tiles fit into a block. */
 size_t psr_auto_count_widths(const psr_clean_auto *p);
 
-/* Leaves in fold the sums over steps of a block, of spectra that are not to be skipped: those of half the step, which
- * must be there, become those of the step.
- * Given: step   1, or a power of 2
- *        skip   [n] */
-void psr_auto_fold(psr_clean_auto *p, size_t step, const unsigned char *skip);
-
 /* Measures how sub-bands vary together.
  * Returned: now   [psr_auto_count_widths]
  *           one   of single spectra, if now->n is not 0 */
@@ -313,5 +306,39 @@ void psr_auto_choose_modes(psr_clean_auto *p, const struct psr_auto_products *no
 
 /* Leaves in less what to subtract of them. */
 void psr_auto_subtract(psr_clean_auto *p, const struct psr_auto_modes *m);
+
+/* --- what a run asks of a plan ---------------------------------------------------------------- */
+
+/* Memory of the plan in bytes, without the report. */
+int64_t psr_clean_auto_bytes(const psr_clean_auto *p);
+
+/* Steps of the noise of kept channels in the spectra that the last execute or finish returned, in time order: from
+ * spectrum t on, this share of the variance of channel c is missing, 1 where it is masked (sparks included), 0 at the
+ * start of the stream; with weights, 1 - (q / 5)^2 where it is not masked.
+ * Returned: their number; *step belongs to the plan and is valid until the next call */
+size_t psr_clean_auto_missing(const psr_clean_auto *p, const struct psr_step **step);
+
+/* What became of spectra that were returned before.
+ * Given:    x [n][nchan]   spectra first .. of the input, as floats
+ * Returned: x   divided by s of their window and channel; not a number where they are masked, or none */
+void psr_clean_auto_mark(const psr_clean_auto *p, int64_t first, size_t n, float *x);
+/* The same, and the spectra stay on the device: *d_out [*nout][nchan], the plan's, valid and complete until its next
+ * call.  In is read without a copy if allocated by psr_device_pin.
+ * Status: PSR_EUNSUPPORTED (the plan runs on the CPU), PSR_ENOMEM, PSR_EDEVICE */
+PSR_MUST_CHECK psr_status psr_clean_auto_execute_device(psr_clean_auto *p, const void *in,
+                                                        size_t nsamp, void **d_out, size_t *nout,
+                                                        psr_err *err);
+PSR_MUST_CHECK psr_status psr_clean_auto_finish_device(psr_clean_auto *p, void **d_out,
+                                                       size_t *nout, psr_err *err);
+
+/* So many spectra of zeros on the device, as if they were returned.  Status: as above. */
+PSR_MUST_CHECK psr_status psr_clean_auto_blank_device(psr_clean_auto *p, size_t nsamp, void **d_out,
+                                                      psr_err *err);
+
+/* Name of the backend; static storage. */
+const char *psr_clean_auto_backend(const psr_clean_auto *p);
+
+/* As psr_clean_lost. */
+size_t psr_clean_auto_lost(const psr_clean_auto *p, const struct psr_span **span);
 
 #endif

@@ -2,14 +2,13 @@
 #include "clean_auto_plan.h"
 
 #include "base/tool.h"
-#include "clean_auto_internal.h"
 #include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Automatic cleaning: what is missing of the noise of each channel, and since when; and which samples are masked, to be told again. */
+/* --- what is missing of the noise of each channel since when, and which samples are masked ---- */
 
 static psr_status note_steps(psr_clean_auto *p, psr_err *err)
 {

@@ -2,7 +2,7 @@
 #ifndef PSR_RFI_DETECTORS_RFI_DETECTORS_H
 #define PSR_RFI_DETECTORS_RFI_DETECTORS_H
 
-#include "dsp/block_sums.h"
+#include "dsp/dsp.h"
 #include "rfi/rules/clean_internal.h"
 #include "rfi/statistics/rfi_statistics.h"
 #include <psrkit/experimental/clean.h>
@@ -127,7 +127,7 @@ PSR_MUST_CHECK psr_status psr_rfi_dm0_finish(psr_rfi_dm0 *p, struct psr_rfi_line
 
 void psr_rfi_dm0_destroy(psr_rfi_dm0 *p);
 
-/* --- statistics and periodic signals of the channels of one interval --- */
+/* --- statistics and periodic signals of the channels of one interval -------------------------- */
 
 enum { PSR_RFI_TILE = 16 }; /* channels processed together */
 

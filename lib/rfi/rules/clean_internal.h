@@ -3,7 +3,7 @@
 #define PSR_RFI_RULES_CLEAN_INTERNAL_H
 
 #include "base/base.h"
-#include "dsp/block_sums.h"
+#include "dsp/dsp.h"
 #include <psrkit/experimental/clean.h>
 #include <psrkit/status.h>
 #include <stdbool.h>
@@ -99,12 +99,6 @@ struct psr_clean {
     struct psr_span *clip_span;
     size_t nclip_span, clip_room;
 };
-
-/* Weights of zero-DM: the mask's padding, or else the means of the first block. */
-void psr_clean_balance(psr_clean *p, const struct psr_clean_block *first);
-
-/* Writes a block out with its samples replaced, or zero-DM removed. */
-void psr_clean_emit(const psr_clean *p, struct psr_clean_block *k);
 
 /* Parses a .mask file of n bytes; name is for messages.
  * Status: PSR_EFORMAT, PSR_ENOMEM */

@@ -3,7 +3,7 @@
 #define PSR_RFI_STATISTICS_RFI_STATISTICS_H
 
 #include "base/threads/isa.h"
-#include "dsp/block_sums.h"
+#include "dsp/dsp.h"
 #include <psrkit/status.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -155,7 +155,7 @@ float *psr_rfi_fft_execute(const psr_rfi_fft *plan, float *x, float *work);
 
 void psr_rfi_fft_destroy(psr_rfi_fft *plan);
 
-/* --- searches a channel's powers for periodic signals --- */
+/* --- searches a channel's powers for periodic signals ----------------------------------------- */
 
 /* Powers of one channel, in units of their mean in white noise. */
 struct psr_rfi_powers {

@@ -4,7 +4,7 @@
 
 #include "base/tool.h"
 #include "dsp/channels/spectra.h"
-#include "dsp/rescale.h"
+#include "dsp/dsp.h"
 #include "formats/voltages/baseband.h"
 #include <psrkit/experimental/filterbank.h>
 #include <psrkit/experimental/outfile.h>
@@ -104,7 +104,7 @@ struct psr_filterbank {
     double read_s, channels_s, rows_s;
 };
 
-/* --- input (filterbank_input.c) --- */
+/* --- input (filterbank_input.c) --------------------------------------------------------------- */
 
 /* Starts to read; everything can be ended whatever the status.
  * Given:  in   reader, block, skip and left are set
@@ -134,7 +134,7 @@ PSR_MUST_CHECK psr_status psr_filterbank_send_rows(psr_filterbank *p, int64_t fr
 
 void psr_filterbank_input_end(struct psr_filterbank_input *in);
 
-/* --- rows (filterbank_rows.c) --- */
+/* --- rows (filterbank_rows.c) ----------------------------------------------------------------- */
 
 /* Given:  rows   what, npol, nchan, tsum, fsum, adds_pols, nbits, gain, shift, middle, held, file
  *                and nthread are set
@@ -152,7 +152,7 @@ PSR_MUST_CHECK psr_status psr_filterbank_rows_finish(struct psr_filterbank_rows 
                                                      psr_err *err);
 void psr_filterbank_rows_free(struct psr_filterbank_rows *rows);
 
-/* --- the CPU (filterbank_rows.c) --- */
+/* --- the CPU (filterbank_rows.c) -------------------------------------------------------------- */
 
 /* Makes room for blocks and their spectra.
  * Status: PSR_ENOMEM */
@@ -161,7 +161,7 @@ PSR_MUST_CHECK psr_status psr_filterbank_cpu_make(psr_filterbank *p, psr_err *er
 /* Processes the whole input. */
 PSR_MUST_CHECK psr_status psr_filterbank_cpu_run(psr_filterbank *p, psr_err *err);
 
-/* --- checks --- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 /* Status: PSR_EINVAL naming field, value and limit */
 PSR_MUST_CHECK psr_status psr_filterbank_check(const struct psr_filterbank_desc *d, psr_err *err);

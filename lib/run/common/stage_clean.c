@@ -6,7 +6,7 @@
 #include "base/tool.h"
 #include "formats/spectra/header_keys.h"
 #include "formats/spectra/unpack.h"
-#include "rfi/auto/clean_auto_internal.h"
+#include "rfi/auto/clean_auto_plan.h"
 #include "rfi/rules/clean_internal.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "astro/barycentre.h"
 #include "base/obs_internal.h"
-#include "dsp/resample.h"
+#include "dsp/dsp.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>

@@ -45,7 +45,7 @@ struct psr_mjd psr_stage_barycentre_epoch(const psr_stage_barycentre *b, double 
 struct psr_stage_barycentre_line {
     size_t nseries;
     double tsamp_s;
-    size_t presto_block; /* as in resample.h */
+    size_t presto_block; /* as in dsp.h */
     bool equalised;      /* its blocks have equalised series */
 };
 

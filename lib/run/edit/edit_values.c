@@ -1,7 +1,7 @@
 /* Sums spectra and channels, and changes the type of samples. */
 #include "edit_state.h"
 
-#include "dsp/rescale.h"
+#include "dsp/dsp.h"
 #include "formats/spectra/unpack.h"
 
 #include <math.h>

@@ -3,8 +3,7 @@
 
 #include "base/base.h"
 #include "base/threads/threads.h"
-#include "dsp/block_sums.h"
-#include "dsp/timesum.h"
+#include "dsp/dsp.h"
 #include "formats/spectra/unpack.h"
 #include <math.h>
 #include <psrkit/ddplan.h>

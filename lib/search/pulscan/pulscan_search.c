@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 #include "base/threads/threads.h"
-#include "dsp/redden.h"
+#include "dsp/dsp.h"
 #include "stats/signif_core.h"
 #include "stats/stats.h"
 

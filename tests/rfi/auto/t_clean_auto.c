@@ -1,6 +1,6 @@
 /* Automatic cleaning: to the bit as a plain reference, however it is called; what survives it, and
  * what does not; what noise loses; refusals. */
-#include "rfi/auto/clean_auto_internal.h"
+#include "rfi/auto/clean_auto_plan.h"
 #include "tests/support/clean_pair.h"
 
 /* --- to the bit ------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * plainly: of the cleaned samples, and of what is missing. */
 #include "tests/support/tap.h"
 
-#include "rfi/auto/clean_auto_internal.h"
+#include "rfi/auto/clean_auto_plan.h"
 #include "tests/support/scratch.h"
 #include <psrkit/ddplan.h>
 #include <psrkit/experimental/clean_auto.h>

@@ -1,6 +1,6 @@
 /* dedisp_multi: what each line of a plan gets against a psr_dedisp of its own, bit for bit; and the sums
  * of spectra underneath against sums done plainly.  Compiled for each backend. */
-#include "dsp/timesum.h"
+#include "dsp/dsp.h"
 #include "search/dedisp/dedisp_internal.h"
 #include "tests/support/tap.h"
 #include <psrkit/ddplan.h>

@@ -1,7 +1,7 @@
 /* pulscan: plans; what hits do not depend on, bad data, series, normalised bins, statuses. */
 #include <psrkit/series.h>
 
-#include "dsp/redden.h"
+#include "dsp/dsp.h"
 #include "search/pulscan/pulscan_internal.h"
 
 #include "formats/series/series_internal.h"

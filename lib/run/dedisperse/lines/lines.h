@@ -9,7 +9,7 @@
 #include <psrkit/obs.h>
 #include <psrkit/series.h>
 
-/* --- the trial DMs of a run, line by line --- */
+/* --- the trial DMs of a run, line by line ----------------------------------------------------- */
 
 /* PRESTO reads at most 100 bytes per line of an .inf file, four of them indent. */
 enum { PSR_NOTE_MAX = 90 };
@@ -194,7 +194,7 @@ struct psr_dedispersion_ops {
     size_t (*nseries)(const void *state, size_t line);
     size_t (*most)(const void *state, size_t line, size_t nsamp);
 
-    /* Samples per barycentring block, as in resample.h. */
+    /* Samples per barycentring block, as in dsp.h. */
     size_t (*presto_block)(const void *state, size_t line);
 
     /* NULL: as the plan of the line says, if it has one.
@@ -279,7 +279,7 @@ size_t psr_lines_block(const psr_lines *l);
 bool psr_lines_on_devices(const psr_lines *l);
 
 /* Properties of a line: number of series, largest number of samples of each in a block of nsamp
- * spectra, presto_block of resample.h, its plan (NULL: none), and the number of samples that its
+ * spectra, presto_block of dsp.h, its plan (NULL: none), and the number of samples that its
  * largest delay needs. */
 size_t psr_lines_nseries(const psr_lines *l, size_t line);
 size_t psr_lines_most(const psr_lines *l, size_t line, size_t nsamp);

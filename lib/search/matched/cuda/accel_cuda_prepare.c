@@ -1,7 +1,7 @@
 /* Sends series or spectra to a CUDA device, and makes them normalised spectra there. */
 #include "accel_cuda.h"
 
-#include "dsp/redden.h"
+#include "dsp/dsp.h"
 
 #include <dsp/dsp_kernels.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Holds the data of a search on a CUDA device and on the host. */
 #include "base/device/device_internal.h"
-#include "dsp/redden.h"
+#include "dsp/dsp.h"
 #include "pulscan_cuda.h"
 
 #include <limits.h>
