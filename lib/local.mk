@@ -141,7 +141,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/compat/presto/presto_internal.h \
 	lib/compat/presto/dedisp_presto.c \
 	lib/compat/presto/dedisp_presto.h \
-	lib/run/dedisperse/lines/dedispersion_presto.c \
 	lib/compat/presto/presto_lanes.h \
 	lib/compat/presto/presto_plane.c \
 	lib/compat/presto/presto_amplitude.c \
@@ -270,10 +269,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/beamform/beam_rows.c \
 	lib/run/beamform/beam_scales.c \
 	lib/run/beamform/beamformer.c \
-	lib/run/beamform/beamformer_setup.c \
 	lib/run/beamform/beamformer_state.h \
 	lib/run/channelise/filterbank.c \
-	lib/run/channelise/filterbank_input.c \
 	lib/run/channelise/filterbank_rows.c \
 	lib/run/channelise/filterbank_state.h \
 	lib/run/common/input.c \
@@ -285,66 +282,52 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/dedisperse/band_parts.c \
 	lib/run/dedisperse/pipeline.c \
 	lib/run/dedisperse/pipeline_check.c \
-	lib/run/dedisperse/pipeline_loop.c \
-	lib/run/dedisperse/pipeline_outputs.c \
 	lib/run/dedisperse/pipeline_provenance.c \
 	lib/run/dedisperse/pipeline_setup.c \
 	lib/run/dedisperse/pipeline_state.h \
 	lib/run/dedisperse/stage_barycentre.c \
 	lib/run/dedisperse/stage_barycentre.h \
-	lib/run/dedisperse/consumers/resident_series.c \
+	lib/run/dedisperse/consumers/whole_series.c \
 	lib/run/dedisperse/consumers/series_search.c \
 	lib/run/dedisperse/consumers/series_store.c \
 	lib/run/dedisperse/consumers/sink_fourier.c \
 	lib/run/dedisperse/consumers/sink_series.c \
 	lib/run/dedisperse/consumers/sinks.c \
 	lib/run/dedisperse/consumers/sinks.h \
-	lib/run/dedisperse/consumers/whole_series.c \
 	lib/run/dedisperse/lines/dedispersion_beams.c \
 	lib/run/dedisperse/lines/dedispersion_direct.c \
+	lib/run/dedisperse/lines/dedispersion_presto.c \
 	lib/run/dedisperse/lines/dedispersion_subbands.c \
 	lib/run/dedisperse/lines/lines.c \
 	lib/run/dedisperse/lines/lines.h \
 	lib/run/dedisperse/lines/trials.c \
 	lib/run/dedisperse/pulses/burst.c \
 	lib/run/dedisperse/pulses/dump.c \
-	lib/run/dedisperse/pulses/dump.h \
 	lib/run/dedisperse/pulses/pulse_parts.c \
 	lib/run/dedisperse/pulses/pulse_parts.h \
 	lib/run/dedisperse/pulses/pulse_spectra.c \
-	lib/run/dedisperse/pulses/pulse_views.c \
 	lib/run/dedisperse/pulses/sink_live.c \
 	lib/run/dedisperse/pulses/sink_pulses.c \
 	lib/run/edit/edit.c \
 	lib/run/edit/edit_channels.c \
 	lib/run/edit/edit_cutout.c \
 	lib/run/edit/edit_layout.c \
-	lib/run/edit/edit_output.c \
 	lib/run/edit/edit_state.h \
-	lib/run/edit/edit_sums.c \
 	lib/run/edit/edit_values.c \
 	lib/run/ffa/ffasearch.c \
 	lib/run/ffa/ffasearch_merge.c \
 	lib/run/ffa/ffasearch_internal.h \
 	lib/run/ffa/ffasearch_state.h \
-	lib/run/fold/fold_clock.c \
-	lib/run/fold/fold_digest.c \
 	lib/run/fold/fold_header.c \
 	lib/run/fold/fold_input.c \
-	lib/run/fold/fold_parts.c \
-	lib/run/fold/fold_shares.c \
 	lib/run/fold/folder.c \
 	lib/run/fold/folder.h \
 	lib/run/fold/folder_emit.c \
 	lib/run/fold/folder_run.c \
 	lib/run/fourier/accelsearch.c \
-	lib/run/fourier/accelsearch_internal.h \
 	lib/run/fourier/fourier.c \
-	lib/run/fourier/fourier_lists.c \
 	lib/run/fourier/fourier_search.c \
 	lib/run/fourier/fourier_state.h \
-	lib/run/rfifind/rfifind_results.c \
-	lib/run/rfifind/rfifind_results.h \
 	lib/run/rfifind/rfifind_run.c \
 	lib/search/dedisp/dedisp.c \
 	lib/search/dedisp/dedisp_delay.h \

@@ -1,7 +1,7 @@
 /* The matched search on a CUDA device against the CPU: the same hits to the bit, and bounds that
  * hold.  PSRKIT_TEST_COUNT says how many random searches there are. */
 #include "accel_fft_host.h"
-#include "run/fourier/accelsearch_internal.h"
+#include "run/fourier/fourier_state.h"
 #include "search/matched/accel_plan.h"
 #include "search/matched/cuda/accel_cuda.h"
 #include "tests/support/accel_truth.h"

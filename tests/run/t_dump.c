@@ -1,6 +1,6 @@
 /* dump: files hold the spectra that were asked for, byte for byte; what is lost is counted, and said. */
 #include "base/obs_internal.h"
-#include "run/dedisperse/pulses/dump.h"
+#include "run/dedisperse/pulses/pulse_parts.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 

@@ -13,7 +13,7 @@
 #include <psrkit/experimental/dada.h>
 #include <psrkit/experimental/outfile.h>
 
-/* --- opens the voltages and reads their array --- */
+/* --- opens the voltages and reads their array ------------------------------------------------- */
 
 struct psr_beam_input {
     const char *name; /* of the first file */
@@ -41,7 +41,7 @@ void psr_beam_input_close(struct psr_beam_input *in);
 /* Date of sample t. */
 struct psr_mjd psr_beam_input_date(const struct psr_beam_input *in, int64_t t);
 
-/* --- measures or reads the scales that quantise intensities --- */
+/* --- measures or reads the scales that quantise intensities ----------------------------------- */
 
 struct psr_beam_sums {
     size_t nfreq;
@@ -308,12 +308,5 @@ struct psr_beamformer {
 PSR_MUST_CHECK psr_status psr_beamformer_take_desc(struct psr_beamformer_desc *to,
                                                    const struct psr_beamformer_desc *from,
                                                    psr_err *err);
-
-/* Creates everything; files have temporary names.  It can be released whatever the status. */
-PSR_MUST_CHECK psr_status psr_beamformer_prepare(struct psr_beamformer *p, psr_err *err);
-void psr_beamformer_release(struct psr_beamformer *p);
-
-/* Processes blocks until the input ends or the caller stops. */
-PSR_MUST_CHECK psr_status psr_beamformer_loop(struct psr_beamformer *p, psr_err *err);
 
 #endif

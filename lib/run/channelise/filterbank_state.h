@@ -104,17 +104,12 @@ struct psr_filterbank {
     double read_s, channels_s, rows_s;
 };
 
-/* --- input (filterbank_input.c) --------------------------------------------------------------- */
+/* --- input (filterbank_rows.c) ---------------------------------------------------------------- */
 
 /* Starts to read; everything can be ended whatever the status.
  * Given:  in   reader, block, skip and left are set
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_filterbank_input_start(struct psr_filterbank_input *in, psr_err *err);
-
-/* The next planes: *n samples, 0 at the end; valid until the next call.
- * Status: those of psr_baseband_read */
-PSR_MUST_CHECK psr_status psr_filterbank_input_next(struct psr_filterbank_input *in, float **planes,
-                                                    size_t *n, psr_err *err);
 
 /* The same as they are coded, for a device; *block is valid until the next call but one. */
 PSR_MUST_CHECK psr_status psr_filterbank_input_next_coded(struct psr_filterbank_input *in,

@@ -10,7 +10,7 @@
 #include "run/common/stage_clean.h"
 #include "run/dedisperse/consumers/sinks.h"
 #include "run/dedisperse/lines/lines.h"
-#include "run/dedisperse/pulses/dump.h"
+#include "run/dedisperse/pulses/pulse_parts.h"
 #include "stage_barycentre.h"
 
 #include <psrkit/pipeline.h>
@@ -98,28 +98,11 @@ PSR_MUST_CHECK psr_status psr_pipeline_list_shifts(struct psr_pipeline *p, psr_e
 const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline *p);
 struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr_pipeline *p);
 
-/* Whether a live search has series that end with the latest sample at each DM; devices have none. */
-bool psr_pipeline_is_late(const struct psr_pipeline *p);
-
 /* What a causal search waits, of the lines. */
 double psr_pipeline_wait_s(const struct psr_pipeline *p);
 
 /* Sets the notes of the lines; and drops trials whose files exist already, possibly all. */
 PSR_MUST_CHECK psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_pipeline_resume(struct psr_pipeline *p, psr_err *err);
-
-/* --- the run ---------------------------------------------------------------------------------- */
-
-/* Processes blocks until the input ends, the series are full or the caller stops. */
-PSR_MUST_CHECK psr_status psr_pipeline_loop(struct psr_pipeline *p, psr_err *err);
-
-/* Processes a block, unless all are done.  Returned: *last, which is false before the first */
-PSR_MUST_CHECK psr_status psr_pipeline_turn(struct psr_pipeline *p, bool *last, psr_err *err);
-
-/* Processes one block; an empty one is the last. */
-PSR_MUST_CHECK psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err);
-
-/* Completes the files of the group. */
-PSR_MUST_CHECK psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err);
 
 #endif

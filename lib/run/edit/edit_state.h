@@ -87,7 +87,7 @@ PSR_MUST_CHECK psr_status psr_edit_cutout_write(psr_edit_cutout *c, psr_outfile 
 
 void psr_edit_cutout_destroy(psr_edit_cutout *c); /* NULL is allowed */
 
-/* --- writes spectra in any format --- */
+/* --- writes spectra in any format ------------------------------------------------------------- */
 
 /* Initialise with zeros. */
 struct psr_edit_output {
@@ -99,27 +99,6 @@ struct psr_edit_output {
     psr_edit_cutout *cutout; /* of PSR_EDIT_YOUR, made by the caller */
     size_t row_bytes;
 };
-
-/* Creates the file and writes the header.
- * Given:  group   that it belongs to, or NULL
- *         obs   nsamp -1: unknown, which PSRFITS cannot be
- * Status: PSR_EUNSUPPORTED, and those of psr_outfile_create and the formats; ends with abort, whatever it is */
-PSR_MUST_CHECK psr_status psr_edit_output_create(struct psr_edit_output *o, const char *path,
-                                                 psr_output_group *group,
-                                                 enum psr_edit_format format,
-                                                 const struct psr_obs *obs, psr_err *err);
-
-/* What samples stand for, sample scale + offset: [nchan] each; before the first spectrum.  Only PSRFITS says it. */
-void psr_edit_output_scale(struct psr_edit_output *o, const float *scale, const float *offset);
-
-PSR_MUST_CHECK psr_status psr_edit_output_write(struct psr_edit_output *o, const uint8_t *rows,
-                                                size_t nrow, psr_err *err);
-
-/* Gives the file its name. */
-PSR_MUST_CHECK psr_status psr_edit_output_finish(struct psr_edit_output *o, psr_err *err);
-
-/* Removes what is not finished. */
-void psr_edit_output_abort(struct psr_edit_output *o);
 
 /* Sums spectra and channels, and changes the type of samples.
  *
@@ -201,7 +180,7 @@ struct psr_edit {
     double read_s, edit_s, write_s;
 };
 
-/* --- what is read and written (edit_layout.c) --- */
+/* --- what is read and written (edit_layout.c) ------------------------------------------------- */
 
 /* Finds start and count.
  * Status: PSR_EINVAL for a range that is empty, or beyond the end of an input of known length */
@@ -211,7 +190,7 @@ PSR_MUST_CHECK psr_status psr_edit_find_range(psr_edit *p, psr_err *err);
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED */
 PSR_MUST_CHECK psr_status psr_edit_correct(psr_edit *p, psr_err *err);
 
-/* --- cleaning (edit_layout.c) --- */
+/* --- cleaning (edit_layout.c) ----------------------------------------------------------------- */
 
 /* Cleans the block that was read; *n = 0 ends the input.
  * Returned: *rows [*n], perhaps more or fewer */
@@ -222,49 +201,11 @@ PSR_MUST_CHECK psr_status psr_edit_clean_run(psr_edit *p, const uint8_t **rows, 
  * Status: PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_edit_lay_out(psr_edit *p, psr_err *err);
 
-/* --- adds rows of packed samples to sums, and makes rows of sums --- */
+/* --- adds rows of packed samples to sums, and makes rows of sums ------------------------------ */
 
 /* Channels [first, first + n) of the sums, of fsum of the row each; first is a multiple of 64. */
 struct psr_edit_slice {
     size_t first, n, fsum;
 };
-
-/* Adds a row of integers of up to 16 bits.
- * Given:  sum   [n] of the slice
- *         scratch   [n fsum] bytes */
-void psr_edit_add_whole(int32_t *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
-                        enum psr_kind kind, uint8_t *scratch);
-
-/* A row of integers of up to 8 bits as bytes: [n fsum] of the slice, in scratch or in the row. */
-const uint8_t *psr_edit_bytes(const uint8_t *row, const struct psr_edit_slice *s, int nbit,
-                              uint8_t *scratch);
-
-/* Finds levels by the steps up to them: exact, and without a product for each sample.
- * Given:    x      [n]
- *           step   [1 + nstep][stride] the level of 0, and the number that must be exceeded for each level above it
- * Returned: level  [n] */
-void psr_edit_climb(uint8_t *level, const uint8_t *x, const uint8_t *step, size_t nstep,
-                    size_t stride, size_t n);
-
-/* Adds a row of any kind.
- * Given:  scratch   [n fsum] */
-void psr_edit_add_any(double *sum, const uint8_t *row, const struct psr_edit_slice *s, int nbit,
-                      enum psr_kind kind, double *scratch);
-
-/* Rounds sum / count to the nearest, halves up, in place: |sum| < 2^31. */
-void psr_edit_mean_whole(int32_t *sum, size_t n, int64_t count);
-
-/* Packs whole numbers that the type can hold; rows are all, of which the slice is a part. */
-void psr_edit_pack_whole(uint8_t *rows, const int32_t *sum, const struct psr_edit_slice *s,
-                         int nbit);
-
-/* Writes bytes as samples of nbit bits, 8 to 32: what sums of one sample are. */
-void psr_edit_widen(uint8_t *rows, const uint8_t *x, const struct psr_edit_slice *s, int nbit);
-
-void psr_edit_to_floats(float *x, const int32_t *sum, size_t n);
-
-/* The same, (sum - offset) gain. */
-void psr_edit_to_scaled(float *x, const int32_t *sum, const float *offset, const float *gain,
-                        size_t n);
 
 #endif

@@ -1,16 +1,211 @@
 /* Prepares the folding of a description: input, clocks, candidates. */
 #include "folder.h"
+
 #include "base/base.h"
+#include "base/output/outfile_internal.h"
 #include "base/threads/threads.h"
 #include "run/common/stage_clean.h"
 #include "run/dedisperse/stage_barycentre.h"
-
 #include "search/fold/fold_internal.h"
-#include <psrkit/device.h>
-
+#include <config.h>
 #include <math.h>
+#include <psrkit/device.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* --- digests of everything that affects a fold ------------------------------------------------ */
+
+static uint64_t digest_integers(uint64_t d, const int64_t *value, size_t n)
+{
+    return psr_digest_bytes(d, value, n * sizeof *value);
+}
+
+static uint64_t digest_options(uint64_t digest, const struct psr_folder_desc *d, int64_t nsamp)
+{
+    const int64_t integer[] = {
+        nsamp,        d->input,      d->if_choice,  d->no_weights, d->no_scales,    d->no_offsets,
+        d->invert,    d->noclip,     d->zerodm,     d->topo,       d->nsub,         d->npart,
+        d->pstep,     d->pdstep,     d->dmstep,     d->npfact,     d->ndmfact,      d->nosearch,
+        d->nopsearch, d->nopdsearch, d->nodmsearch, d->searchpdd,  d->mask != NULL, d->clean_auto,
+        d->refine,    d->pols,       d->presto};
+    const double number[] = {d->start, d->end,   d->clip_sigma, d->length_s,
+                             d->dm_lo, d->dm_hi, d->stay_bins};
+    digest = psr_digest_text(digest, "fold " PACKAGE_VERSION);
+    digest = digest_integers(digest, integer, sizeof integer / sizeof *integer);
+    digest = psr_digest_bytes(digest, number, sizeof number);
+    digest = psr_digest_text(digest, d->ignorechan);
+    digest = psr_digest_text(digest, d->position);
+    return psr_digest_text(digest, d->site);
+}
+
+static psr_status add_files(uint64_t *digest, struct timespec *changed, const char *const *path,
+                            size_t npath, psr_err *err)
+{
+    uint64_t files = 0;
+    struct timespec when = {.tv_sec = 0};
+    psr_status st = psr_digest_files(&files, &when, path, npath, err);
+    *digest = psr_digest_bytes(*digest, &files, sizeof files);
+    if (when.tv_sec > changed->tv_sec ||
+        (when.tv_sec == changed->tv_sec && when.tv_nsec > changed->tv_nsec))
+        *changed = when;
+    return st;
+}
+
+/* Digest of the input and of what all candidates have in common.
+ * Given:    nsamp   of the input
+ * Returned: *changed, when the input or the mask was
+ * Status:   PSR_EIO */
+static psr_status fold_digest_run(uint64_t *digest, struct timespec *changed,
+                                  const struct psr_folder_desc *d, int64_t nsamp, psr_err *err)
+{
+    *digest = digest_options(PSR_DIGEST_START, d, nsamp);
+    *changed = (struct timespec){.tv_sec = 0};
+    psr_status st = add_files(digest, changed, d->path, d->npath, err);
+    if (!st && d->mask)
+        st = add_files(digest, changed, &d->mask, 1, err);
+    if (!st && d->ignorechan && access(d->ignorechan, R_OK) == 0)
+        st = add_files(digest, changed, &d->ignorechan, 1, err);
+    return st;
+}
+
+/* run, and what is a candidate's own; never 0. */
+static uint64_t fold_digest_candidate(uint64_t run, const struct psr_fold_candidate *c,
+                                      const struct psr_fold_orbit *o)
+{
+    const double number[] = {c->f,        c->fd,  c->fdd,     c->phase,     c->dm,
+                             o->period_s, o->ecc, o->asini_s, o->omega_deg, o->t0_mjd};
+    const int64_t nbin = (int64_t)c->nbin;
+    uint64_t d = psr_digest_bytes(run, number, sizeof number);
+    d = digest_integers(d, &nbin, 1);
+    d = psr_digest_bytes(d, c->time_s, c->ndelay * sizeof *c->time_s);
+    d = psr_digest_bytes(d, c->delay_s, c->ndelay * sizeof *c->delay_s);
+    return d ? d : 1;
+}
+
+/* --- blocks and parts of what is folded ------------------------------------------------------- */
+
+/* PRESTO's guard against fractions that are a little below a whole number. */
+static const double fraction_tiny = 1e-14;
+
+/* Begin and end of what is folded, in units of what is read at once. */
+struct extent {
+    int64_t first, end;
+};
+
+static struct extent find_extent(const psr_folder *f, int64_t all)
+{
+    return (struct extent){(int64_t)(f->d.start * (double)all + fraction_tiny),
+                           (int64_t)(f->d.end * (double)all + fraction_tiny)};
+}
+
+static psr_status fail_short(const psr_folder *f, int64_t block, psr_err *err)
+{
+    return psr_fail(err, PSR_EUNSUPPORTED, "%s: %lld samples to fold, fewer than a block of %lld",
+                    f->in.name, (long long)f->in.nsamp, (long long)block);
+}
+
+/* --- as prepfold ------------------------------------------------------------------------------ */
+
+/* Whole blocks in equal parts; spectra that are left over are not folded. */
+static psr_status set_presto_parts(psr_folder *f, psr_err *err)
+{
+    const int64_t block = (int64_t)f->in.block;
+    const bool by_sample = f->in.is_series;
+    const struct extent x = find_extent(f, by_sample ? f->in.nsamp : f->in.nsamp / block);
+    const int64_t nblock = by_sample ? (x.end - x.first) / block : x.end - x.first;
+    if (nblock < 1)
+        return fail_short(f, block, err);
+    if (nblock <= (int64_t)f->in.lookahead)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "%s: %lld samples to fold: prepfold would fold none of them, as it needs a "
+                        "block of %lld after each (without -compat presto all are folded)",
+                        f->in.name, (long long)f->in.nsamp, (long long)block);
+    f->frame.npart = (size_t)(nblock < f->d.npart ? nblock : f->d.npart);
+    if (nblock < f->d.npart)
+        psr_note(&f->d.notes, "%s: %lld blocks: -npart is %lld", f->in.name, (long long)nblock,
+                 (long long)nblock);
+    f->part_blocks = (size_t)nblock / f->frame.npart;
+    f->nblock = f->frame.npart * f->part_blocks;
+    f->in.skip = by_sample ? x.first : x.first * block;
+    f->wanted = by_sample ? x.end - x.first : x.end * block - f->in.skip;
+    if (!by_sample && f->d.end == 1)
+        f->wanted = f->in.nsamp - f->in.skip;
+    return PSR_OK;
+}
+
+/* --- every sample ----------------------------------------------------------------------------- */
+
+/* A way to cut n samples. */
+struct cut {
+    int64_t block, part_blocks, left; /* samples; blocks; samples that fill no block */
+};
+
+/* Of blocks of a length that makes up to npart parts, the last at least half as long as the others, those that leave the
+ * fewest samples over. */
+static struct cut choose_block(int64_t n, int64_t npart, int64_t part_blocks)
+{
+    const int64_t all = npart * part_blocks, least = (n + all - 1) / all;
+    const int64_t most = 2 * n / ((2 * npart - 1) * part_blocks);
+    struct cut best = {least, part_blocks, n % least};
+    for (int64_t block = least + 1; block <= most && best.left > 0; block++)
+        if (n % block < best.left)
+            best = (struct cut){block, part_blocks, n % block};
+    return best;
+}
+
+/* Longer blocks are folded faster: shorter ones are tried while more than a few samples in a million are left. */
+static struct cut choose_cut(int64_t n, int64_t npart, int64_t longest)
+{
+    enum { WAYS = 16 };
+    const int64_t few = 100000;
+    const int64_t part = (n + npart - 1) / npart, fewest = (part + longest - 1) / longest;
+    struct cut best = choose_block(n, npart, fewest);
+    for (int64_t k = fewest + 1; k < fewest + WAYS && k <= part && best.left > n / few; k++) {
+        const struct cut cut = choose_block(n, npart, k);
+        if (cut.left < best.left)
+            best = cut;
+    }
+    return best;
+}
+
+static psr_status set_whole_parts(psr_folder *f, psr_err *err)
+{
+    const struct extent x = find_extent(f, f->in.nsamp);
+    const int64_t n = x.end - x.first;
+    if (n < 1)
+        return fail_short(f, 1, err);
+    const struct cut cut = choose_cut(n, n < f->d.npart ? n : f->d.npart, (int64_t)f->in.block);
+    f->in.block = (size_t)cut.block;
+    f->in.lookahead = 0;
+    f->in.skip = x.first;
+    f->wanted = n;
+    f->nblock = (size_t)(n / cut.block);
+    f->part_blocks = (size_t)cut.part_blocks;
+    f->frame.npart = (f->nblock + f->part_blocks - 1) / f->part_blocks;
+    return PSR_OK;
+}
+
+/* Sets blocks and parts, and with them the first sample, its date and the length.
+ * Status: PSR_EINVAL for an input that is too short */
+static psr_status folder_set_parts(psr_folder *f, psr_err *err)
+{
+    psr_status st = f->d.presto ? set_presto_parts(f, err) : set_whole_parts(f, err);
+    if (st)
+        return st;
+    struct psr_fold_frame *frame = &f->frame;
+    const struct psr_mjd at = f->in.obs.tstart;
+    const double block_s = (double)f->in.block * f->in.obs.tsamp_s;
+    frame->length_s = (double)(frame->npart * f->part_blocks) * block_s;
+    /* in prepfold's order of operations */
+    const double first = (double)f->in.skip / (double)f->in.block;
+    const double skipped_s =
+        f->in.is_series || !f->d.presto ? (double)f->in.skip * f->in.obs.tsamp_s : first * block_s;
+    frame->epoch_mjd = (double)at.day + at.frac + skipped_s / 86400;
+    return PSR_OK;
+}
+
+/* --- prepares the folding of a description: input, clocks, candidates ------------------------- */
 
 void psr_folder_set_defaults(struct psr_folder_desc *desc, size_t size)
 {
@@ -282,7 +477,7 @@ static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder
 static bool is_done(psr_folder *f, size_t i)
 {
     const size_t k = f->ncand;
-    f->digest[k] = psr_fold_digest_candidate(f->run_digest, &f->cand[k], &f->orbit[k]);
+    f->digest[k] = fold_digest_candidate(f->run_digest, &f->cand[k], &f->orbit[k]);
     const bool done = f->d.skip && f->d.skip(f->d.ctx, i, f->digest[k], f->changed);
     f->nskipped += done;
     return done;
@@ -332,7 +527,7 @@ static psr_status set_candidates(psr_folder *f, psr_err *err)
     f->delays = psr_own(&f->own, n, sizeof *f->delays);
     psr_status st = psr_own_check(&f->own, "candidates", err);
     if (!st)
-        st = psr_fold_digest_run(&f->run_digest, &f->changed, &f->d, f->in.nsamp, err);
+        st = fold_digest_run(&f->run_digest, &f->changed, &f->d, f->in.nsamp, err);
     return st ? st : choose_candidates(f, err);
 }
 
@@ -390,7 +585,7 @@ static psr_status set_all(psr_folder *f, psr_err *err)
     if (!st)
         st = set_bands(f, err);
     if (!st)
-        st = psr_folder_set_parts(f, err);
+        st = folder_set_parts(f, err);
     if (!st)
         st = set_bary(f, err);
     if (!st)
@@ -427,7 +622,7 @@ psr_status psr_folder_create(psr_folder **out, const struct psr_folder_desc *des
     return st;
 }
 
-/* --- report --------------------------------------------------------------------------------- */
+/* --- report ----------------------------------------------------------------------------------- */
 
 void psr_folder_describe_sized(const psr_folder *f, struct psr_folder_report *report, size_t size)
 {

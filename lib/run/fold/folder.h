@@ -81,7 +81,7 @@ PSR_MUST_CHECK psr_status psr_fold_model_init(struct psr_fold_delays *delays,
                                               const struct psr_fold_bary *bary, double epoch_mjd,
                                               double length_s, psr_err *err);
 
-/* --- fills a .pfd header, its trials and its best values, as prepfold does --- */
+/* --- fills a .pfd header, its trials and its best values, as prepfold does -------------------- */
 
 /* What all candidates of a run have in common. */
 struct psr_fold_frame {
@@ -120,7 +120,7 @@ void psr_fold_header_refined(struct psr_pfd *pfd, const struct psr_fold_frame *f
 /* Barycentric epoch at infinite frequency of a candidate. */
 double psr_fold_bary_epoch(const struct psr_fold_frame *frame, double dm);
 
-/* --- the spectra or the series that a folder reads, cleaned --- */
+/* --- the spectra or the series that a folder reads, cleaned ----------------------------------- */
 
 /* Initialise with zeros. */
 struct psr_fold_input {
@@ -195,11 +195,7 @@ struct psr_folder {
     struct psr_own own;
 };
 
-/* Sets blocks and parts, and with them the first sample, its date and the length.
- * Status: PSR_EINVAL for an input that is too short */
-PSR_MUST_CHECK psr_status psr_folder_set_parts(psr_folder *f, psr_err *err);
-
-/* --- folds the candidates of a pass on several devices, each a share of them --- */
+/* --- folds the candidates of a pass on several devices, each a share of them ------------------ */
 
 /* Initialise with zeros. */
 struct psr_fold_tail {
@@ -243,12 +239,9 @@ PSR_MUST_CHECK psr_status psr_fold_shares_execute(struct psr_fold_shares *s, con
 PSR_MUST_CHECK psr_status psr_fold_shares_finish(struct psr_fold_shares *s,
                                                  const struct psr_fold_tail *tail, psr_err *err);
 
-/* The share of candidate i, which is its candidate *own. */
-const psr_fold *psr_fold_shares_find(const struct psr_fold_shares *s, size_t i, size_t *own);
-
 void psr_fold_shares_destroy(struct psr_fold_shares *s);
 
-/* --- from the folds of a pass to the caller --- */
+/* --- from the folds of a pass to the caller --------------------------------------------------- */
 
 /* Searches around each of the n folds, and passes it to the caller.
  * Given:  first   place of the first in the arrays of candidates
@@ -260,17 +253,5 @@ PSR_MUST_CHECK psr_status psr_folder_emit(const psr_folder *f, const struct psr_
 struct psr_fold_search_desc psr_folder_describe_search(const psr_folder *f);
 
 /* Digests of everything that affects a fold, to find those that an earlier run made. */
-
-/* Digest of the input and of what all candidates have in common.
- * Given:    nsamp   of the input
- * Returned: *changed, when the input or the mask was
- * Status:   PSR_EIO */
-PSR_MUST_CHECK psr_status psr_fold_digest_run(uint64_t *digest, struct timespec *changed,
-                                              const struct psr_folder_desc *desc, int64_t nsamp,
-                                              psr_err *err);
-
-/* run, and what is a candidate's own; never 0. */
-uint64_t psr_fold_digest_candidate(uint64_t run, const struct psr_fold_candidate *cand,
-                                   const struct psr_fold_orbit *orbit);
 
 #endif

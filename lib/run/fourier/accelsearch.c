@@ -1,9 +1,9 @@
 /* The matched search: plan, backends, lists. */
-#include "accelsearch_internal.h"
 #include "base/base.h"
 #include "base/device/device_internal.h"
 #include "compat/presto/presto_internal.h"
 #include "formats/series/series_internal.h"
+#include "run/fourier/fourier_state.h"
 #include "search/matched/accel_plan.h"
 #include "search/matched/refine/accel_refine.h"
 #include "search/matched/response/response.h"

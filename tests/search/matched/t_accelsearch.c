@@ -6,7 +6,7 @@
 #include "search/matched/response/response.h"
 
 #include "formats/series/series_internal.h"
-#include "run/fourier/accelsearch_internal.h"
+#include "run/fourier/fourier_state.h"
 #include "tests/support/accel_truth.h"
 
 enum { NBIN = 30000 };

@@ -51,7 +51,7 @@ double psr_sinks_search_s(const psr_sinks *s);
 /* Frees the object; NULL is allowed. */
 void psr_sinks_abort(psr_sinks *s);
 
-/* --- the built-in sinks --- */
+/* --- the built-in sinks ----------------------------------------------------------------------- */
 
 extern const struct psr_sink_ops psr_sink_series, psr_sink_subbands, psr_sink_checksums,
     psr_sink_pulses, psr_sink_live, psr_sink_fourier, psr_sink_ffa;
@@ -151,9 +151,6 @@ PSR_MUST_CHECK psr_status psr_resident_series_append(psr_resident_series *r,
  * Status: PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_resident_series_settle(psr_resident_series *r, psr_err *err);
 
-/* The device that made series i. */
-const struct psr_device_series *psr_resident_series_where(const psr_resident_series *r, size_t i);
-
 /* As those of the store; i counts all series. */
 int64_t psr_resident_series_length(const psr_resident_series *r, size_t i);
 PSR_MUST_CHECK psr_status psr_resident_series_read(psr_resident_series *r, size_t i, float *x,
@@ -215,8 +212,6 @@ void psr_whole_series_leave(struct psr_whole_series *w, bool planned);
 /* The device on which series i of a line lies; NULL: the host. */
 const struct psr_device_series *psr_whole_series_where(const struct psr_whole_series *w,
                                                        size_t line, size_t i);
-
-int64_t psr_whole_series_length(const struct psr_whole_series *w, size_t line, size_t i);
 
 /* Its samples, without padding. */
 int64_t psr_whole_series_count(const struct psr_whole_series *w,

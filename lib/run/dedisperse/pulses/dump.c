@@ -1,5 +1,5 @@
 /* Holds the last spectra of an endless input, and writes those around pulses to files. */
-#include "dump.h"
+#include "run/dedisperse/pulses/pulse_parts.h"
 
 #include "base/base.h"
 #include "base/threads/threads.h"

@@ -6,8 +6,9 @@
 #include <psrkit/experimental/singlepulse.h>
 #include <psrkit/experimental/sink.h>
 #include <psrkit/obs.h>
+#include <psrkit/pipeline.h>
 
-/* --- describes pulses for lists, and what the sinks of single pulses share --- */
+/* --- describes pulses for lists, and what the sinks of single pulses share -------------------- */
 
 /* Lines of a plan differ in sampling: the clock common to all ticks at the greatest common divisor of what they
  * sum. */
@@ -90,7 +91,7 @@ PSR_MUST_CHECK psr_status psr_pulse_parts_write(psr_outfile *f,
                                                 const struct psr_cluster *clusters, size_t n,
                                                 psr_err *err);
 
-/* --- writes pictures of the spectra around pulses --- */
+/* --- writes pictures of the spectra around pulses --------------------------------------------- */
 
 /* A pulse. */
 struct psr_pulse_view_place {
@@ -100,12 +101,7 @@ struct psr_pulse_view_place {
     double time_s, dm, snr;
 };
 
-/* Writes a line of ROOT.bursts.jsonl (psrkit-formats(5)).
- * Status: those of psr_outfile_write, PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_pulse_view_write(psr_outfile *f, const psr_pulse_view *view,
-                                               const struct psr_pulse_view_place *at, psr_err *err);
-
-/* --- marks pulses by their spectra, which are read again --- */
+/* --- marks pulses by their spectra, which are read again -------------------------------------- */
 
 typedef struct psr_pulse_spectra psr_pulse_spectra;
 
@@ -151,5 +147,50 @@ PSR_MUST_CHECK psr_status psr_pulse_spectra_write_views(psr_pulse_spectra *p, ps
 
 /* Frees the object; NULL is allowed. */
 void psr_pulse_spectra_destroy(psr_pulse_spectra *p);
+
+/* --- the last spectra of an endless input ----------------------------------------------------- */
+
+/* A ring holds the spectra as they came.  A thread of its own writes files from it, beginning with what the
+ * ring holds and going on as spectra come, so that the caller never waits for a disk: where the disk is
+ * slower than the ring turns, the file is given up. */
+
+typedef struct psr_dump psr_dump;
+
+struct psr_dump_desc {
+    const struct psr_obs *obs; /* of the spectra; borrowed */
+    size_t row_bytes;          /* of a spectrum */
+    double ring_s;
+    const char *folder;     /* borrowed */
+    int64_t mem_bytes;      /* limit of the ring; 0: a quarter of the machine's */
+    bool waits;             /* the input can wait: psr_dump_push does, for the disk */
+    struct psr_notes notes; /* called by the thread, too */
+};
+
+/* Status: PSR_EINVAL naming ring_s, PSR_EUNSUPPORTED where SIGPROC has no such samples, PSR_EIO for the
+ *         folder, PSR_ENOMEM.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_dump_create(psr_dump **out, const struct psr_dump_desc *desc,
+                                          psr_err *err);
+
+/* Takes the next spectra, [n][row_bytes]. */
+void psr_dump_push(psr_dump *d, const void *spectra, size_t n);
+
+/* Keeps spectra, counted from the first; some may have yet to come, those before the first there never were.
+ * Given:    at, dm   of the pulse, for the name
+ * Returned: name   of the file in the folder, which will be there once it is complete; one that is being
+ *           written if it holds the first of the spectra and can go on to the last within the length of the
+ *           ring; "" if nothing is kept */
+void psr_dump_keep(psr_dump *d, struct psr_span spectra, struct psr_mjd at, double dm,
+                   char name[PSR_DUMP_NAME]);
+
+/* Spectra that the ring holds. */
+int64_t psr_dump_capacity(const psr_dump *d);
+
+/* No spectra follow: completes the files with what there is. */
+void psr_dump_finish(psr_dump *d);
+
+struct psr_dump_counts psr_dump_count(psr_dump *d);
+
+/* Frees it; NULL is allowed.  Without finish, files in progress are removed. */
+void psr_dump_destroy(psr_dump *d);
 
 #endif
