@@ -157,6 +157,18 @@ observation() {
     cmp all_ffa.csv two_ffa.csv
 }
 
+@test "stretches that a mask leaves without data are counted, not folded" {
+    observation
+    # Intervals of 4.8 s, of 64: S/N is that of the whole, 22.3, times the root of the share that is left.
+    while read -r name intervals share; do
+        gpurfifind -q -time 4 -zapints "$intervals" -o "$name" obs.fil
+        gpudedisp -q -nobary -lodm 0 -dmstep 50 -numdms 9 -nowrite -mask "${name}_rfifind.mask" -ffa "-pmin 1 -pmax 2" -o "$name" obs.fil
+        [ "$(column 3 "${name}_ffa.csv" | head -n 1)" = 200 ]
+        near "$(column 1 "${name}_ffa.csv" | head -n 1)" 1.3 0.001
+        near "$(column 4 "${name}_ffa.csv" | head -n 1)" "$(awk "BEGIN { print 22.3 * sqrt($share) }")" 1.5
+    done <<<$'part 5:8 0.7\nmost 0:7,12 0.325'
+}
+
 @test "gpudedisp -ffa beside -accelsearch, and its mistakes" {
     observation
     gpudedisp -q -nobary -lodm 100 -dmstep 100 -numdms 2 -nowrite -ffa "-pmin 1 -pmax 2" -accelsearch "-zmax 0" -o both obs.fil

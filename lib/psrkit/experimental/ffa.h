@@ -220,7 +220,7 @@ void psr_ffasearch_set_defaults(struct psr_ffasearch_desc *desc, size_t size);
 PSR_MUST_CHECK psr_status psr_ffasearch_create(psr_ffasearch **out,
                                                const struct psr_ffasearch_desc *d, psr_err *err);
 
-enum { PSR_FFASEARCH_GAPS = PSR_INF_MAX_ONOFF + 1, PSR_FFASEARCH_RANGES = 3 };
+enum { PSR_FFASEARCH_GAPS = 256, PSR_FFASEARCH_RANGES = 3 };
 
 /* Inputs that one plan can search. */
 struct psr_ffasearch_shape {

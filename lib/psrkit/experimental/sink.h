@@ -188,6 +188,9 @@ struct psr_sink_ops {
 
     /* All sinks have finished: completes what a thread of this one did meanwhile.  NULL: nothing. */
     psr_status (*end)(void *state, psr_err *err);
+
+    /* gap also tells of what is masked where blocks have equalised series. */
+    bool masked;
 };
 
 /* An additional sink of a pipeline. */

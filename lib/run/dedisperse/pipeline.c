@@ -26,10 +26,11 @@ static psr_status announce_gaps(struct psr_pipeline *p, size_t line,
     int64_t maxshift = (int64_t)psr_lines_maxshift(p->lines, line);
     psr_status st = PSR_OK;
     struct psr_span gap;
-    while (!st && psr_lines_next_gap(p->lines, line, spectra, &gap)) {
+    bool told;
+    while (!st && psr_lines_next_gap(p->lines, line, spectra, &gap, &told)) {
         st = psr_stage_barycentre_span(p->barycentre, line, maxshift, &gap, err);
         if (!st)
-            st = psr_sinks_gap(p->sinks, line, gap, err);
+            st = psr_sinks_gap(p->sinks, line, gap, told, err);
     }
     return st;
 }
@@ -106,7 +107,7 @@ static psr_status announce_end(struct psr_pipeline *p, size_t line, psr_err *err
     if (st)
         return st;
     const struct psr_span beyond = {first, last - first + maxshift + maxshift / 50 + 4};
-    return psr_sinks_gap(p->sinks, line, beyond, err);
+    return psr_sinks_gap(p->sinks, line, beyond, false, err);
 }
 
 /* An endless input ends when the caller says so. */

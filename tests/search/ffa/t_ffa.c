@@ -299,6 +299,49 @@ static void test_gaps(bool floats, uint64_t *seed)
     ok(alarms == 0, "gaps that repeat are no signal");
 }
 
+/* Peaks hold every trial above the threshold, whatever share of bins gaps leave. */
+static void test_bounds_of_gaps(uint64_t *seed)
+{
+    for (int round = 0; round < 6; round++) {
+        struct psr_ffa_range range = {.pmin_s = 0.3, .pmax_s = 0.6, .bmin = 130, .bmax = 140};
+        struct psr_span gap[3];
+        struct psr_ffa_desc d = {.size = sizeof d,
+                                 .nsamp = 40000,
+                                 .tsamp_s = 1e-3,
+                                 .range = &range,
+                                 .nrange = 1,
+                                 .gap = gap,
+                                 .ngap = 3,
+                                 .sigma = 4 + tap_uniform(seed),
+                                 .nthread = 1,
+                                 .backend = "cpu"};
+        range.ducymax = 0.1 + 0.4 * tap_uniform(seed);
+        for (int g = 0; g < 3; g++)
+            gap[g] = (struct psr_span){tap_between(seed, 0, 39000), tap_between(seed, 100, 12000)};
+        float *x = make_series(d.nsamp, 470, 0.05, round % 2 ? 0.4 : 0, 3, seed);
+        psr_ffa *plan = make_plan(&d);
+        const size_t n = count_trials(plan);
+        float *snr = tap_take(n, sizeof *snr), most = 0;
+        struct psr_ffa_result result;
+        psr_err err;
+        size_t above = 0, found = 0;
+        bool good = run(plan, 1, &x, &result) && !psr_ffa_periodogram(plan, 0, snr, NULL, &err);
+        for (size_t i = 0; i < n; i++) {
+            above += (double)snr[i] > d.sigma;
+            most = fmaxf(most, snr[i]);
+        }
+        for (size_t i = 0; good && i < result.npeak; i++) {
+            found += result.peak[i].ntrial;
+            good = result.peak[i].snr == (double)snr[result.peak[i].trial];
+        }
+        ok(good && found == above && (!above || result.peak[0].snr == (double)most),
+           "%zu of %zu trials above S/N %.2f with gaps, %zu found", above, n, d.sigma, found);
+        psr_ffa_destroy(plan);
+        free(x);
+        free(snr);
+    }
+}
+
 /* --- the ladder ------------------------------------------------------------------------------- */
 
 static void test_ladder(uint64_t *seed)
@@ -550,6 +593,7 @@ int main(void)
     test_sums(true, &seed);
     test_gaps(false, &seed);
     test_gaps(true, &seed);
+    test_bounds_of_gaps(&seed);
     test_ladder(&seed);
     test_threads_and_batches(&seed);
     test_bad_data(&seed);

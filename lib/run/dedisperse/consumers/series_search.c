@@ -421,6 +421,9 @@ static psr_status list_line(struct psr_series_search *s, size_t line, struct psr
         if (st)
             break;
         psr_spectrum_of_series(&g->about, &inf);
+        st = psr_whole_series_gaps(s->d.series, &g->read, &g->gap, &g->ngap, err);
+        if (st)
+            break;
         if (s->d.method->recall)
             st = s->d.method->recall(s->d.sink, g, &g->done, err);
         if (g->done)
@@ -534,5 +537,7 @@ void psr_series_search_destroy(struct psr_series_search *s)
     psr_names_clear(&s->devices);
     free(s->lane);
     free(s->queue);
+    for (size_t i = 0; i < s->n; i++)
+        free(s->series[i].gap);
     free(s->series);
 }

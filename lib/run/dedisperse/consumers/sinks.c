@@ -74,15 +74,20 @@ static void destroy(void *search)
     free(p);
 }
 
-static struct psr_ffasearch_shape shape_of(const struct psr_searched *g)
+/* Plans on GPUs take no gaps: these hold padding there. */
+static struct psr_ffasearch_shape shape_of(const struct plan *p, const struct psr_searched *g)
 {
-    return psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
+    struct psr_ffasearch_shape s = psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
+    for (size_t k = 0; k < g->ngap && !p->on_gpu && s.ngap < PSR_FFASEARCH_GAPS; k++)
+        s.gap[s.ngap++] = g->gap[k];
+    return s;
 }
 
 static bool fits(const void *search, const struct psr_searched *g)
 {
-    const struct psr_ffasearch_shape shape = shape_of(g);
-    return psr_ffasearch_fits(((const struct plan *)search)->ffa, &shape);
+    const struct plan *p = search;
+    const struct psr_ffasearch_shape shape = shape_of(p, g);
+    return psr_ffasearch_fits(p->ffa, &shape);
 }
 
 /* Takes room for the series of batches, of at most so many: a GPU searches one while the next is loaded. */
@@ -115,7 +120,7 @@ static psr_status make_plan(void *search, const struct psr_searched *g, size_t n
 {
     struct plan *p = search;
     struct psr_ffasearch_info info;
-    const struct psr_ffasearch_shape shape = shape_of(g);
+    const struct psr_ffasearch_shape shape = shape_of(p, g);
     psr_status st = psr_ffasearch_plan(p->ffa, &shape, ninput, &info, err);
     if (!st)
         st = take_room(p, 2 * g->about.nbin, info.batch, err);
@@ -168,6 +173,7 @@ static psr_status digest_series(const struct ffa *s, const struct psr_searched *
 {
     psr_status st = psr_searched_digest(g, &s->zaplist, key, err);
     *key = psr_ffasearch_digest(psr_digest_text(*key, ffa_name), &s->what);
+    *key = psr_digest_bytes(*key, g->gap, g->ngap * sizeof *g->gap);
     return st;
 }
 
@@ -496,11 +502,11 @@ psr_status psr_sinks_push(psr_sinks *s, size_t line, const struct psr_block *ser
     return st;
 }
 
-psr_status psr_sinks_gap(psr_sinks *s, size_t line, struct psr_span span, psr_err *err)
+psr_status psr_sinks_gap(psr_sinks *s, size_t line, struct psr_span span, bool told, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++)
-        if (k->ops->gap && takes_line(s, k, line))
+        if (k->ops->gap && (k->ops->masked || !told) && takes_line(s, k, line))
             st = k->ops->gap(k->state, line, span, err);
     return st;
 }

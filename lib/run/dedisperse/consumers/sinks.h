@@ -34,7 +34,8 @@ PSR_MUST_CHECK psr_status psr_sinks_begin(psr_sinks *s, const struct psr_sink_st
                                           psr_err *err);
 PSR_MUST_CHECK psr_status psr_sinks_push(psr_sinks *s, size_t line, const struct psr_block *series,
                                          psr_err *err);
-PSR_MUST_CHECK psr_status psr_sinks_gap(psr_sinks *s, size_t line, struct psr_span span,
+/* Given:  told   the span is masked, and equalised series tell of it */
+PSR_MUST_CHECK psr_status psr_sinks_gap(psr_sinks *s, size_t line, struct psr_span span, bool told,
                                         psr_err *err);
 PSR_MUST_CHECK psr_status psr_sinks_finish(psr_sinks *s, const struct psr_sink_end *end,
                                            psr_err *err);
@@ -167,6 +168,12 @@ void psr_resident_series_destroy(psr_resident_series *r);
  *
  * A sink of its own takes them, which the table of sinks has before those that read them. */
 
+/* Samples of a line without data, as psr_sink_ops.gap tells them. */
+struct psr_line_gaps {
+    struct psr_span *span; /* [n] */
+    size_t n, room;
+};
+
 /* Bytes of series that are kept. */
 struct psr_whole_series_bytes {
     int64_t device, memory, scratch;
@@ -184,6 +191,7 @@ struct psr_whole_series {
     struct psr_inf common;          /* what the .inf of all say */
     struct psr_whole_series_bytes bytes; /* once the input has ended */
     unsigned char *nread;                /* [ndm] readers that have read a series */
+    struct psr_line_gaps *gaps;          /* [nline] */
 };
 
 /* A series, or a segment of it, as it is read: padded as its file would be. */
@@ -216,6 +224,14 @@ const struct psr_device_series *psr_whole_series_where(const struct psr_whole_se
 /* Its samples, without padding. */
 int64_t psr_whole_series_count(const struct psr_whole_series *w,
                                const struct psr_whole_series_read *r);
+
+/* Its long gaps, where half of its sweep or more is without data: those of DMs that differ by little are the same,
+ * so that searches of them are.
+ * Returned: *gap [*n], owned by the caller, ascending and apart; the longest ones, 200 of them
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_whole_series_gaps(const struct psr_whole_series *w,
+                                                const struct psr_whole_series_read *r,
+                                                struct psr_span **gap, size_t *n, psr_err *err);
 
 /* Names a series, says what its .inf does, and writes that with the other outputs if it is wanted: sifting and
  * folding ask it for the DMs that were searched and the length of the series.
@@ -251,6 +267,8 @@ struct psr_searched {
     struct psr_whole_series_read read;
     struct psr_spectrum_file about; /* its samples as those of its file */
     char stem[PSR_TEXT_MAX];
+    struct psr_span *gap; /* [ngap] as psr_whole_series_gaps; owned */
+    size_t ngap;
     float *x;       /* while its batch is under way */
     double photons; /* as in psr_fourier_input */
     bool done;      /* it was searched, or refused */

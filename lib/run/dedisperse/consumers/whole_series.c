@@ -6,6 +6,8 @@
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
 #include "formats/series/series_internal.h"
+#include "run/dedisperse/pulses/pulse_parts.h"
+#include "stats/stats.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -356,8 +358,9 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     psr_series_common_inf(&w->common, &series);
     w->resident = calloc(stream->nline, sizeof *w->resident);
     w->nread = calloc(stream->ndm, 1);
-    if (!w->resident || !w->nread)
-        return psr_fail_nomem(err, "the lines of a plan", (double)stream->nline * 8);
+    w->gaps = calloc(stream->nline, sizeof *w->gaps);
+    if (!w->resident || !w->nread || !w->gaps)
+        return psr_fail_nomem(err, "the lines of a plan", (double)stream->nline * 32);
     return psr_series_store_create(&w->store, &store, err);
 }
 
@@ -387,6 +390,15 @@ static psr_status push_device(void *state, size_t line, const struct psr_block *
     if (!w->resident[line])
         st = psr_resident_series_create(&w->resident[line], &d, err);
     return st ? st : psr_resident_series_append(w->resident[line], b, err);
+}
+
+static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *err)
+{
+    struct psr_line_gaps *g = &((struct psr_whole_series *)state)->gaps[line];
+    psr_status st = psr_grow(&g->span, &g->room, g->n, sizeof *g->span, "gaps", err);
+    if (!st)
+        g->span[g->n++] = span;
+    return st;
 }
 
 /* Waits for series on devices, and counts the bytes of all. */
@@ -441,6 +453,56 @@ int64_t psr_whole_series_count(const struct psr_whole_series *w,
                                const struct psr_whole_series_read *r)
 {
     return begin_of(w, r, r->segment.number + 1) - begin_of(w, r, r->segment.number);
+}
+
+/* Shorter ones leave data in every block by which searches measure noise. */
+enum { LEAST_GAP = 1024 };
+
+/* Keeps gaps of at least so many samples. */
+static size_t keep_long(struct psr_span *gap, size_t n, int64_t least)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < n; k++)
+        if (gap[k].count >= least)
+            gap[kept++] = gap[k];
+    return kept;
+}
+
+PSR_COMPARE(longest_first, struct psr_span, PSR_THEN(PSR_FALLING(count), PSR_RISING(first)));
+
+/* From the middle of the sweep to the sample it belongs to, in eighths of the shortest gap. */
+static int64_t find_middle(const struct psr_span *gap, size_t n, int64_t half)
+{
+    int64_t shortest = INT64_MAX;
+    for (size_t k = 0; k < n; k++)
+        shortest = gap[k].count < shortest ? gap[k].count : shortest;
+    const int64_t part = shortest / 8;
+    return (half + part / 2) / part * part;
+}
+
+psr_status psr_whole_series_gaps(const struct psr_whole_series *w,
+                                 const struct psr_whole_series_read *r, struct psr_span **gap,
+                                 size_t *n, psr_err *err)
+{
+    enum { MOST = 200 };
+    const struct psr_line_gaps *all = &w->gaps[r->line];
+    const struct psr_sink_line *line = &w->stream->line[r->line];
+    const int64_t half = line->shift ? (int64_t)line->shift[r->i - line->first] / 2 : 0;
+    const int64_t begin = begin_of(w, r, r->segment.number);
+    *n = 0;
+    *gap = all->n ? malloc(all->n * sizeof **gap) : NULL;
+    if (!*gap)
+        return all->n ? psr_fail_nomem(err, "gaps", (double)all->n * sizeof **gap) : PSR_OK;
+    memcpy(*gap, all->span, all->n * sizeof **gap);
+    size_t left = keep_long(*gap, psr_pulse_gaps_merge(*gap, all->n), half);
+    left = keep_long(*gap, left, LEAST_GAP);
+    const int64_t middle = find_middle(*gap, left, half);
+    for (size_t k = 0; k < left; k++)
+        (*gap)[k].first += (line->late ? middle : -middle) - begin;
+    left = keep_long(*gap, psr_spans_tidy(*gap, left, 0, psr_whole_series_count(w, r)), LEAST_GAP);
+    qsort(*gap, left, sizeof **gap, longest_first);
+    *n = psr_spans_tidy(*gap, left < MOST ? left : MOST, 0, INT64_MAX);
+    return PSR_OK;
 }
 
 psr_status psr_whole_series_describe(const struct psr_whole_series *w,
@@ -518,6 +580,9 @@ static void abort_sink(void *state)
         psr_resident_series_destroy(w->resident[k]);
     free(w->resident);
     free(w->nread);
+    for (size_t k = 0; w->gaps && k < w->stream->nline; k++)
+        free(w->gaps[k].span);
+    free(w->gaps);
     psr_series_store_destroy(w->store);
 }
 
@@ -526,6 +591,8 @@ const struct psr_sink_ops psr_sink_whole_series = {
     .begin = begin,
     .push = push,
     .push_device = push_device,
+    .gap = gap,
     .finish = finish,
     .abort = abort_sink,
+    .masked = true,
 };

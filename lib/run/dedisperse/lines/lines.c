@@ -238,13 +238,15 @@ static bool find_new_span(const struct psr_span *span, size_t n, int64_t *known,
     return false;
 }
 
-bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *b, struct psr_span *gap)
+bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *b, struct psr_span *gap,
+                        bool *told)
 {
     struct line *of = &l->line[line];
     int64_t ds = l->d.dedispersion.trials->line[line].downsamp;
-    if (!find_new_span(b->gap, b->ngap, &of->gaps_known, gap) &&
-        (of->equaliser || !find_new_span(b->masked, b->nmasked, &of->masks_known, gap)))
+    *told = !find_new_span(b->gap, b->ngap, &of->gaps_known, gap);
+    if (*told && !find_new_span(b->masked, b->nmasked, &of->masks_known, gap))
         return false;
+    *told = *told && of->equaliser;
     int64_t first = gap->first / ds, end = (gap->first + gap->count + ds - 1) / ds;
     *gap = (struct psr_span){first, end - first};
     return true;

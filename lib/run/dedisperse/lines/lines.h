@@ -312,10 +312,10 @@ PSR_MUST_CHECK psr_status psr_lines_push(psr_lines *l, const struct psr_block *s
                                          psr_err *err);
 
 /* Returns the next range of the input without data that the line has not seen, in samples of the
- * line before barycentring; masked ranges too, unless equalised series tell of them.  If a known range has grown, its new part is returned.
- * Returned: false if there is none */
+ * line before barycentring; masked ranges too.  If a known range has grown, its new part is returned.
+ * Returned: false if there is none; *told, true if it is masked and equalised series tell of it */
 bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *spectra,
-                        struct psr_span *gap);
+                        struct psr_span *gap, bool *told);
 
 /* Returns the samples of a line that the last push completed, with the contribution of masked
  * samples restored.

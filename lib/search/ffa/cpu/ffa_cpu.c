@@ -134,8 +134,8 @@ static inline void step_walk(struct walk *w)
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
         merge_words_##s, merge_floats_##s, sum_words_##s, sum_floats_##s, total_##s,               \
-            may_exceed_##s, largest_##s, rate_counted_##s, round_samples_##s, sum_block_##s,       \
-            all_finite_##s, round_sums_##s, count_below_##s                                        \
+            may_exceed_##s, largest_##s, rate_counted_##s, centre_##s, round_samples_##s,          \
+            sum_block_##s, all_finite_##s, round_sums_##s, count_below_##s                         \
     }
 
 #define PSR_LANES "search/ffa/cpu/ffa_cpu_lanes.h"

@@ -43,6 +43,11 @@ struct psr_ffa_line {
     int first;
 };
 
+/* Numbers of samples of a profile's bins: the least, the largest, all. */
+struct psr_ffa_counts {
+    int least, most, all;
+};
+
 struct psr_ffa_loops {
     void (*merge_words)(const struct psr_ffa_merge *merge);
     void (*merge_floats)(const struct psr_ffa_merge *merge);
@@ -65,6 +70,10 @@ struct psr_ffa_loops {
     /* Largest (d M - n T) / sqrt(n M (M - n)) of w bins, d and n from prefix sums [nbin + w] of a profile
      * of total T and of numbers of samples of total M; -1e30 without any. */
     float (*rate_counted)(const int32_t *total, const int32_t *count, size_t nbin, size_t w);
+
+    /* x less its mean for the samples of each bin, rounded, for bins that have some; out has room for PSR_FFA_PAD more. */
+    struct psr_ffa_counts (*centre)(const int16_t *x, const int16_t *count, size_t nbin,
+                                    int16_t *out);
 
     /* Integers of n samples, n a multiple of 16: round(min(max((x - centre) scale, -32767), 32767)). */
     void (*round_samples)(const float *x, size_t n, float centre, float scale, int32_t *out);

@@ -2,6 +2,7 @@
 #include "ffa_cpu.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Rows of bins, stride elements apart. */
 struct rows {
@@ -19,7 +20,9 @@ struct transform {
 struct rating {
     const struct psr_ffa_loops *loops;
     const struct psr_ffa_widths *widths;
-    struct psr_ffa_bounds bounds; /* gain and loss are those of every rating */
+    struct psr_ffa_bounds bounds;   /* gain and loss are those of every rating */
+    struct psr_ffa_bounds *counted; /* of profiles whose bins have such numbers of samples: */
+    struct psr_ffa_counts *counts_of;
     bool floats;
     size_t nbin;
     double *total, *counts; /* prefix sums of a profile, and of its numbers of samples */
@@ -226,6 +229,41 @@ static void find_bounds(struct psr_ffa_bounds *b, const struct psr_ffa_widths *w
     }
 }
 
+/* Bounds of boxcars over a profile less its mean, whose bins have so many samples: z is d / (units sqrt(n (M - n) / M)),
+ * with n samples of M; a bin is rounded by half a unit.
+ * Returned: false   there is none: a boxcar may have no sample, or all */
+static bool bound_counted(const struct rating *r, struct psr_ffa_counts of)
+{
+    struct psr_ffa_bounds *b = r->counted;
+    const float all = (float)of.all;
+    if (!memcmp(&of, r->counts_of, sizeof of))
+        return b->floor > 0;
+    *r->counts_of = of;
+    b->floor = 0;
+    for (size_t i = 0; i < r->widths->n; i++) {
+        const float w = (float)r->widths->width[i];
+        const float few = fmaxf(w * (float)of.least, 1), many = w * (float)of.most;
+        const float least = fminf(few * (all - few), many * (all - many));
+        const float gain = least > 0 ? r->unit * sqrtf(all / least) : 0;
+        const float room = r->bounds.floor - 0.51f * w * gain;
+        if (!(gain > 0) || !(room > 0))
+            return false;
+        b->gain[i] = gain / room;
+    }
+    b->floor = 1 - 1e-4f;
+    return true;
+}
+
+/* Whether z of a profile with counts may exceed the floor. */
+static bool may_exceed_counted(const struct rating *r, const void *row, const void *count)
+{
+    int16_t *centred = (int16_t *)(void *)r->counts, *scratch = (int16_t *)(void *)r->total;
+    if (r->floats || !(r->bounds.floor > 0))
+        return true;
+    const struct psr_ffa_counts of = r->loops->centre(row, count, r->nbin, centred);
+    return !bound_counted(r, of) || r->loops->may_exceed(centred, r->nbin, r->counted, scratch);
+}
+
 /* --- folds ------------------------------------------------------------------------------------ */
 
 /* Scores of shifts first .. end - 1, whose profiles are in chunks. */
@@ -235,11 +273,11 @@ static void rate_chunk(const struct transform *t, const struct rating *r, const 
     for (size_t i = 0; i < n; i++) {
         void *row = skip_rows(t, *data, i);
         int16_t *scratch = (int16_t *)(void *)r->total;
-        used[i] = count || r->floats || r->loops->may_exceed(row, t->nbin, &r->bounds, scratch);
-        if (count)
-            score[i] = rate_counted(r, row, skip_rows(t, *count, i));
-        else if (used[i])
-            score[i] = rate_row(r, row);
+        const void *counts = count ? skip_rows(t, *count, i) : NULL;
+        used[i] = counts ? may_exceed_counted(r, row, counts)
+                         : r->floats || r->loops->may_exceed(row, t->nbin, &r->bounds, scratch);
+        if (used[i])
+            score[i] = counts ? rate_counted(r, row, counts) : rate_row(r, row);
     }
 }
 
@@ -264,6 +302,11 @@ void psr_ffa_cpu_fold(const struct psr_ffa_search *s, const struct psr_ffa_loops
     bool used[PSR_FFA_CHUNK];
     psr_ffa_gains(k, fold, r.widths, r.bounds.gain, r.bounds.loss);
     find_bounds(&r.bounds, r.widths, floor);
+    struct psr_ffa_bounds counted = r.bounds;
+    struct psr_ffa_counts counts_of = {-1, -1, -1};
+    memset(counted.loss, 0, sizeof counted.loss);
+    r.counted = &counted;
+    r.counts_of = &counts_of;
     struct tree data, count;
     make_tree(&data, &t, fold->nrow, &room->data);
     if (s->ngap)

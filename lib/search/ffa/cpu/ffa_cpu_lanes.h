@@ -276,20 +276,24 @@ ISA static float NAME(rate_counted)(const int32_t *total, const int32_t *count, 
                                     size_t w)
 {
     const float all = (float)total[nbin], most = (float)count[nbin];
-    float best = -1e30f;
+    NAME(floats) best = {0};
+    float largest = -1e30f;
+    best += largest;
     for (size_t i = 0; i < nbin; i += NAME(NINT)) {
-        const NAME(ints) n = INTS_AT(count + i + w) - INTS_AT(count + i);
+        const size_t at = i + NAME(NINT) <= nbin || nbin < NAME(NINT) ? i : nbin - NAME(NINT);
+        const NAME(ints) n = INTS_AT(count + at + w) - INTS_AT(count + at);
         const NAME(ints) left = count[nbin] - n;
         const NAME(floats) d =
-            __builtin_convertvector(INTS_AT(total + i + w) - INTS_AT(total + i), NAME(floats));
+            __builtin_convertvector(INTS_AT(total + at + w) - INTS_AT(total + at), NAME(floats));
         const NAME(floats) f = __builtin_convertvector(n, NAME(floats));
         const NAME(floats) square = f * most * __builtin_convertvector(left, NAME(floats));
         const NAME(floats) z = (d * most - f * all) / NAME(ROOTS)(square);
-        const NAME(ints) any = (NAME(ints))(square > 0);
-        for (size_t k = 0; k < (size_t)NAME(NINT) && i + k < nbin; k++)
-            best = any[k] && z[k] > best ? z[k] : best;
+        const NAME(ints) more = (NAME(ints))(square > 0) & (NAME(ints))(z > best);
+        best = (NAME(floats))CHOOSE((NAME(ints))z, (NAME(ints))best, more);
     }
-    return best;
+    for (size_t k = 0; k < (size_t)NAME(NINT) && k < nbin; k++)
+        largest = best[k] > largest ? best[k] : largest;
+    return largest;
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -373,6 +377,27 @@ ISA static void NAME(round_sums)(const int32_t *d, size_t n, const struct psr_ff
         NAME(put_narrow)(out + i, NAME(round_within)(y * line->scale));
         low += (uint32_t)NAME(NINT) * line->advance;
     }
+}
+
+ISA static struct psr_ffa_counts NAME(centre)(const int16_t *x, const int16_t *count, size_t nbin,
+                                              int16_t *out)
+{
+    typedef int16_t half __attribute__((vector_size(NAME(BYTES) / 2), aligned(2), may_alias));
+    struct psr_ffa_counts of = {count[0], count[0], 0};
+    int sum = 0;
+    for (size_t i = 0; i < nbin; i++) {
+        sum += x[i];
+        of.all += count[i];
+        of.least = count[i] < of.least ? count[i] : of.least;
+        of.most = count[i] > of.most ? count[i] : of.most;
+    }
+    const float mean = of.all > 0 ? (float)sum / (float)of.all : 0;
+    for (size_t i = 0; i < nbin; i += NAME(NINT)) {
+        const NAME(floats) y = __builtin_convertvector(*(const half *)(x + i), NAME(floats));
+        const NAME(floats) n = __builtin_convertvector(*(const half *)(count + i), NAME(floats));
+        NAME(put_narrow)(out + i, NAME(round_within)(y - n * mean));
+    }
+    return of;
 }
 
 /* Sums of integers that doubles hold. */
