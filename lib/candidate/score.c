@@ -282,23 +282,18 @@ static void leave_out(struct psr_fold_coefs *piece, size_t n, const bool *is_lin
                 piece[j].h[k] = 0;
 }
 
-static size_t find_divisor(size_t a, size_t b)
-{
-    return b ? find_divisor(b, a % b) : a;
-}
-
 /* Leaves out harmonics that reject the DM for DM 0, if they are multiples of one and the others reject DM 0: hum is in the
  * fold of a pulsar, at one of its harmonics and multiples of that, and says nothing of it. */
 static void leave_hum_out(struct cube *c)
 {
     struct psr_fold_coefs flat = {.h = {0}}, rest = c->sum;
     bool is_line[PSR_FOLD_HARMONICS];
-    size_t divisor = 0;
+    int divisor = 0;
     for (size_t j = 0; j < c->h.nsub; j++)
         psr_fold_coefs_add(&flat, &c->band[j], -c->band_turns[j]);
     for (size_t k = 0; k < PSR_FOLD_HARMONICS; k++) {
         is_line[k] = power_of(c, &flat, k) > power_of(c, &c->sum, k) + REJECT_CHI2;
-        divisor = is_line[k] ? find_divisor(k + 1, divisor) : divisor;
+        divisor = is_line[k] ? psr_sift_divisor((int)k + 1, divisor) : divisor;
     }
     if (divisor < 2)
         return;

@@ -170,7 +170,8 @@ static bool take_duplicate(void *ctx, size_t id)
     const double ta = psr_sift_tobs(s, a), tb = psr_sift_tobs(s, b);
     const double bins = a->folded || b->folded ? psr_sift_fold_error(s, a, 1, b, 1) : s->d.r_err;
     if (t->rank[id] < t->rank[t->best] || !psr_sift_same_segment(s, a, b) ||
-        !(fabs(a->f - b->f) < bins / (ta < tb ? ta : tb)))
+        !(fabs(a->f - b->f) < bins / (ta < tb ? ta : tb)) ||
+        (a->lines == PSR_SIFT_OF_LINES && b->lines != PSR_SIFT_OF_LINES))
         return false;
     take_hits(s, t->best, id);
     return true;
@@ -335,16 +336,6 @@ static bool take(void *ctx, size_t id)
 
 /* --- lines of a better candidate -------------------------------------------------------------- */
 
-static int find_divisor(int a, int b)
-{
-    while (b) {
-        const int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* A fold at p/q of a pulsar's frequency has 1 / sqrt(p q) of its S/N, and by chance not much more. */
 static const double FOLD_SHARE = 1.5;
 
@@ -416,7 +407,7 @@ static int count_places(int q)
 {
     int places = 0;
     for (int p = 1; p < q; p++)
-        places += find_divisor(p, q) == 1;
+        places += psr_sift_divisor(p, q) == 1;
     return places;
 }
 
@@ -429,7 +420,7 @@ static void remove_lines(struct removing *m, struct psr_sift_near *near)
         const int end = q > 1 ? MOST_HARMONIC * q : MOST_LINE + 1;
         m->places += (double)count_places(q) / q;
         for (int p = 1; p < end; p++) {
-            if (MOST_HARMONIC * p <= q || find_divisor(p, q) != 1)
+            if (MOST_HARMONIC * p <= q || psr_sift_divisor(p, q) != 1)
                 continue;
             m->numer = p;
             m->denom = q;
@@ -465,7 +456,7 @@ static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
     const double q = rint(p * a->f / b->f);
     const double bins = psr_sift_fold_error(m->s, a, p, b, q);
     const double snr = a->folded ? a->sigma : FOLD_SHARE * a->sigma;
-    if (!(q > p && q < INT_MAX) || find_divisor((int)q, p) != 1 ||
+    if (!(q > p && q < INT_MAX) || psr_sift_divisor((int)q, p) != 1 ||
         !(fabs(p * a->f - q * b->f) * tobs_s < bins) ||
         !(b->sigma < snr / sqrt(p * q) + FOLD_NOISE) || !psr_sift_may_explain(m->s, a, b, 1, 1))
         return 0;

@@ -208,8 +208,7 @@ static bool is_at_line(const struct psr_sift *s, double f_hz, double half_bin_hz
     return false;
 }
 
-/* Frequency at the telescope over that of the list. */
-static double find_scale(const struct psr_sift *s, const struct psr_sift_list *list)
+double psr_sift_topo_scale(const struct psr_sift *s, const struct psr_sift_list *list)
 {
     double v = s->d.baryv;
     if (!list->inf || !list->inf->barycentric)
@@ -219,9 +218,50 @@ static double find_scale(const struct psr_sift *s, const struct psr_sift_list *l
     return 1;
 }
 
+/* A line stands for interference if it is stronger than the candidate by so many standard deviations: a pulse that is not much
+ * shorter than its sweep is a line of almost its power at DM 0 itself. */
+static const double LINE_SIGMA = 4;
+
+/* The power of a line that speaks against a candidate of this power. */
+static double find_least_power(double power)
+{
+    const double square = LINE_SIGMA * LINE_SIGMA;
+    return power + square / 2 + sqrt(square * (square / 4 + 2 * power));
+}
+
 /* Lines cover much of a band in which a radar turns: a pulse of many harmonics has one there by chance.  What has its
  * power off all lines is none of them. */
-static const double OFF_SHARE = 0.75, OFF_SIGMA = 7;
+static const double OFF_SHARE = 0.75;
+
+static bool is_significant(double power, int nharm)
+{
+    return nharm && psr_gauss_sigma(psr_chi2_logp(2 * power, 2.0 * nharm)) >= psr_sift_sure_sigma;
+}
+
+enum psr_sift_lines psr_sift_leave_lines_out(const struct psr_sift *s,
+                                             const struct psr_sift_list *list, double scale,
+                                             struct psr_accel_row *row, double *room)
+{
+    const double f_hz = row->r / list->tobs_s * scale, half_bin_hz = 0.5 / list->tobs_s;
+    double off = 0, all = 0;
+    int n = 0, divisor = 0;
+    for (int h = 0; h < row->nharm; h++) {
+        const double power = row->harm_power[h];
+        const bool at_line =
+            s->nline && is_at_line(s, f_hz * (h + 1), half_bin_hz, find_least_power(power), false);
+        room[h] = at_line ? 1 : power;
+        all += power;
+        off += at_line ? 0 : power;
+        n += !at_line;
+        divisor = at_line ? psr_sift_divisor(h + 1, divisor) : divisor;
+    }
+    if (divisor < 2 || off >= OFF_SHARE * all)
+        return PSR_SIFT_NO_LINES;
+    if (!is_significant(off, n))
+        return PSR_SIFT_OF_LINES;
+    row->harm_power = room;
+    return PSR_SIFT_BESIDE_LINES;
+}
 
 static bool is_off_lines(const struct psr_sift *s, const struct psr_sift_entry *e, double f_hz,
                          double half_bin_hz)
@@ -236,8 +276,7 @@ static bool is_off_lines(const struct psr_sift *s, const struct psr_sift_entry *
         off += (double)power[h];
         n++;
     }
-    return n && off >= OFF_SHARE * all &&
-           psr_gauss_sigma(psr_chi2_logp(2 * off, 2.0 * n)) >= OFF_SIGMA;
+    return off >= OFF_SHARE * all && is_significant(off, n);
 }
 
 /* A line of power P that is folded over k of its periods, and seen in one, has an S/N of sqrt(2 P / k) at most: whether one
@@ -252,27 +291,16 @@ static bool is_folded_line(const struct psr_sift *s, const struct psr_sift_entry
     return false;
 }
 
-/* A line stands for interference if it is stronger than the candidate by so many standard deviations: a pulse that is not much
- * shorter than its sweep is a line of almost its power at DM 0 itself. */
-static const double LINE_SIGMA = 4;
-
-/* The power of a line that speaks against a candidate of this power. */
-static double find_least_power(const struct psr_sift_entry *e, double power)
-{
-    const double square = LINE_SIGMA * LINE_SIGMA;
-    return e->verdict == PSR_SIFT_UNDISPERSED
-               ? power
-               : power + square / 2 + sqrt(square * (square / 4 + 2 * power));
-}
-
 static bool is_line(const struct psr_sift *s, const struct psr_sift_entry *e)
 {
     const struct psr_sift_list *list = &s->list[e->list];
     if (!s->nline)
         return false;
-    const double f_hz = e->f * find_scale(s, list), half_bin_hz = 0.5 / list->tobs_s;
-    const double first = find_least_power(e, (double)e->first_power),
-                 best = find_least_power(e, (double)e->best_power);
+    const double f_hz = e->f * psr_sift_topo_scale(s, list), half_bin_hz = 0.5 / list->tobs_s;
+    const bool undispersed = e->verdict == PSR_SIFT_UNDISPERSED;
+    const double own[] = {(double)e->first_power, (double)e->best_power};
+    const double first = undispersed ? own[0] : find_least_power(own[0]),
+                 best = undispersed ? own[1] : find_least_power(own[1]);
     return is_at_line(s, f_hz, half_bin_hz, first, true) ||
            (is_at_line(s, f_hz * e->best, half_bin_hz, best, true) &&
             !is_off_lines(s, e, f_hz, half_bin_hz)) ||
@@ -287,7 +315,8 @@ void psr_sift_mark(const struct psr_sift *s, const struct psr_sift_entry *e,
 {
     if (s->d.presto)
         return;
-    cand->marks = is_line(s, e) && !psr_sift_is_off_dm0(e) ? PSR_SIFT_LINE : 0U;
+    const bool not_line = psr_sift_is_off_dm0(e) && e->lines != PSR_SIFT_OF_LINES;
+    cand->marks = !not_line && is_line(s, e) ? PSR_SIFT_LINE : 0U;
     if (e->f * s->list[e->list].tobs_s < LEAST_TURNS)
         cand->marks |= PSR_SIFT_FEW_TURNS;
     if (e->verdict == PSR_SIFT_UNDISPERSED)

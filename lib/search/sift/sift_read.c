@@ -137,12 +137,17 @@ static psr_status take_rows(const struct psr_sift *s, struct reading *to,
     psr_status st = PSR_OK;
     to->nread = rows->n;
     to->faintest = INFINITY;
+    const double scale = s->nline ? psr_sift_topo_scale(s, &to->list) : 1;
     for (size_t i = 0; i < rows->n && !st; i++) {
         struct psr_accel_row row = rows->row[i];
         double made[PSR_ACCEL_LIST_MAX_HARM];
+        enum psr_sift_lines lines = PSR_SIFT_NO_LINES;
         if (row.fold_snr > 0)
             sift_make_harmonics(&row, made);
+        else
+            lines = psr_sift_leave_lines_out(s, &to->list, scale, &row, made);
         struct psr_sift_entry e = psr_sift_make_entry(s, &row, rows->tobs_s);
+        e.lines = lines;
         e.reason = psr_sift_judge(s, &e, row.harm_power, rows->tobs_s, rows->inf.barycentric);
         to->count[e.reason]++;
         to->faintest = fmin(to->faintest, e.sigma);

@@ -29,6 +29,13 @@ enum psr_sift_verdict {
     PSR_SIFT_UNDISPERSED,  /* DM 0 fits, and no dispersed curve does */
 };
 
+/* Harmonics of a candidate at much stronger lines, all multiples of one above the first. */
+enum psr_sift_lines {
+    PSR_SIFT_NO_LINES,
+    PSR_SIFT_OF_LINES,     /* without them there is nothing */
+    PSR_SIFT_BESIDE_LINES, /* they were left out of its powers */
+};
+
 /* Edges of the band; 0 where they are not known. */
 struct psr_sift_band {
     double low_mhz, high_mhz;
@@ -54,7 +61,8 @@ struct psr_sift_entry {
     int nharm;
     float r_error;     /* of r, bins: what noise does to its lines */
     uint32_t on_lines; /* bit q: only the harmonics that are multiples of q have power */
-    int best;          /* the strongest harmonic, from 1 */
+    enum psr_sift_lines lines;
+    int best; /* the strongest harmonic, from 1 */
     float first_power, best_power;
     size_t harm; /* its harmonics' powers [nharm] in the list of all */
     bool folded; /* by a fast folding search */
@@ -97,6 +105,17 @@ struct psr_sift {
     struct psr_sift_hit *hit;
 };
 
+/* The greatest common divisor; that of 0 and another is the other. */
+static inline int psr_sift_divisor(int a, int b)
+{
+    while (b) {
+        const int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 static inline double psr_sift_tobs(const struct psr_sift *s, const struct psr_sift_entry *e)
 {
     return s->list[e->list].tobs_s;
@@ -130,6 +149,17 @@ static inline void psr_sift_reject_harmonic(struct psr_sift_entry *e, size_t of,
  * Given:  power   [e->nharm] */
 enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_sift_entry *e,
                                     const double *power, double tobs_s, bool barycentric);
+
+/* Frequency at the telescope over that of the list. */
+double psr_sift_topo_scale(const struct psr_sift *s, const struct psr_sift_list *list);
+
+/* Gives harmonics at lines the power of noise, if the others are significant: the mains are among the harmonics of a pulsar
+ * of 60 ms, and are brightest at another DM.
+ * Given:  scale   psr_sift_topo_scale of the list
+ *         room    [PSR_ACCEL_LIST_MAX_HARM] that row points to afterwards, if powers are left out */
+enum psr_sift_lines psr_sift_leave_lines_out(const struct psr_sift *s,
+                                             const struct psr_sift_list *list, double scale,
+                                             struct psr_accel_row *row, double *room);
 
 /* Takes a list as psr_sift_add does. */
 typedef psr_status psr_sift_take_list(psr_sift *s, const struct psr_accel_rows *rows,

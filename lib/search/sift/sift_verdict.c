@@ -239,6 +239,8 @@ bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry 
 {
     if (s->d.presto)
         return true;
+    if (a->lines == PSR_SIFT_OF_LINES && b->lines == PSR_SIFT_BESIDE_LINES)
+        return false;
     if (b->verdict != PSR_SIFT_DISPERSED)
         return true;
     if (a->verdict == PSR_SIFT_DISPERSED ? numer + denom <= SIMPLE_RATIO : !psr_sift_is_off_dm0(b))

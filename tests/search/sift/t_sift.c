@@ -172,6 +172,46 @@ static void test_lines(void)
        "sifting.py has no marks");
 }
 
+/* Lists at DM 0 to 60 of a pulsar at DM 40, whose third and sixth harmonic are the mains', brightest at DM 20. */
+static psr_sift *sift_beside_hum(const struct psr_sift_desc *d, struct psr_sift_result *result)
+{
+    static struct made m[4];
+    static const double pulsar[] = {20, 18, 0, 14, 12, 0, 8, 6}, share[] = {0.1, 0.2, 1, 0.5},
+                        hum[] = {500, 1200, 300, 100};
+    for (int i = 0; i < 4; i++) {
+        double power[8];
+        begin_list(&m[i], 20 * i, 100);
+        set_band(&m[i], 1200, 1500);
+        for (int h = 0; h < 8; h++)
+            power[h] = h == 2 ? hum[i] : h == 5 ? hum[i] / 6 : 1 + share[i] * pulsar[h];
+        add_row(&m[i], 100, 0, 8, power);
+    }
+    return sift(m, NULL, 4, d, result);
+}
+
+static void test_beside_hum(void)
+{
+    struct psr_sift_desc d;
+    struct psr_bird line[] = {{3, 0.02, false, 5000}, {6, 0.02, false, 2000}};
+    const struct psr_zaplist lines = {line, 2};
+    struct psr_sift_result result;
+    psr_sift_defaults(&d);
+    d.lines = &lines;
+    psr_sift *s = sift_beside_hum(&d, &result);
+    ok(result.ncand == 2 && result.cand[0].dm == 40 && !(result.cand[0].marks & PSR_SIFT_AGAINST) &&
+           result.cand[0].sigma > 9 && result.cand[0].sigma < 11,
+       "a pulsar is at its own DM, and as significant as its other harmonics: DM %g, sigma %.1f",
+       result.cand[0].dm, result.cand[0].sigma);
+    ok(result.ncand == 2 && result.cand[1].dm == 20 && (result.cand[1].marks & PSR_SIFT_LINE),
+       "the mains at the same frequency are a line");
+    psr_sift_destroy(s);
+    line[0].power = line[1].power = 110;
+    s = sift_beside_hum(&d, &result);
+    ok(result.ncand == 1 && result.cand[0].dm == 20 && result.cand[0].nhit == 4,
+       "fainter lines are left in");
+    psr_sift_destroy(s);
+}
+
 /* Lists at DM 0, 20 and 40 of 1.2 to 1.5 GHz: a strong candidate that has these shares of its powers, and a
  * weak one at DM 20 and 40. */
 static psr_sift *sift_shares(const double share[3], double r, const struct psr_sift_desc *d,
@@ -631,6 +671,7 @@ int main(void)
     test_reasons();
     test_birds();
     test_lines();
+    test_beside_hum();
     test_folded_lines();
     test_chance();
     test_rank();
