@@ -25,14 +25,14 @@ static void fill_spectra(uint64_t *seed)
     }
 }
 
-static const char *save_file(void)
+static const char *save_file(const char *name, const unsigned char *data)
 {
     const struct fil_desc d = fil_bytes_desc(NCHAN);
     struct fil f = {0};
-    const char *path = scratch("x.fil");
+    const char *path = scratch(name);
     fil_begin(&f, &d);
     fil_text(&f, "HEADER_END");
-    fil_bytes(&f, spectra, sizeof spectra);
+    fil_bytes(&f, data, sizeof spectra);
     fil_save(&f, path);
     free(f.b);
     return path;
@@ -205,6 +205,39 @@ static void test_cleaning(const char *const *path)
     free(cleaned);
 }
 
+/* What is read again is seen, as the file holds zeros by then. */
+static void test_kept(void)
+{
+    static const unsigned char zeros[sizeof spectra];
+    static struct taken first, after, again;
+    for (int part = 0; part < 2; part++) {
+        const char *const path = save_file("kept.fil", spectra);
+        struct psr_folder_desc d = describe(&path, &first);
+        psr_folder *f = NULL;
+        d.presto = false;
+        d.end = part ? 0.75 : 1;
+        d.clean_auto = d.keep_spectra = true;
+        psr_status st = psr_folder_create(&f, &d, &err);
+        if (!st)
+            st = psr_folder_run(f, &err);
+        save_file("kept.fil", zeros);
+        d.keep_spectra = false;
+        d.ctx = &again;
+        if (!st)
+            st = run(&d);
+        ok(!st && memcmp(first.profile, again.profile, sizeof first.profile),
+           "a file that has changed has other folds");
+        d.after = f;
+        d.ctx = &after;
+        const bool same =
+            run(&d) == PSR_OK && !memcmp(first.profile, after.profile, sizeof first.profile);
+        ok(same == !part, "%s",
+           part ? "after a folder that stopped before the end it is read again"
+                : "but not after a folder that has kept its spectra");
+        psr_folder_destroy(f);
+    }
+}
+
 static bool is_in_order(const struct taken *t, size_t n)
 {
     bool good = t->nthen == n;
@@ -279,8 +312,9 @@ int main(void)
     scratch_make();
     fill_spectra(&seed);
     fill_candidates(&seed);
-    path = save_file();
+    path = save_file("x.fil", spectra);
     test_cleaning(&path);
+    test_kept();
     test_threads(&path);
     test_refusals(&path);
     return done_testing();

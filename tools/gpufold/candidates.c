@@ -152,8 +152,8 @@ static void note_ratios(const struct search *s)
     }
 }
 
-psr_status gpufold_find_ratios(const struct gpufold_options *o, struct gpufold_numbers *number,
-                               size_t n, psr_err *err)
+psr_status gpufold_find_ratios(const struct gpufold_options *o, const psr_folder *folded,
+                               struct gpufold_numbers *number, size_t n, psr_err *err)
 {
     struct search s = {.o = o, .number = number};
     psr_folder *f = NULL;
@@ -172,6 +172,8 @@ psr_status gpufold_find_ratios(const struct gpufold_options *o, struct gpufold_n
     d.take = take_fold;
     d.then = NULL;
     d.skip = NULL;
+    d.keep_spectra = false;
+    d.after = folded;
     d.refuse = ignore;
     d.progress = NULL;
     d.clean_root = NULL;

@@ -124,8 +124,10 @@ PSR_MUST_CHECK psr_status gpufold_make_json(char **line, const struct gpufold_nu
                                             psr_err *err);
 
 /* Sets the ratios of n numbers: of significant folds without an orbit, whose six turns are folded in another pass.
+ * Given:  folded   has folded them
  * Status: those of psr_folder_create and psr_folder_run */
 PSR_MUST_CHECK psr_status gpufold_find_ratios(const struct gpufold_options *options,
+                                              const psr_folder *folded,
                                               struct gpufold_numbers *numbers, size_t n,
                                               psr_err *err);
 

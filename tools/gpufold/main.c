@@ -72,11 +72,11 @@ static void then(void *ctx, size_t i)
 }
 
 /* Looks for the right periods.  Nothing that fails here ends the run but a stop. */
-static psr_status end_harmonics(struct run *r)
+static psr_status end_harmonics(struct run *r, const psr_folder *f)
 {
     psr_err why;
     const size_t n = r->opt.run.ncand;
-    psr_status st = gpufold_find_ratios(&r->opt, r->number + r->first, n, &why);
+    psr_status st = gpufold_find_ratios(&r->opt, f, r->number + r->first, n, &why);
     if (st == PSR_ESTOPPED) {
         r->err = why;
         return st;
@@ -168,9 +168,9 @@ static psr_status fold(struct run *r)
     run_progress_end(&r->progress);
     if (!st && r->opt.verbose)
         report(r, f, run_seconds() - began_s);
-    psr_folder_destroy(f);
     if (!st && r->opt.harmonics)
-        st = end_harmonics(r);
+        st = end_harmonics(r, f);
+    psr_folder_destroy(f);
     if (!st)
         print_lines(r, r->first + r->opt.run.ncand);
     return st ? st : r->printed;
@@ -214,6 +214,7 @@ static psr_status run(struct run *r)
         psr_note(&d->notes, "no pictures: built without cairo");
     d->refuse = refuse;
     d->skip = r->opt.resume ? skip : NULL;
+    d->keep_spectra = r->opt.harmonics;
     d->should_stop = is_stopped;
     d->progress = show_progress;
     d->ctx = r;

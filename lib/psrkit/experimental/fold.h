@@ -422,6 +422,12 @@ struct psr_folder_desc {
                             more than so many 1 / T off its frequency: another signal; 0: anywhere */
     bool whole_turns; /* a turn that the end cuts is not folded, and sub-bands are in phase:
                             for psr_fold_find_ratio */
+
+    /* Cleaned spectra are kept in memory where all of them fit into mem_bytes beside the folds; a folder of the same
+     * input, range and cleaning that is given as "after" once it has run, and lives as long, spares this one to read
+     * and clean what it kept.  NULL: none. */
+    bool keep_spectra;
+    const psr_folder *after;
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

@@ -586,6 +586,8 @@ static psr_status set_all(psr_folder *f, psr_err *err)
         st = set_bands(f, err);
     if (!st)
         st = folder_set_parts(f, err);
+    if (!st && f->d.after && f->d.after->kept.complete && f->d.after->kept.skip == f->in.skip)
+        f->in.kept = &f->d.after->kept;
     if (!st)
         st = set_bary(f, err);
     if (!st)
@@ -653,6 +655,7 @@ void psr_folder_destroy(psr_folder *f)
     psr_names_clear(&f->devices);
     psr_fold_bary_clear(&f->bary);
     psr_fold_input_close(&f->in);
+    psr_fold_kept_clear(&f->kept);
     psr_own_free(&f->own);
     free(f);
 }

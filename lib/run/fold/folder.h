@@ -123,6 +123,15 @@ double psr_fold_bary_epoch(const struct psr_fold_frame *frame, double dm);
 /* --- the spectra or the series that a folder reads, cleaned ----------------------------------- */
 
 /* Initialise with zeros. */
+/* Cleaned spectra of a pass, for those after it.  Initialise with zeros. */
+struct psr_fold_kept {
+    unsigned char *row;      /* [room][row_bytes]; owned, as is the next; NULL: not kept */
+    unsigned char *channels; /* [row_bytes] those that are folded, as psr_stage_clean_keep */
+    size_t row_bytes, room, n;
+    int64_t skip; /* spectra of the input before the first */
+    bool complete;
+};
+
 struct psr_fold_input {
     const char *name;
     bool is_series;
@@ -138,7 +147,9 @@ struct psr_fold_input {
     int64_t nsamp, skip; /* spectra in all; those before the first one folded */
     psr_read_ahead *ahead;
     psr_stage_clean *clean;
-    bool overlaps; /* a device cleans the next block while one is folded */
+    const struct psr_fold_kept *kept; /* instead of what is read and cleaned; NULL: none */
+    size_t nkept;                     /* of it, given so far */
+    bool overlaps;                    /* a device cleans the next block while one is folded */
     struct psr_async_task task;
     struct psr_block coming; /* what the task makes, once it was started */
     bool is_coming, coming_ends;
@@ -161,15 +172,28 @@ PSR_MUST_CHECK psr_status psr_fold_input_next(struct psr_fold_input *in, struct 
 /* Frees what reading needs; it may begin again. */
 void psr_fold_input_end(struct psr_fold_input *in);
 
-/* Sample type of the cleaned blocks. */
+/* Sample type and channels of the cleaned blocks. */
 enum psr_kind psr_fold_input_kind(const struct psr_fold_input *in);
 int psr_fold_input_nbit(const struct psr_fold_input *in);
+const unsigned char *psr_fold_input_channels(const struct psr_fold_input *in);
 
 void psr_fold_input_close(struct psr_fold_input *in);
+
+/* Whether a pass reads to the end of the input. */
+bool psr_fold_reads_all(const struct psr_folder_desc *desc);
+
+/* Begins to keep what automatic cleaning makes of all spectra, where room_bytes hold it; else nothing is kept. */
+void psr_fold_kept_begin(struct psr_fold_kept *kept, const struct psr_fold_input *in,
+                         double room_bytes);
+
+/* Keeps a block, with so many threads. */
+void psr_fold_kept_take(struct psr_fold_kept *kept, const struct psr_block *block, int nthread);
+void psr_fold_kept_clear(struct psr_fold_kept *kept);
 
 struct psr_folder {
     struct psr_folder_desc d;
     struct psr_fold_input in;
+    struct psr_fold_kept kept;
     struct psr_fold_frame frame;
     struct psr_fold_bary bary;
     size_t part_blocks,

@@ -37,7 +37,7 @@ static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, siz
         .freq_mhz = band.even ? NULL : obs->freq_mhz,
         .voverc = f->bary.voverc,
         .tsamp_s = obs->tsamp_s,
-        .keep = f->in.clean ? psr_stage_clean_keep(f->in.clean) : NULL,
+        .keep = psr_fold_input_channels(&f->in),
         .nsub = f->frame.nsub,
         .block = f->in.block,
         .ahead = f->in.lookahead,
@@ -80,7 +80,7 @@ static size_t count_fitting(const psr_folder *f, size_t first)
 static bool is_read(const psr_folder *f, const struct psr_fold_shares *folds)
 {
     return psr_fold_shares_are_full(folds) &&
-           !(f->d.clean_auto && f->d.end == 1 && f->d.length_s == 0);
+           (f->in.kept || !(f->d.clean_auto && psr_fold_reads_all(&f->d)));
 }
 
 /* Begins to keep the last spectra once they may come. */
@@ -119,9 +119,12 @@ static psr_status read_blocks(psr_folder *f, struct psr_fold_shares *folds,
         if (!st)
             st = psr_fold_shares_execute(folds, block.spectra, block.n, block.step, block.nstep,
                                          err);
+        if (!st)
+            psr_fold_kept_take(&f->kept, &block, psr_count_threads((int)f->d.nthread));
         psr_charge(&f->fold_s, &since_s);
         if (st)
             break;
+        f->kept.complete = f->kept.row && end;
         *nread += (int64_t)block.n;
         if (f->d.progress)
             f->d.progress(f->d.ctx, *nread);
@@ -199,6 +202,15 @@ static psr_status create_folds(const psr_folder *f, size_t first, size_t n,
     return psr_fold_shares_create(folds, &d, f->backend, f->device, most, err);
 }
 
+/* For a pass over the rest, or for another folder. */
+static void keep_spectra(psr_folder *f, size_t first, size_t n)
+{
+    const struct psr_fold_desc d = describe_fold(f, first, n);
+    const double taken = psr_fold_bytes(&d) + (double)psr_stage_clean_bytes(f->in.clean);
+    if ((f->d.keep_spectra || n < f->ncand) && psr_fold_reads_all(&f->d))
+        psr_fold_kept_begin(&f->kept, &f->in, (double)psr_count_memory(f->d.mem_bytes) - taken);
+}
+
 static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
 {
     struct psr_fold_shares folds = {.n = 0};
@@ -214,8 +226,12 @@ static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
         psr_note(&f->d.notes, "pass %zu over the input: candidates %zu to %zu of %zu fit -mem",
                  f->npass + 1, first + 1, first + *n, f->ncand);
     st = create_folds(f, first, *n, &folds, err);
+    if (!st && f->in.clean)
+        keep_spectra(f, first, *n);
     if (!st)
         st = read_pass(f, &folds, err);
+    if (!st && f->kept.complete)
+        f->in.kept = &f->kept;
     if (!st)
         st = account_cleaning(f, err);
     if (!st)
