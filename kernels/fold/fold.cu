@@ -1,10 +1,10 @@
 /* fold.cu: folds blocks of spectra into the profiles of many candidates.
  *
  * Thread block: a group of sub-bands of a candidate, or a part of it, all its blocks one after the other.  Of each tile
- * of samples, warps add the channels of a sub-band each, four samples of bytes at a time, as
- * fold_rows_lanes.h does, into shared memory; then one warp, a sub-band a lane, adds runs of samples
- * to the bins that the host has listed, in the host's order: additions of doubles keep its bits.
- * Other thread blocks of the multiprocessor add channels meanwhile.  Sums that are no words (more than 8
+ * of samples, a warp adds the channels of a sub-band, four samples of bytes at a time, as
+ * fold_rows_lanes.h does, into shared memory; then it adds runs of samples, one a lane, to the bins that the host has
+ * listed, turn after turn: additions of doubles to a bin have the host's order, and so its bits.
+ * Warps do not wait for each other.  Sums that are no words (more than 8
  * bits, values that change within a block) go through device memory as rows of floats.
  * Compiled without fused multiply-adds.  Bound: the L2 cache, nchan bytes a sample and candidate. */
 #include "common/launch.cuh"
@@ -18,21 +18,31 @@ constexpr int PITCH = TILE + 2; /* odd in words, so that lanes read from differe
 constexpr int CHUNKS = TILE / 128;
 constexpr int CHANNELS_MAX = 65535 / 255; /* whose bytes 16 bits hold the sum of */
 
-extern __shared__ double shared_turn[]; /* [nbin][GROUP] */
+extern __shared__ double shared_bins[]; /* turn, then sum */
+
+/* Bins of sub-bands: [sub-band][nbin] in shared memory where they fit, else [nbin][GROUP]. */
+struct bins {
+    double *first;
+    uint32_t bin_step, band_step;
+
+    __device__ __forceinline__ double &at(uint32_t b, uint32_t j) const
+    {
+        return first[b * bin_step + j * band_step];
+    }
+};
 
 /* What all threads of a block know. */
 struct place {
     const fold_k_fold *f;
     const fold_k_candidate *cand;
     const fold_k_block *block;
-    size_t first, n; /* sub-bands: the columns of turn and sum that are this block's */
-    double *turn;    /* [nbin][GROUP] in shared memory if it fits */
-    double *sum;     /* [nbin][GROUP] */
+    size_t first, n; /* sub-bands of this thread block */
+    bins turn, sum;
 };
 
 struct shared_state {
-    uint16_t word[GROUP][PITCH];
-    double mean[GROUP], square[GROUP];
+    uint16_t word[WARPS][PITCH];
+    double carry[GROUP], mean[GROUP], square[GROUP];
     fold_k_run run[32];
 };
 
@@ -109,94 +119,110 @@ static __device__ void measure(const sums &s, int n, unsigned long long *sum,
     *square = sum_of_warp(squares);
 }
 
-/* Sums the tile's samples t .. t + n - 1 of the block of all sub-bands. */
-static __device__ void sum_tile(const place &p, shared_state *s, size_t t, int n, int64_t count)
+/* Sums the tile's samples t .. t + n - 1 of sub-band j, by a warp; count samples of the part came before. */
+static __device__ void sum_tile(const place &p, shared_state *s, int j, size_t t, int n,
+                                int64_t count)
 {
     const int lane = threadIdx.x % 32;
-    for (int j = threadIdx.x / 32; j < (int)p.n; j += WARPS) {
-        sums x;
-        unsigned long long sum, square;
-        add_channels(p, p.first + j, p.block->at + t, &x);
+    uint32_t *to = (uint32_t *)s->word[threadIdx.x / 32] + 2 * lane;
+    sums x;
+    unsigned long long sum, square;
+    add_channels(p, p.first + j, p.block->at + t, &x);
 #pragma unroll
-        for (int q = 0; q < CHUNKS; q++) {
-            uint32_t *to = (uint32_t *)s->word[j] + q * 64 + 2 * lane;
-            to[0] = __byte_perm(x.even[q], x.odd[q], 0x5410);
-            to[1] = __byte_perm(x.even[q], x.odd[q], 0x7632);
-        }
-        measure(x, n, &sum, &square);
-        if (lane == 0) {
-            const double all = n, mean = (double)sum / all;
-            const double offset = p.f->d_offset[p.block->offset + p.first + j];
-            merge_sums(s, j, (double)count, all, mean + offset,
-                       ((double)square * all - (double)sum * (double)sum) / all);
-        }
+    for (int q = 0; q < CHUNKS; q++) {
+        to[q * 64] = __byte_perm(x.even[q], x.odd[q], 0x5410);
+        to[q * 64 + 1] = __byte_perm(x.even[q], x.odd[q], 0x7632);
     }
+    measure(x, n, &sum, &square);
+    if (lane)
+        return;
+    const double all = n, mean = (double)sum / all;
+    const double offset = p.f->d_offset[p.block->offset + p.first + j];
+    merge_sums(s, j, (double)count, all, mean + offset,
+               ((double)square * all - (double)sum * (double)sum) / all);
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* A lane's way through the runs of a block: its sub-band's. */
+/* A warp's way through the runs of a block, of a sub-band. */
 struct way {
     size_t next;    /* run */
     uint32_t whole; /* sum of the run's samples so far */
     double carry;
 };
 
-static __device__ void end_turn(const place &p)
+/* Of sub-band j, by a warp. */
+static __device__ void end_turn(const place &p, uint32_t j)
+{
+    __syncwarp();
+    for (uint32_t b = threadIdx.x % 32; b < p.cand->nbin; b += 32) {
+        p.sum.at(b, j) += p.turn.at(b, j);
+        p.turn.at(b, j) = 0;
+    }
+    __syncwarp();
+}
+
+/* Adds n runs, of a lane each: those of a turn have a bin each, and turns follow each other. */
+static __device__ void add_runs(const place &p, uint32_t j, const fold_k_run &run, double more,
+                                int n)
 {
     const int lane = threadIdx.x % 32;
-    if (lane >= (int)p.n)
-        return;
-#pragma unroll 4
-    for (uint32_t b = 0; b < p.cand->nbin; b++) {
-        p.sum[b * GROUP + lane] += p.turn[b * GROUP + lane];
-        p.turn[b * GROUP + lane] = 0;
+    const bool exists = lane < n;
+    const uint32_t bin = __shfl_up_sync(~0u, run.bin, 1),
+                   completed = __shfl_up_sync(~0u, run.completes_turn, 1);
+    const bool begins = exists && lane && (completed || run.bin <= bin);
+    const unsigned begin = __ballot_sync(~0u, begins);
+    const int own = exists ? __popc(begin & ((2u << lane) - 1)) : -1, nturn = __popc(begin) + 1;
+    for (int turn = 0; turn < nturn; turn++) {
+        if (own == turn)
+            p.turn.at(run.bin, j) += more;
+        if (__any_sync(~0u, own == turn && run.completes_turn))
+            end_turn(p, j);
+        __syncwarp();
     }
 }
 
-/* Run number next of the block, of which 32 are held at a time. */
-static __device__ fold_k_run get_run(const place &p, shared_state *s, size_t next)
+/* fold_words of fold_rows_lanes.h, as far as samples t .. t + n - 1 of sub-band j go: a run needs the sample after it,
+ * but for the last. */
+static __device__ void fold_words(const place &p, const uint16_t *word, uint32_t j, uint32_t t,
+                                  uint32_t n, way *w)
 {
-    const size_t lane = threadIdx.x % 32;
-    if (next % 32 == 0) {
-        __syncwarp();
-        if (next + lane < p.block->nrun)
-            s->run[lane] = p.f->d_run[p.block->run + next + lane];
-        __syncwarp();
-    }
-    return s->run[next % 32];
-}
-
-/* fold_words of fold_rows_lanes.h, as far as samples t .. t + n - 1 go: a run needs the sample after
- * it, but for the last. */
-static __device__ void fold_words(const place &p, shared_state *s, uint32_t t, uint32_t n, way *w)
-{
-    const int lane = threadIdx.x % 32;
-    const uint32_t end = t + n;
-    const bool is_last = end == p.block->n, exists = lane < (int)p.n;
-    const uint16_t *word = s->word[exists ? lane : 0];
-    const double offset = exists ? p.f->d_offset[p.block->offset + p.first + lane] : 0;
-    while (w->next < p.block->nrun) {
-        const fold_k_run run = get_run(p, s, w->next);
-        const uint32_t begin = run.begin > t ? run.begin : t;
-        const uint32_t until = run.end < end ? run.end : end;
+    const uint32_t lane = threadIdx.x % 32, end = t + n;
+    const size_t nrun = p.block->nrun;
+    const bool is_last = end == p.block->n;
+    const double offset = p.f->d_offset[p.block->offset + p.first + j];
+    const fold_k_run *runs = p.f->d_run + p.block->run;
+    int nwhole = 32;
+    while (nwhole == 32) {
+        fold_k_run run = {};
+        if (w->next + lane < nrun)
+            run = runs[w->next + lane];
+        const bool is_whole = w->next + lane < nrun && (run.end < end || is_last);
+        nwhole = __popc(__ballot_sync(~0u, is_whole));
+        if (!nwhole)
+            break;
+        uint32_t whole = lane ? 0 : w->whole;
 #pragma unroll 4
-        for (uint32_t i = begin; i < until; i++)
-            w->whole += word[i - t];
-        if (run.end >= end && !is_last)
-            return;
-        const double last = run.end < end ? (double)word[run.end - t] : 0;
+        for (uint32_t i = run.begin > t ? run.begin : t; is_whole && i < run.end; i++)
+            whole += word[i - t];
+        const double last = is_whole && run.end < end ? (double)word[run.end - t] : 0;
         const double part = run.fraction * (last + offset);
+        double before = __shfl_up_sync(~0u, part, 1);
+        before = lane ? before : w->carry;
         const double more =
-            (double)w->whole + (double)(run.end - run.begin) * offset + (part - w->carry);
-        if (exists)
-            p.turn[run.bin * GROUP + lane] += more;
-        w->carry = part;
+            (double)whole + (double)(run.end - run.begin) * offset + (part - before);
+        add_runs(p, j, run, more, nwhole);
+        w->carry = __shfl_sync(~0u, part, nwhole - 1);
         w->whole = 0;
-        w->next++;
-        if (run.completes_turn)
-            end_turn(p);
+        w->next += nwhole;
     }
+    if (w->next >= nrun)
+        return;
+    const uint32_t begin = runs[w->next].begin; /* the tile ends in this run */
+    uint32_t whole = 0;
+    for (uint32_t i = (begin > t ? begin : t) + lane; i < end; i += 32)
+        whole += word[i - t];
+    w->whole += (uint32_t)sum_of_warp(whole);
 }
 
 /* --- floats ----------------------------------------------------------------------------------- */
@@ -279,25 +305,40 @@ static __device__ void measure_rows(shared_state *s, int j, const float *row, si
     }
 }
 
-/* fold_floats of fold_rows_lanes.h; lanes without a sub-band have nothing. */
-static __device__ void fold_floats(const place &p, shared_state *s, const float *row, way *w)
+/* Run number next of the block, of which 32 are held at a time. */
+static __device__ fold_k_run get_run(const place &p, shared_state *s, size_t next)
+{
+    const size_t lane = threadIdx.x % 32;
+    if (next % 32 == 0) {
+        __syncwarp();
+        if (next + lane < p.block->nrun)
+            s->run[lane] = p.f->d_run[p.block->run + next + lane];
+        __syncwarp();
+    }
+    return s->run[next % 32];
+}
+
+/* fold_floats of fold_rows_lanes.h, a sub-band a lane; lanes without one have nothing. */
+static __device__ void fold_floats(const place &p, shared_state *s, const float *row)
 {
     const int lane = threadIdx.x % 32;
     const bool exists = lane < (int)p.n;
+    double carry = s->carry[lane];
     for (size_t k = 0; k < p.block->nrun; k++) {
         const fold_k_run run = get_run(p, s, k);
         if (exists) {
             const double part = run.fraction * (double)row[run.end * (size_t)GROUP + lane];
-            double turn = p.turn[run.bin * GROUP + lane];
-            turn += part - w->carry;
-            w->carry = part;
+            double turn = p.turn.at(run.bin, lane);
+            turn += part - carry;
+            carry = part;
             for (size_t t = run.begin; t < run.end; t++)
                 turn += (double)row[t * GROUP + lane];
-            p.turn[run.bin * GROUP + lane] = turn;
+            p.turn.at(run.bin, lane) = turn;
         }
-        if (run.completes_turn)
-            end_turn(p);
+        for (uint32_t j = 0; run.completes_turn && j < p.n; j++)
+            end_turn(p, j);
     }
+    s->carry[lane] = carry;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -309,11 +350,11 @@ static __device__ void end_part(const place &p, shared_state *s)
     const size_t nbin = p.cand->nbin, slot = p.block->out, band = slot * f.nsub + p.first;
     double *profile = f.d_profile + p.cand->profile + (slot - p.cand->slot) * f.nsub * nbin;
     profile += p.first * nbin;
-    for (size_t k = threadIdx.x; k < p.n * nbin; k += THREADS)
-        profile[k] = p.sum[k % nbin * GROUP + k / nbin];
-    __syncthreads();
-    for (size_t k = threadIdx.x; k < p.n * nbin; k += THREADS)
-        p.sum[k / p.n * GROUP + k % p.n] = 0;
+    for (size_t k = threadIdx.x; k < p.n * nbin; k += THREADS) {
+        double &sum = p.sum.at((uint32_t)(k % nbin), (uint32_t)(k / nbin));
+        profile[k] = sum;
+        sum = 0;
+    }
     if (threadIdx.x < p.n) {
         f.d_mean[band + threadIdx.x] = s->mean[threadIdx.x];
         f.d_square[band + threadIdx.x] = s->square[threadIdx.x];
@@ -322,44 +363,50 @@ static __device__ void end_part(const place &p, shared_state *s)
     __syncthreads();
 }
 
-static __device__ void take_words(const place &p, shared_state *s, way *w, int64_t count)
+static __device__ void take_words(const place &p, shared_state *s, int64_t count)
 {
-    const uint32_t all = p.block->n;
-    w->next = 0;
-    w->whole = 0;
-    for (uint32_t t = 0; t < all; t += TILE) {
-        const uint32_t n = all - t < TILE ? all - t : TILE;
-        sum_tile(p, s, t, (int)n, count + t);
-        __syncthreads();
-        if (threadIdx.x < 32)
-            fold_words(p, s, t, n, w);
-        __syncthreads();
+    const uint32_t all = p.block->n, warp = threadIdx.x / 32;
+    for (uint32_t j = warp; j < p.n; j += WARPS) {
+        way w = {0, 0, s->carry[j]};
+        for (uint32_t t = 0; t < all; t += TILE) {
+            const uint32_t n = all - t < TILE ? all - t : TILE;
+            sum_tile(p, s, (int)j, t, (int)n, count + t);
+            __syncwarp();
+            fold_words(p, s->word[warp], j, t, n, &w);
+            __syncwarp();
+        }
+        if (threadIdx.x % 32 == 0)
+            s->carry[j] = w.carry;
     }
+    __syncthreads();
 }
 
-static __device__ void take_floats(const place &p, shared_state *s, way *w, int64_t count)
+static __device__ void take_floats(const place &p, shared_state *s, int64_t count)
 {
     const size_t slot = (size_t)blockIdx.y * gridDim.x + blockIdx.x;
     float *row = p.f->d_row + slot * (p.f->block_max + 1) * GROUP;
     sum_rows(p, row);
     __syncthreads();
     if (threadIdx.x < 32)
-        fold_floats(p, s, row, w);
+        fold_floats(p, s, row);
     else if (threadIdx.x < 32 + p.n)
         measure_rows(s, (int)threadIdx.x - 32, row, p.block->n, count);
     __syncthreads();
 }
 
-static __device__ void copy_turn(const place &p, double *to, const double *from)
+static __device__ void copy_bins(const place &p, const bins &to, const bins &from)
 {
     for (size_t k = threadIdx.x; k < p.n * p.cand->nbin; k += THREADS) {
-        const size_t at = k / p.n * GROUP + k % p.n;
-        to[at] = from[at];
+        const uint32_t b = (uint32_t)(k / p.n), j = (uint32_t)(k % p.n);
+        to.at(b, j) = from.at(b, j);
     }
 }
 
+/* Which bins are in shared memory. */
+enum fold_shared { SHARED_NONE, SHARED_TURN, SHARED_BOTH };
+
 static __global__ void __launch_bounds__(THREADS)
-    fold_blocks(const __grid_constant__ fold_k_fold f, int in_shared)
+    fold_blocks(const __grid_constant__ fold_k_fold f, enum fold_shared shared)
 {
     __shared__ shared_state s;
     place p;
@@ -371,38 +418,43 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     const size_t group = p.first / GROUP, column = p.first % GROUP;
     const size_t at = group * GROUP * p.cand->nbin + column;
-    double *turn = p.cand->d_turn + at;
-    p.sum = p.cand->d_sum + at;
-    p.turn = in_shared ? shared_turn : turn;
+    const uint32_t nbin = p.cand->nbin;
+    const bins turn = {p.cand->d_turn + at, GROUP, 1}, sum = {p.cand->d_sum + at, GROUP, 1};
+    p.turn = shared >= SHARED_TURN ? bins{shared_bins, 1, nbin} : turn;
+    p.sum = shared == SHARED_BOTH ? bins{shared_bins + p.n * nbin, 1, nbin} : sum;
     fold_k_moments *moments = p.cand->d_moments + group;
     const int lane = threadIdx.x % GROUP;
     const bool exists = lane < (int)p.n;
     int64_t count = moments->count[column];
-    way w = {0, 0, exists ? moments->carry[column + lane] : 0};
+    if (threadIdx.x < GROUP)
+        s.carry[lane] = exists ? moments->carry[column + lane] : 0;
     if (threadIdx.x < p.n) {
         s.mean[lane] = moments->mean[column + lane];
         s.square[lane] = moments->square[column + lane];
     }
-    if (in_shared)
-        copy_turn(p, p.turn, turn);
+    if (shared >= SHARED_TURN)
+        copy_bins(p, p.turn, turn);
+    if (shared == SHARED_BOTH)
+        copy_bins(p, p.sum, sum);
     __syncthreads();
     for (uint32_t i = 0; i < p.cand->nblock; i++) {
         p.block = f.d_block + p.cand->block + i;
         if (p.block->floats)
-            take_floats(p, &s, &w, count);
+            take_floats(p, &s, count);
         else
-            take_words(p, &s, &w, count);
+            take_words(p, &s, count);
         count += p.block->n;
         if (p.block->ends) {
             end_part(p, &s);
             count = 0;
         }
     }
-    __syncthreads();
-    if (in_shared)
-        copy_turn(p, turn, p.turn);
+    if (shared >= SHARED_TURN)
+        copy_bins(p, turn, p.turn);
+    if (shared == SHARED_BOTH)
+        copy_bins(p, sum, p.sum);
     if (threadIdx.x < p.n) {
-        moments->carry[column + lane] = w.carry;
+        moments->carry[column + lane] = s.carry[lane];
         moments->mean[column + lane] = s.mean[lane];
         moments->square[column + lane] = s.square[lane];
     }
@@ -426,14 +478,16 @@ uint32_t fold_k_choose_span(size_t ngroup, size_t ncand)
 
 cudaError_t fold_k_run_blocks(const struct fold_k_fold *f, cudaStream_t stream)
 {
-    constexpr size_t TURN_BYTES = 64 << 10; /* leaves room for two thread blocks */
-    const size_t bytes = f->turn_bins * GROUP * sizeof(double);
-    const bool fits = bytes <= TURN_BYTES;
+    constexpr size_t SHARED_BYTES = 64 << 10; /* leaves room for two thread blocks */
+    const size_t bytes = f->turn_bins * f->span * sizeof(double);
+    const enum fold_shared shared = 2 * bytes <= SHARED_BYTES ? SHARED_BOTH
+                                    : bytes <= SHARED_BYTES   ? SHARED_TURN
+                                                              : SHARED_NONE;
     const dim3 grid((unsigned)((f->nsub + f->span - 1) / f->span), (unsigned)f->ncand);
-    cudaError_t e =
-        cudaFuncSetAttribute(fold_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize, TURN_BYTES);
+    cudaError_t e = cudaFuncSetAttribute(fold_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         SHARED_BYTES);
     if (e)
         return e;
-    fold_blocks<<<grid, THREADS, fits ? bytes : 0, stream>>>(*f, fits);
+    fold_blocks<<<grid, THREADS, (size_t)shared * bytes, stream>>>(*f, shared);
     return cudaGetLastError();
 }
