@@ -157,6 +157,8 @@ struct psr_pipeline_desc {
     void (*searched)(void *ctx, int64_t done,
                      int64_t total); /* called by any thread, one at a time, as series
                                                                  are searched at the end; NULL: not */
+    void (*marked)(void *ctx, int64_t done,
+                   int64_t total); /* likewise, as pulses are marked after all that; NULL: not */
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

@@ -761,6 +761,27 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     [[ "$stderr" != *"seconds: "* ]] || { echo "$stderr"; false; }
 }
 
+@test "a run that is stopped says what is complete and how to go on" {
+    fakebin -q -seed 3 -tobs 16 -tsamp 256 -nchans 16 -nbits 8 -period 2 -dm 10 -o s.fil
+    touch -d '1 hour ago' s.fil
+    for ((i = 10; i < 40; i++)); do echo "c$i 10 0.$i"; done | cat <(echo '# name DM p') - >list
+    fold="gpufold -device cpu -ncpus 1 -topo -noplot -npfact 5 -cands list -o s s.fil"
+    for more in '' '-json -resume'; do
+        $fold $more >lines 2>said 3>&- &
+        first=$!
+        for _ in $(seq 600); do
+            [ "$(ls s_*.pfd 2>/dev/null | wc -l)" -lt 2 ] || break
+            sleep 0.05
+        done
+        { kill -TERM $first; } 2>/dev/null || true
+        wait $first || true
+        how='with -resume goes on'
+        [ -z "$more" ] || how='goes on'
+        grep -qE "^gpufold: stopped: [1-9][0-9]* of 30 folds are complete: the same command $how" said || { cat said; false; }
+        rm s_*
+    done
+}
+
 @test "a search of any size ends soon after a signal, and bins are bounded by memory" {
     fakebin -q -seed 3 -tobs 16 -tsamp 256 -nchans 16 -nbits 8 -period 2 -dm 10 -o s.fil
     for bins in "-n 4000" "-n 64 -searchpdd -npfact 10"; do

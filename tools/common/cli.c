@@ -90,6 +90,12 @@ void cli_note_left_out(const struct cli *tool, const psr_err *why)
         fprintf(stderr, "%s: %s\n", tool->name, why->msg);
 }
 
+void cli_note_kept(const struct cli *tool, bool quiet, size_t n, size_t all, const char *what)
+{
+    if (run_stop_signal() && !quiet && n)
+        fprintf(stderr, "%s: stopped: %zu of %zu %s\n", tool->name, n, all, what);
+}
+
 const char *cli_printable(char *to, size_t room, const char *name)
 {
     snprintf(to, room, "%s", name);

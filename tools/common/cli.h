@@ -145,6 +145,10 @@ void cli_note(void *ctx, const char *msg);
 /* Says why a picture, or another file that a run can do without, is left out; nothing once a signal ends the run. */
 void cli_note_left_out(const struct cli *tool, const psr_err *why);
 
+/* Says what a run that a signal ends has kept, and how to go on; nothing of no parts, or where no signal came.
+ * Given: what   "files are searched", of which there are n; how to go on */
+void cli_note_kept(const struct cli *tool, bool quiet, size_t n, size_t all, const char *what);
+
 /* A name as it can be printed: without control characters and bytes that are no UTF-8, cut to room.
  * Returned: to */
 const char *cli_printable(char *to, size_t room, const char *name);
@@ -206,17 +210,18 @@ enum run_progress_mode run_progress_mode(bool quiet, bool verbose);
 /* Share done, rate and time left. */
 struct run_progress {
     enum run_progress_mode mode;
-    int fd;      /* of the terminal; -1: none */
-    bool is_bar; /* one stands there */
-    double began_s, printed_s;
-    int64_t total; /* -1 where unknown */
+    int fd;                             /* of the terminal; -1: none */
+    bool is_bar;                        /* one stands there */
+    double began_s, printed_s, shown_s; /* shown: printed or not */
+    int64_t total;                      /* -1 where unknown */
     const char *unit;
     double per_unit; /* one count in units */
-    int64_t done;    /* of series */
+    int64_t done;    /* that was shown last */
 };
 
 void run_progress_start(struct run_progress *p, enum run_progress_mode mode, int64_t total,
                         const char *unit, double per_unit);
+/* A bar that is full goes. */
 void run_progress_update(struct run_progress *p, int64_t done);
 void run_progress_end(struct run_progress *p);
 
@@ -225,11 +230,21 @@ void run_progress_end(struct run_progress *p);
 bool run_should_stop(void *ctx);
 void run_show_progress(void *ctx, int64_t done);
 
-/* The same of series that are searched, after what the progress was of before. */
+/* The same of series that are searched, of pulses and of folds, after what the progress was of before. */
 void run_show_searched(void *ctx, int64_t done, int64_t total);
+void run_show_pulses(void *ctx, int64_t done, int64_t total);
+void run_show_folds(void *ctx, int64_t done, int64_t total);
 
 /* The same of one long search, in percent. */
 void run_show_share(void *ctx, int64_t done, int64_t total);
+
+/* The same of a share of n of several files that are searched, after "before" of them; the progress counts
+ * RUN_PARTS of a file. */
+enum { RUN_PARTS = 1000 };
+void run_show_part(struct run_progress *p, int64_t before, int64_t n, int64_t done, int64_t total);
+
+/* The same of anything that is counted in whole units, a literal; a count below the last begins anew. */
+void run_show(struct run_progress *p, const char *unit, int64_t done, int64_t total);
 
 /* Seconds of a monotonic clock. */
 double run_seconds(void);

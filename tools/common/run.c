@@ -218,6 +218,7 @@ void run_progress_start(struct run_progress *p, enum run_progress_mode mode, int
                                .unit = unit,
                                .per_unit = per_unit};
     p->printed_s = p->fd >= 0 ? 0 : p->began_s;
+    p->shown_s = p->began_s;
 }
 
 static void make_bar(char *text, size_t room, double share)
@@ -230,21 +231,34 @@ static void make_bar(char *text, size_t room, double share)
     snprintf(text, room, "[%s] ", bar);
 }
 
+static void clear_bar(struct run_progress *p)
+{
+    if (p->is_bar)
+        dprintf(p->fd, "\r\033[K");
+    p->is_bar = false;
+}
+
 void run_progress_update(struct run_progress *p, int64_t done)
 {
     const double now_s = run_seconds(), pause_s = p->fd >= 0 ? 0.2 : 30;
     char text[160], bar[64] = "";
+    const bool full = p->total > 0 && done >= p->total;
+    p->shown_s = now_s;
+    if (full && p->is_bar) {
+        clear_bar(p);
+        return;
+    }
     if ((p->fd < 0 && p->mode != RUN_BAR_OR_LINES) || now_s - p->printed_s < pause_s)
         return;
     p->printed_s = now_s;
-    /* 300 MB/s, and the time left if the total is known. */
+    /* 300 MB/s, and the time left if the total is known and something is done. */
     const double elapsed_s = now_s - p->began_s;
     const size_t room = sizeof text;
     const double count = (double)done * p->per_unit, rate = count / elapsed_s;
     const double share = p->total > 0 ? (double)done / (double)p->total : 0;
-    if (p->total > 0)
+    if (share > 0)
         snprintf(text, room, "%3.0f%%  %.3g %s/s  %.0f s left", 100 * share, rate, p->unit,
-                 share > 0 ? elapsed_s * (1 / share - 1) : 0.0);
+                 elapsed_s * (1 / share - 1));
     else
         snprintf(text, room, "%.4g %s  %.3g %s/s", count, p->unit, rate, p->unit);
     if (p->fd < 0) {
@@ -257,6 +271,8 @@ void run_progress_update(struct run_progress *p, int64_t done)
     dprintf(p->fd, "\r%s%s%s%s  \033[K",
             p->fd == STDERR_FILENO ? "" : program_invocation_short_name,
             p->fd == STDERR_FILENO ? "" : " ", bar, text);
+    if (full)
+        clear_bar(p);
 }
 
 bool run_should_stop(void *ctx)
@@ -270,39 +286,57 @@ void run_show_progress(void *ctx, int64_t done)
     run_progress_update(ctx, done);
 }
 
-/* A count of something else, or below the last, begins anew. */
-static bool begins(const struct run_progress *p, int64_t done, int64_t total, const char *unit)
+/* A count of something else, or below the last, begins anew where that ended. */
+static void show(struct run_progress *p, const char *unit, double per_unit, int64_t done,
+                 int64_t total)
 {
-    return p->unit != unit || p->total != total || done < p->done;
-}
-
-void run_show_searched(void *ctx, int64_t done, int64_t total)
-{
-    static const char unit[] = "series";
-    struct run_progress *p = ctx;
-    if (begins(p, done, total, unit))
-        run_progress_start(p, p->mode, total, unit, 1);
-    p->done = done;
-    run_progress_update(p, done);
-}
-
-void run_show_share(void *ctx, int64_t done, int64_t total)
-{
-    static const char unit[] = "%";
-    struct run_progress *p = ctx;
-    if (begins(p, done, total, unit)) {
-        run_progress_start(p, p->mode, total, unit, total > 0 ? 100 / (double)total : 0);
-        p->printed_s = p->began_s; /* there is no rate yet */
+    const struct run_progress before = *p;
+    if (strcmp(p->unit, unit) != 0 || p->total != total || done < p->done) {
+        run_progress_start(p, p->mode, total, unit, per_unit);
+        p->began_s = before.shown_s;
+        p->is_bar = before.is_bar;
     }
     p->done = done;
     run_progress_update(p, done);
 }
 
+void run_show(struct run_progress *p, const char *unit, int64_t done, int64_t total)
+{
+    show(p, unit, 1, done, total);
+}
+
+void run_show_searched(void *ctx, int64_t done, int64_t total)
+{
+    run_show(ctx, "series", done, total);
+}
+
+void run_show_pulses(void *ctx, int64_t done, int64_t total)
+{
+    run_show(ctx, "pulses", done, total);
+}
+
+void run_show_folds(void *ctx, int64_t done, int64_t total)
+{
+    run_show(ctx, "folds", done, total);
+}
+
+void run_show_share(void *ctx, int64_t done, int64_t total)
+{
+    show(ctx, "%", total > 0 ? 100 / (double)total : 0, done, total);
+}
+
+/* A second search of the same files does not take the bar back, and it stands until they are written. */
+void run_show_part(struct run_progress *p, int64_t before, int64_t n, int64_t done, int64_t total)
+{
+    const int64_t share = total > 0 ? RUN_PARTS * n * done / total : 0;
+    const int64_t part = RUN_PARTS * before + (share && share == RUN_PARTS * n ? share - 1 : share);
+    p->done = part > p->done ? part : p->done;
+    run_progress_update(p, p->done);
+}
+
 void run_progress_end(struct run_progress *p)
 {
-    if (p->is_bar)
-        dprintf(p->fd, "\r\033[K");
-    p->is_bar = false;
+    clear_bar(p);
     p->fd = -1;
     p->mode = RUN_NO_PROGRESS;
 }

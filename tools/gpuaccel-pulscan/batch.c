@@ -363,7 +363,7 @@ static void finish_batch(struct accel_job *j, size_t slot)
     }
     j->ndone += (int64_t)b->nfile;
     if (j->inputs.n > 1)
-        run_progress_update(&j->progress, j->ndone);
+        run_show_part(&j->progress, j->ndone, 0, 0, 0);
     charge(&j->write_s, &since_s);
     abort_groups(b);
 }

@@ -57,6 +57,15 @@ static psr_status open_table(struct accel_job *j)
     return !st && o->csv ? psr_accel_write_csv_header(j->table, &j->err) : st;
 }
 
+static void show_share(void *ctx, int64_t done, int64_t total)
+{
+    struct accel_job *j = ctx;
+    if (j->inputs.n == 1)
+        run_show_share(&j->progress, done, total);
+    else if (j->devices.name.n == 1)
+        run_show_part(&j->progress, j->ndone, (int64_t)j->batch[j->slot].nfile, done, total);
+}
+
 static psr_status prepare(struct accel_job *j)
 {
     struct accel_options *o = &j->opt;
@@ -64,8 +73,8 @@ static psr_status prepare(struct accel_job *j)
     o->fourier.search.zaplist = &j->zaplist;
     o->fourier.search.max_batch = limit_batch();
     o->fourier.search.should_stop = run_should_stop;
-    o->fourier.search.ctx = &j->progress;
-    o->fourier.search.progress = j->inputs.n == 1 ? run_show_share : NULL;
+    o->fourier.search.ctx = j;
+    o->fourier.search.progress = show_share;
     if (psr_monitor_init(&j->monitor, &j->err) != PSR_OK)
         return j->err.code;
     psr_read_ring_init(&j->ring, &j->monitor, 1);
@@ -106,7 +115,7 @@ int main(int argc, char **argv)
     if (st == PSR_OK)
         st = prepare(&job);
     run_progress_start(&job.progress, run_progress_mode(job.opt.quiet, job.opt.verbose),
-                       (int64_t)job.npath, "files", 1);
+                       RUN_PARTS * (int64_t)job.npath, "files", 1.0 / RUN_PARTS);
     for (size_t i = 0; i < job.npath && st == PSR_OK && !run_stop_signal() && !job.no_device; i++)
         take_file(&job, job.path[i]);
     if (st == PSR_OK && !run_stop_signal())
@@ -124,6 +133,8 @@ int main(int argc, char **argv)
     }
     if (st == PSR_OK && job.opt.verbose)
         print_account(&job);
+    cli_note_kept(&job.tool, job.opt.quiet || accel_has_table(&job.opt), job.nsearched, job.npath,
+                  "files are searched, and their lists complete: name the others to go on");
     psr_async_task_end(&job.loading);
     if (job.ring.monitor)
         psr_monitor_destroy(&job.monitor);

@@ -348,6 +348,7 @@ static psr_status run(struct run *r)
     o->run.should_stop = run_should_stop;
     o->run.progress = run_show_progress;
     o->run.searched = run_show_searched;
+    o->run.marked = run_show_pulses;
     o->run.ctx = &r->progress;
     psr_status st = psr_parse_dmconst(o->dmconst, &o->run.dmconst, &r->err);
     if (o->beams)

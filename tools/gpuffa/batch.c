@@ -164,7 +164,7 @@ void gpuffa_flush(struct gpuffa_job *j)
         j->no_device |= st == PSR_EDEVICE;
     }
     if (j->inputs.n > 1)
-        run_progress_update(&j->progress, (int64_t)j->ndone);
+        run_show_part(&j->progress, (int64_t)j->ndone, 0, 0, 0);
     charge(&j->write_s, &since_s);
     empty_batch(j);
 }
@@ -282,9 +282,9 @@ static psr_status run(struct gpuffa_job *j, const struct psr_pipeline_desc *d)
     run_progress_start(&j->progress, run_progress_mode(j->opt.quiet, j->opt.verbose),
                        report.obs ? report.obs->nsamp : -1, "MB", (double)report.row_bytes / 1e6);
     st = psr_pipeline_run(p, &j->err);
-    run_progress_end(&j->progress);
     if (!st)
         st = psr_pipeline_finish(p, &j->err);
+    run_progress_end(&j->progress);
     if (!st && j->opt.verbose)
         print_found(j, psr_pipeline_result(p, "ffa"));
     psr_pipeline_destroy(p);
@@ -321,6 +321,7 @@ psr_status gpuffa_search_observation(struct gpuffa_job *j)
         d.notes = (struct psr_notes){cli_note, &j->tool};
     d.should_stop = run_should_stop;
     d.progress = run_show_progress;
+    d.searched = run_show_searched;
     d.ctx = &j->progress;
     const psr_status st = run(j, &d);
     free(root);

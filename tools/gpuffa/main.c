@@ -138,12 +138,22 @@ static psr_status create_searches(struct gpuffa_job *j)
     return st;
 }
 
+/* Files of the batch are counted already. */
+static void show_share(void *ctx, int64_t done, int64_t total)
+{
+    struct gpuffa_job *j = ctx;
+    if (j->inputs.n == 1)
+        run_show_share(&j->progress, done, total);
+    else if (j->devices.name.n == 1)
+        run_show_part(&j->progress, (int64_t)(j->ndone - j->nfile), (int64_t)j->nfile, done, total);
+}
+
 static psr_status prepare(struct gpuffa_job *j)
 {
     struct psr_ffasearch_desc *d = &j->opt.ffa.search;
     d->should_stop = run_should_stop;
-    d->ctx = &j->progress;
-    d->progress = j->inputs.n == 1 ? run_show_share : NULL;
+    d->ctx = j;
+    d->progress = show_share;
     d->stack = j->opt.stack;
     psr_status st = psr_overwrite_check_input(&j->names, j->opt.ffa.zaplist, &j->err);
     if (!st)
@@ -178,7 +188,7 @@ static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
     if (st)
         return st;
     run_progress_start(&j->progress, run_progress_mode(j->opt.quiet, j->opt.verbose),
-                       (int64_t)j->inputs.n, "files", 1);
+                       RUN_PARTS * (int64_t)j->inputs.n, "files", 1.0 / RUN_PARTS);
     for (size_t i = 0; i < j->inputs.n && j->opt.stack; i++)
         gpuffa_measure(j, j->inputs.name[i]);
     for (size_t i = 0; i < j->inputs.n && !run_stop_signal() && !j->no_device; i++)
@@ -189,6 +199,8 @@ static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
         st = gpuffa_write_stack(j);
     if (j->opt.verbose)
         print_account(j);
+    cli_note_kept(&j->tool, j->opt.quiet || j->opt.stack, j->nsearched, j->inputs.n,
+                  "files are searched, and their lists complete: name the others to go on");
     return st;
 }
 

@@ -136,6 +136,12 @@ static bool is_stopped(void *ctx)
     return s->o->run.should_stop(s->o->run.ctx);
 }
 
+static void show_progress(void *ctx, int64_t nread)
+{
+    const struct search *s = ctx;
+    s->o->run.progress(s->o->run.ctx, nread);
+}
+
 /* Says where the period is another one. */
 static void note_ratios(const struct search *s)
 {
@@ -175,7 +181,8 @@ psr_status gpufold_find_ratios(const struct gpufold_options *o, const psr_folder
     d.keep_spectra = false;
     d.after = folded;
     d.refuse = ignore;
-    d.progress = NULL;
+    d.progress = show_progress;
+    d.searched = NULL;
     d.clean_root = NULL;
     d.notes = (struct psr_notes){NULL, NULL};
     d.should_stop = is_stopped;

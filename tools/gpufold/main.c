@@ -4,6 +4,7 @@
 #include "tools/common/cli.h"
 #include "tools/common/plot/canvas.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@ struct run {
     size_t nrefused; /* of these */
     int code;        /* exit code, if a candidate was wrong and has been reported */
     struct run_progress progress;
+    int64_t nsamp; /* of a pass */
+    atomic_size_t nkept;
     struct gpufold_numbers *number; /* [list.n] with -json or -harmonics */
     size_t nprinted;                /* of these */
     psr_status printed;
@@ -33,13 +36,20 @@ static bool is_stopped(void *ctx)
 static void show_progress(void *ctx, int64_t nread)
 {
     struct run *r = ctx;
-    run_progress_update(&r->progress, nread);
+    run_show(&r->progress, "spectra", nread, r->nsamp);
+}
+
+static void show_folds(void *ctx, int64_t done, int64_t total)
+{
+    struct run *r = ctx;
+    run_show_folds(&r->progress, done, total);
 }
 
 static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *err)
 {
     struct run *r = ctx;
     psr_status st = gpufold_write(r->roots.cand, fold, &r->tool, err);
+    r->nkept += !st;
     if (st || !r->number)
         return st;
     st = gpufold_numbers_take(&r->number[r->first + i], fold, err);
@@ -117,10 +127,13 @@ static void refuse(void *ctx, size_t i, const psr_err *why)
 
 static bool skip(void *ctx, size_t i, uint64_t digest, struct timespec changed)
 {
-    const struct run *r = ctx;
+    struct run *r = ctx;
     const char *name = r->opt.run.cand[i].name;
-    return gpufold_exists(r->roots.cand, name, digest, changed, r->opt.run.view) &&
-           (!r->number || gpufold_record_find(&r->record, &r->number[r->first + i], name, digest));
+    const bool kept =
+        gpufold_exists(r->roots.cand, name, digest, changed, r->opt.run.view) &&
+        (!r->number || gpufold_record_find(&r->record, &r->number[r->first + i], name, digest));
+    r->nkept += kept;
+    return kept;
 }
 
 static void report(const struct run *r, const psr_folder *f, double seconds)
@@ -164,13 +177,14 @@ static psr_status fold(struct run *r)
                  folded_s / p_s, folded_s);
     run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), is.nsamp,
                        "spectra", 1);
+    r->nsamp = is.nsamp;
     st = psr_folder_run(f, &r->err);
-    run_progress_end(&r->progress);
     if (!st && r->opt.verbose)
         report(r, f, run_seconds() - began_s);
     if (!st && r->opt.harmonics)
         st = end_harmonics(r, f);
     psr_folder_destroy(f);
+    run_progress_end(&r->progress);
     if (!st)
         print_lines(r, r->first + r->opt.run.ncand);
     return st ? st : r->printed;
@@ -217,6 +231,7 @@ static psr_status run(struct run *r)
     d->keep_spectra = r->opt.harmonics;
     d->should_stop = is_stopped;
     d->progress = show_progress;
+    d->searched = show_folds;
     d->ctx = r;
     psr_status st = gpufold_list_make(&r->list, &r->opt, refuse_line, r, &r->err);
     if (!st)
@@ -244,6 +259,10 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     gpufold_record_close(&r.record, st != PSR_OK);
+    cli_note_kept(&r.tool, r.opt.quiet || (r.number && !r.opt.resume), r.nkept, r.list.n,
+                  r.opt.resume
+                      ? "folds are complete: the same command goes on from there"
+                      : "folds are complete: the same command with -resume goes on from there");
     free(r.number);
     psr_candlist_clear(&r.list);
     gpufold_roots_clear(&r.roots);

@@ -41,7 +41,6 @@ struct run {
     struct cli tool;
     struct run_progress progress;
     psr_outfile *plot;
-    bool started;
     int code; /* of a picture that was left out */
     psr_err err;
 };
@@ -69,10 +68,7 @@ static bool is_stopped(void *ctx)
 static void show_progress(void *ctx, int64_t nread, int64_t total)
 {
     struct run *r = ctx;
-    if (!r->started)
-        run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose), total,
-                           "spectra", 1);
-    r->started = true;
+    r->progress.total = total;
     run_progress_update(&r->progress, nread);
 }
 
@@ -114,9 +110,9 @@ static psr_status run(struct run *r)
     psr_err why;
     if (begin_plot(r, &why))
         r->code = cli_report(&r->tool, &why);
+    run_progress_start(&r->progress, run_progress_mode(o->quiet, o->verbose), -1, "spectra", 1);
     psr_status st = psr_rfi_run(&report, &o->run, &r->err);
-    if (r->started)
-        run_progress_end(&r->progress);
+    run_progress_end(&r->progress);
     if (!st && !o->quiet) {
         if (o->run.nocompute && o->run.moments && !report.stats.cell)
             cli_note(&r->tool, "the earlier run left no .moments: -sk, -skew, -kurt and -burstfrac "
@@ -302,7 +298,7 @@ static int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *to
 
 int main(int argc, char **argv)
 {
-    struct run r = {.started = false};
+    struct run r = {.code = EXIT_SUCCESS};
     size_t npath = (size_t)gpurfifind_options_parse(&r.opt, &r.tool, argc, argv);
     r.opt.source.path = (const char *const *)(argv + 1);
     r.opt.source.npath = npath;

@@ -138,21 +138,36 @@ static int64_t find_free(const struct job *j)
     return k;
 }
 
+static size_t count_tables(const struct job *j)
+{
+    size_t n = 0;
+    for (int64_t t = 0; t < inject_ntrial(&j->opt); t++) {
+        char path[INJECT_PATH];
+        inject_table_name(path, &j->opt, t);
+        n += access(path, F_OK) == 0;
+    }
+    return n;
+}
+
 static psr_status run_trials(struct job *j)
 {
     const int64_t n = inject_ntrial(&j->opt);
     struct run_progress progress;
     bool good = true;
+    int64_t ndone = 0;
     run_progress_start(&progress, run_progress_mode(j->opt.quiet, j->opt.verbose), n, "copies", 1);
     for (int64_t t = 0; t < n && good; t++) {
         char path[INJECT_PATH];
         inject_table_name(path, &j->opt, t);
-        if (access(path, F_OK) == 0)
+        if (access(path, F_OK) == 0) {
+            ndone++;
             continue;
+        }
         int64_t k = find_free(j);
         while (good && k == j->opt.jobs) {
             good = await_one(j);
             k = find_free(j);
+            run_progress_update(&progress, ++ndone);
         }
         if (!good)
             break;
@@ -160,12 +175,16 @@ static psr_status run_trials(struct job *j)
         if (j->child[k] == 0)
             do_trial(j, t);
         good = j->child[k] > 0;
-        run_progress_update(&progress, t);
+        run_progress_update(&progress, ndone);
     }
     for (int64_t k = 0; k < j->opt.jobs; k++)
-        while (j->child[k] > 0)
+        while (j->child[k] > 0) {
             good = await_one(j) && good;
+            run_progress_update(&progress, ++ndone);
+        }
     run_progress_end(&progress);
+    cli_note_kept(&j->tool, j->opt.quiet, count_tables(j), (size_t)n,
+                  "copies are searched, and their tables kept: the same command goes on");
     return good ? PSR_OK
                 : psr_fail(&j->err, run_stop_signal() ? PSR_ESTOPPED : PSR_EIO,
                            "not all copies were searched; the same command goes on");

@@ -428,6 +428,9 @@ struct psr_folder_desc {
      * and clean what it kept.  NULL: none. */
     bool keep_spectra;
     const psr_folder *after;
+
+    /* Called by any thread, one at a time, as folds of a pass are taken; NULL: not. */
+    void (*searched)(void *ctx, int64_t done, int64_t total);
 };
 
 /* Sets size and all fields to their defaults, those that a description of "size" bytes has. */

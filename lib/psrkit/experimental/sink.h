@@ -138,6 +138,7 @@ struct psr_sink_stream {
 
     /* As psr_pipeline_desc.searched; with the ctx of should_stop. */
     void (*searched)(void *ctx, int64_t done, int64_t total);
+    void (*marked)(void *ctx, int64_t done, int64_t total);
 };
 
 /* Properties of a line after the input has ended. */

@@ -501,6 +501,7 @@ psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err)
         .should_stop = d->should_stop,
         .ctx = d->ctx,
         .searched = d->searched,
+        .marked = d->marked,
     };
     return PSR_OK;
 }

@@ -222,7 +222,8 @@ struct emission {
     int nthread;
 
     /* Guarded by the critical section psr_folder_emit. */
-    bool *done;          /* [n] of the candidates from first on */
+    bool *done; /* [n] of the candidates from first on */
+    size_t n, ndone;
     size_t next, failed; /* the first that then() was not called for; that failed, or beyond all */
     psr_status status;   /* of failed, as is err */
     psr_err err;
@@ -465,6 +466,9 @@ static void tell_end(struct emission *e, size_t i, psr_status st, const psr_err 
     {
         const struct psr_folder_desc *d = &e->f->d;
         e->done[i] = !st;
+        e->ndone += !st;
+        if (d->searched)
+            d->searched(d->ctx, (int64_t)e->ndone, (int64_t)e->n);
         if (st && i < e->failed) {
             e->failed = i;
             e->status = st;
@@ -537,8 +541,12 @@ static psr_status emit_all(struct emission *e, size_t n, psr_err *err)
 psr_status psr_folder_emit(const psr_folder *f, const struct psr_fold_shares *folds, size_t first,
                            size_t n, psr_err *err)
 {
-    struct emission e = {
-        .f = f, .folds = folds, .first = first, .nthread = count_threads(f, n), .failed = n};
+    struct emission e = {.f = f,
+                         .folds = folds,
+                         .first = first,
+                         .nthread = count_threads(f, n),
+                         .failed = n,
+                         .n = n};
     psr_status st = PSR_OK;
     e.done = calloc(n, sizeof *e.done);
     if (!e.done)

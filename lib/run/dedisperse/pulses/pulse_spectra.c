@@ -6,6 +6,7 @@
 #include "search/singlepulse/singlepulse_internal.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -186,6 +187,7 @@ struct psr_pulse_spectra {
     struct psr_cluster *cluster; /* [ncluster] */
     size_t ncluster, nseen, nundrawn;
     psr_err unseen, undrawn; /* why not */
+    atomic_bool awaited;     /* nothing else is done */
 };
 
 psr_status psr_pulse_spectra_create(psr_pulse_spectra **out, const struct psr_sink_stream *stream,
@@ -488,6 +490,8 @@ static psr_status mark_all(void *ctx, psr_err *err)
             break;
         else
             p->nseen++;
+        if (s->marked && atomic_load(&p->awaited))
+            s->marked(s->ctx, (int64_t)p->nseen, (int64_t)most);
     }
     free(visit);
     return st;
@@ -510,6 +514,7 @@ psr_status psr_pulse_spectra_await(psr_pulse_spectra *p, psr_err *err)
 {
     const struct psr_notes *notes = &p->stream->notes;
     const size_t n = p->ncluster, most = p->stream->reread ? count_looked_at(p) : 0;
+    atomic_store(&p->awaited, true);
     psr_status st = psr_async_task_wait(&p->task, err);
     if (!st && p->nundrawn)
         psr_note(notes, "%zu pulses have no picture: %s", p->nundrawn, p->undrawn.msg);
