@@ -765,12 +765,12 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     fakebin -q -seed 3 -tobs 16 -tsamp 256 -nchans 16 -nbits 8 -period 2 -dm 10 -o s.fil
     touch -d '1 hour ago' s.fil
     for ((i = 10; i < 40; i++)); do echo "c$i 10 0.$i"; done | cat <(echo '# name DM p') - >list
-    fold="gpufold -device cpu -ncpus 1 -topo -noplot -npfact 5 -cands list -o s s.fil"
+    fold="gpufold -device cpu -ncpus 1 -topo -noplot -n 32 -cands list -o s s.fil"
     for more in '' '-json -resume'; do
         $fold $more >lines 2>said 3>&- &
         first=$!
-        for _ in $(seq 600); do
-            [ "$(ls s_*.pfd 2>/dev/null | wc -l)" -lt 2 ] || break
+        for _ in $(seq 2400); do
+            [ "$(ls s_*.pfd 2>/dev/null | wc -l)" -lt 1 ] || break
             sleep 0.05
         done
         { kill -TERM $first; } 2>/dev/null || true
