@@ -182,20 +182,32 @@ void psr_own_free(struct psr_own *own)
     *own = (struct psr_own){0};
 }
 
-/* --- grows arrays one element at a time, in amortised constant time --------------------------- */
+/* --- arrays that grow ------------------------------------------------------------------------- */
+
+psr_status psr_resize(void *array, size_t n, size_t size, const char *what, psr_err *err)
+{
+    void *old, *resized = NULL;
+    memcpy(&old, array, sizeof old);
+    if (n == 0 || size <= SIZE_MAX / n)
+        resized = realloc(old, n && size ? n * size : 1);
+    if (!resized)
+        return psr_fail_nomem(err, what, (double)n * (double)size);
+    memcpy(array, &resized, sizeof resized);
+    return PSR_OK;
+}
+
+psr_status psr_reserve(void *array, size_t *room, size_t n, size_t size, const char *what,
+                       psr_err *err)
+{
+    if (n <= *room)
+        return PSR_OK;
+    psr_status st = psr_resize(array, n, size, what, err);
+    *room = st ? *room : n;
+    return st;
+}
 
 psr_status psr_grow(void *array, size_t *room, size_t n, size_t size, const char *what,
                     psr_err *err)
 {
-    const size_t more = *room ? 2 * *room : 16;
-    void *old, *grown;
-    if (n < *room)
-        return PSR_OK;
-    memcpy(&old, array, sizeof old);
-    grown = more <= SIZE_MAX / size ? realloc(old, more * size) : NULL;
-    if (!grown)
-        return psr_fail_nomem(err, what, (double)more * (double)size);
-    memcpy(array, &grown, sizeof grown);
-    *room = more;
-    return PSR_OK;
+    return n < *room ? PSR_OK : psr_reserve(array, room, *room ? 2 * *room : 16, size, what, err);
 }

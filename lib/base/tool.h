@@ -81,6 +81,15 @@ PSR_MUST_CHECK psr_status psr_lists_names(struct psr_names *names, const char *p
 
 /* --- arrays ------------------------------------------------------------------------------------ */
 
+/* Gives an array n elements; reserve: at least n, if it has fewer.
+ * Given:    as psr_grow
+ * Returned: *array, unchanged on error; *room, its capacity then
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_resize(void *array, size_t n, size_t size, const char *what,
+                                     psr_err *err);
+PSR_MUST_CHECK psr_status psr_reserve(void *array, size_t *room, size_t n, size_t size,
+                                      const char *what, psr_err *err);
+
 /* Makes room for element n of an array that grows by one element at a time.
  * Given:    array   address of its pointer, of any type: malloc'd, or NULL
  *           room   capacity in elements, at least n

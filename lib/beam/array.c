@@ -171,14 +171,10 @@ static psr_status take_dish(void *ctx, const struct psr_text_row *row, psr_err *
     if (st)
         return st;
     const size_t ndish = (size_t)d + 1;
-    if (ndish > p->room) {
-        size_t room = 2 * ndish;
-        int32_t *grown = realloc(p->a->cell, room * sizeof *grown);
-        if (!grown)
-            return psr_fail_nomem(err, "dishes", (double)room * sizeof *grown);
-        p->a->cell = grown;
-        p->room = room;
-    }
+    if (ndish > p->room)
+        st = psr_reserve(&p->a->cell, &p->room, 2 * ndish, sizeof *p->a->cell, "dishes", err);
+    if (st)
+        return st;
     while (p->a->ndish < ndish)
         p->a->cell[p->a->ndish++] = ABSENT;
 

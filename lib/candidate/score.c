@@ -384,15 +384,8 @@ struct item {
     size_t at;
 };
 
-static int compare(const void *pa, const void *pb)
-{
-    const struct item *a = pa, *b = pb;
-    if (a->later != b->later)
-        return a->later ? 1 : -1;
-    if (a->probability < b->probability || a->probability > b->probability)
-        return a->probability > b->probability ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
+PSR_COMPARE(compare, struct item,
+            PSR_THEN(PSR_RISING(later), PSR_THEN(PSR_FALLING(probability), PSR_RISING(at))));
 
 static void multiply_odds(struct psr_cand_score *score, double by)
 {

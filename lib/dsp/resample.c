@@ -192,13 +192,10 @@ static void advance(psr_resample *p, size_t nbin, size_t n)
 /* Lists the first nbin bins by their place among the next samples. */
 static psr_status report_bins(psr_resample *p, size_t nbin, psr_err *err)
 {
-    if (nbin >= p->reported_room) {
-        struct psr_resample_bin *reported = realloc(p->reported, (nbin + 1) * sizeof *reported);
-        if (!reported)
-            return psr_fail_nomem(err, "the list of bins", (double)(nbin * sizeof *reported));
-        p->reported = reported;
-        p->reported_room = nbin + 1;
-    }
+    psr_status st = psr_reserve(&p->reported, &p->reported_room, nbin + 1, sizeof *p->reported,
+                                "the list of bins", err);
+    if (st)
+        return st;
     for (size_t k = 0; k < nbin; k++)
         p->reported[k] =
             (struct psr_resample_bin){(size_t)(p->bin[k].at - p->done), p->bin[k].step};

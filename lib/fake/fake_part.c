@@ -492,14 +492,8 @@ psr_status psr_fake_part_prepare(struct psr_fake_part *part, const struct psr_fa
 
 static psr_status make_room(struct psr_fake_ready *ready, size_t npulse, psr_err *err)
 {
-    if (npulse <= ready->room)
-        return PSR_OK;
-    struct psr_pulse *grown = realloc(ready->pulse, npulse * sizeof *grown);
-    if (!grown)
-        return psr_fail_nomem(err, "list of pulses", (double)npulse * sizeof *grown);
-    ready->pulse = grown;
-    ready->room = npulse;
-    return PSR_OK;
+    return psr_reserve(&ready->pulse, &ready->room, npulse, sizeof *ready->pulse, "list of pulses",
+                       err);
 }
 
 struct psr_pulse psr_pulse_of_rotation(const struct psr_fake_part *part, int64_t n)

@@ -272,14 +272,8 @@ static void close_sole(struct psr_multi_file *parts)
     parts->sole = NULL;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    const struct psr_mjd *x = &((const struct psr_part *)a)->obs.tstart;
-    const struct psr_mjd *y = &((const struct psr_part *)b)->obs.tstart;
-    if (x->day != y->day)
-        return x->day < y->day ? -1 : 1;
-    return (x->frac > y->frac) - (x->frac < y->frac);
-}
+PSR_COMPARE(compare_times, struct psr_part,
+            PSR_THEN(PSR_RISING(obs.tstart.day), PSR_RISING(obs.tstart.frac)));
 
 static bool are_close(double a, double b)
 {

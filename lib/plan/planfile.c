@@ -128,11 +128,9 @@ static psr_status parse_row(struct psr_planfile *plan, const struct parser *p, c
     if (plan->nline == PSR_PLANFILE_MAX_LINES)
         return psr_fail(err, PSR_EFORMAT, "%s: line %d: more than %d lines of trials", p->name,
                         p->number, PSR_PLANFILE_MAX_LINES);
-    size_t bytes = (plan->nline + 1) * sizeof *plan->line;
-    struct psr_plan_line *grown = realloc(plan->line, bytes);
-    if (!grown)
-        return psr_fail_nomem(err, "a plan", (double)bytes);
-    plan->line = grown;
+    psr_status st = psr_resize(&plan->line, plan->nline + 1, sizeof *plan->line, "a plan", err);
+    if (st)
+        return st;
     plan->line[plan->nline++] = (struct psr_plan_line){.lodm = value[0],
                                                        .dmstep = value[1],
                                                        .ndm = (int64_t)value[2],

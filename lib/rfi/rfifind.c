@@ -186,35 +186,25 @@ int64_t psr_rfifind_clipped(const psr_rfifind *p)
 
 static psr_status grow_more(psr_rfifind *p, size_t room, psr_err *err)
 {
-    const size_t bytes = room * p->d.nchan * sizeof *p->stats.cell;
-    if (p->d.cells) {
-        struct psr_rfi_cell *got = realloc(p->stats.cell, bytes);
-        if (!got)
-            return psr_fail_nomem(err, "the statistics", (double)bytes);
-        p->stats.cell = got;
-    }
-    if (p->dm0) {
-        float *got = realloc(p->stats.burst, room * sizeof *got);
-        if (!got)
-            return psr_fail_nomem(err, "the statistics", 4 * (double)room);
-        p->stats.burst = got;
-    }
-    return PSR_OK;
+    psr_status st = PSR_OK;
+    if (p->d.cells)
+        st = psr_resize(&p->stats.cell, room * p->d.nchan, sizeof *p->stats.cell, "the statistics",
+                        err);
+    if (!st && p->dm0)
+        st = psr_resize(&p->stats.burst, room, sizeof *p->stats.burst, "the statistics", err);
+    return st;
 }
 
 static psr_status grow_tables(psr_rfifind *p, psr_err *err)
 {
     if (p->stats.nint < p->room)
         return PSR_OK;
-    const size_t room = 2 * p->room + 64, bytes = room * p->d.nchan * sizeof(float);
+    const size_t room = 2 * p->room + 64;
     float **const table[] = {&p->stats.power, &p->stats.mean, &p->stats.sd};
-    for (size_t k = 0; k < 3; k++) {
-        float *got = realloc(*table[k], bytes);
-        if (!got)
-            return psr_fail_nomem(err, "the statistics", 3 * (double)bytes);
-        *table[k] = got;
-    }
-    psr_status st = grow_more(p, room, err);
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < 3 && !st; k++)
+        st = psr_resize(table[k], room * p->d.nchan, sizeof(float), "the statistics", err);
+    st = st ? st : grow_more(p, room, err);
     p->room = st ? p->room : room;
     return st;
 }

@@ -110,15 +110,9 @@ struct ranked {
     size_t rank;
 };
 
-static int by_sigma(const void *pa, const void *pb)
-{
-    const struct ranked *a = pa, *b = pb;
-    if (a->cand->sigma > b->cand->sigma || a->cand->sigma < b->cand->sigma)
-        return a->cand->sigma > b->cand->sigma ? -1 : 1;
-    if (a->cand->power > b->cand->power || a->cand->power < b->cand->power)
-        return a->cand->power > b->cand->power ? -1 : 1;
-    return a->rank < b->rank ? -1 : 1;
-}
+PSR_COMPARE(by_sigma, struct ranked,
+            PSR_THEN(PSR_FALLING(cand->sigma),
+                     PSR_THEN(PSR_FALLING(cand->power), PSR_RISING(rank))));
 
 psr_status psr_presto_list_sort(const struct psr_presto_list *list, struct psr_accel_peaks *peaks,
                                 psr_err *err)

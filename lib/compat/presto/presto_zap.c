@@ -1,4 +1,5 @@
 /* Replaces known interference in a spectrum by noise, as PRESTO's zapbirds does. */
+#include "base/tool.h"
 #include "stats/stats.h"
 
 #include <psrkit/experimental/fourier.h>
@@ -42,11 +43,7 @@ struct edges {
     size_t i;
 };
 
-static int compare_edges(const void *a, const void *b)
-{
-    const struct edges *x = a, *y = b;
-    return x->lo != y->lo ? (x->lo > y->lo) - (x->lo < y->lo) : (x->i > y->i) - (x->i < y->i);
-}
+PSR_COMPARE(compare_edges, struct edges, PSR_THEN(PSR_RISING(lo), PSR_RISING(i)));
 
 /* Rounds as PRESTO does, so that a line has the same bins. */
 static struct edges edges_of(const struct psr_bird *b, const struct psr_zap *how, size_t i)

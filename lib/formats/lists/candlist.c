@@ -70,17 +70,9 @@ struct named {
     size_t i; /* in the list */
 };
 
-static int compare_names(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-    const int order = strcmp(x->name, y->name);
-    return order ? order : (x->i > y->i) - (x->i < y->i);
-}
+PSR_COMPARE(compare_names, struct named, PSR_THEN(strcmp(a->name, b->name), PSR_RISING(i)));
 
-static int compare_name_only(const void *a, const void *b)
-{
-    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
-}
+PSR_COMPARE(compare_name_only, struct named, strcmp(a->name, b->name));
 
 /* Given: n   of the name so far; becomes that of the new one */
 static char *make_name(const struct named *sorted, size_t count, const char *name, size_t *n)

@@ -23,12 +23,7 @@ struct label {
     size_t i;
 };
 
-static int compare_labels(const void *a, const void *b)
-{
-    const struct label *x = a, *y = b;
-    int order = strcmp(x->text, y->text);
-    return order ? order : (x->i > y->i) - (x->i < y->i);
-}
+PSR_COMPARE(compare_labels, struct label, PSR_THEN(strcmp(a->text, b->text), PSR_RISING(i)));
 
 static void format_dm(char *text, double dm, int decimals)
 {

@@ -269,12 +269,9 @@ static psr_status set_up(struct spectra_reader *r, const char *path,
     do {
         /* Takes what is there, in pieces: a pipe may give no more until it is read. */
         if (r->spare_n == room) {
-            size_t wanted = room ? 2 * room : 4096;
-            unsigned char *larger = realloc(r->spare, wanted);
-            if (!larger)
-                return psr_fail_nomem(err, "a header", (double)wanted);
-            r->spare = larger;
-            room = wanted;
+            st = psr_reserve(&r->spare, &room, room ? 2 * room : 4096, 1, "a header", err);
+            if (st)
+                return st;
         }
         ssize_t more = read_some(r, r->spare + r->spare_n, room - r->spare_n);
         if (more < 0)

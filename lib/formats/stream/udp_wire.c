@@ -71,13 +71,8 @@ size_t psr_udp_quorum_hold(psr_udp_quorum *q, const unsigned char *packet, size_
     }
     const size_t slot = (q->first + q->n) % PSR_UDP_QUORUM_OF;
     struct psr_udp_held *h = &q->held[slot];
-    if (n > q->room[slot]) {
-        unsigned char *larger = realloc(h->packet, n);
-        if (!larger)
-            return 0;
-        h->packet = larger;
-        q->room[slot] = n;
-    }
+    if (psr_reserve(&h->packet, &q->room[slot], n, 1, "a packet", NULL))
+        return 0;
     memcpy(h->packet, packet, n);
     h->n = n;
     h->arrival_s = arrival_s;

@@ -201,14 +201,7 @@ static psr_status make_room(struct psr_baseband_input *in, size_t n, psr_err *er
         memmove(in->buffer, in->buffer + in->begin, held);
     in->begin = 0;
     in->end = held;
-    if (want <= in->room)
-        return PSR_OK;
-    uint8_t *grown = realloc(in->buffer, want);
-    if (!grown)
-        return psr_fail_nomem(err, in->name, (double)want);
-    in->buffer = grown;
-    in->room = want;
-    return PSR_OK;
+    return psr_reserve(&in->buffer, &in->room, want, 1, in->name, err);
 }
 
 /* Reads up to n bytes into to: *got, 0 only at the end. */

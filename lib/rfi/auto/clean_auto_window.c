@@ -36,16 +36,18 @@ static psr_status note_steps(psr_clean_auto *p, psr_err *err)
     return st;
 }
 
+static const char account_of_cells[] = "the account of masked cells";
+
 /* Which blocks of the window are masked; what is left after them is as the last. */
 static psr_status note_cells(psr_clean_auto *p, psr_err *err)
 {
     const size_t nchan = p->d.nchan, at = p->account.report.nwindow;
     if (at >= p->changes.cell_room) {
         const size_t room = 2 * at + PSR_AUTO_BLOCKS;
-        uint16_t *cell = realloc(p->changes.cell, room * nchan * sizeof *cell);
-        if (!cell)
-            return psr_fail_nomem(err, "the account of masked cells", 2.0 * (double)(room * nchan));
-        p->changes.cell = cell;
+        psr_status st = psr_resize(&p->changes.cell, room * nchan, sizeof *p->changes.cell,
+                                   account_of_cells, err);
+        if (st)
+            return st;
         p->changes.cell_room = room;
     }
     for (size_t c = 0; c < nchan; c++) {
@@ -173,16 +175,13 @@ static psr_status grow_report(psr_clean_auto *p, psr_err *err)
     if (n < p->account.room)
         return PSR_OK;
     const size_t room = 2 * n + PSR_AUTO_BLOCKS;
-    unsigned char *mask = realloc(p->account.mask, room * nchan);
-    p->account.mask = mask ? mask : p->account.mask;
-    float *level = realloc(p->account.all_level, room * nchan * sizeof *level);
-    p->account.all_level = level ? level : p->account.all_level;
-    float *sd = realloc(p->account.all_sd, room * nchan * sizeof *sd);
-    p->account.all_sd = sd ? sd : p->account.all_sd;
-    if (!mask || !level || !sd)
-        return psr_fail_nomem(err, "the account of masked cells", 9.0 * (double)(room * nchan));
-    p->account.room = room;
-    return PSR_OK;
+    psr_status st = psr_resize(&p->account.mask, room * nchan, 1, account_of_cells, err);
+    if (!st)
+        st = psr_resize(&p->account.all_level, room * nchan, sizeof(float), account_of_cells, err);
+    if (!st)
+        st = psr_resize(&p->account.all_sd, room * nchan, sizeof(float), account_of_cells, err);
+    p->account.room = st ? p->account.room : room;
+    return st;
 }
 
 static psr_status record(psr_clean_auto *p, bool filtered, psr_err *err)

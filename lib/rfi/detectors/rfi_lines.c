@@ -38,27 +38,17 @@ static size_t find(const struct psr_rfi_list *l, double freq_hz)
     return l->n;
 }
 
-static psr_status grow_array(void *at, size_t bytes, psr_err *err)
-{
-    void *was, *got;
-    memcpy(&was, at, sizeof was);
-    got = realloc(was, bytes ? bytes : 1);
-    if (!got)
-        return psr_fail_nomem(err, "the list of periodic interference", (double)bytes);
-    memcpy(at, &got, sizeof got);
-    return PSR_OK;
-}
-
 static psr_status birdies_make_room(struct psr_rfi_list *l, psr_err *err)
 {
     if (l->n < l->room)
         return PSR_OK;
     const size_t room = 2 * l->room + 30;
-    psr_status st = grow_array(&l->birdie, room * sizeof *l->birdie, err);
+    const char what[] = "the list of periodic interference";
+    psr_status st = psr_resize(&l->birdie, room, sizeof *l->birdie, what, err);
     if (!st)
-        st = grow_array(&l->times, room * bit_bytes(l->nint), err);
+        st = psr_resize(&l->times, room, bit_bytes(l->nint), what, err);
     if (!st)
-        st = grow_array(&l->chans, room * bit_bytes(l->nchan), err);
+        st = psr_resize(&l->chans, room, bit_bytes(l->nchan), what, err);
     if (!st)
         l->room = room;
     return st;
@@ -194,12 +184,9 @@ static psr_status make_room(psr_rfi_line_search *p, size_t n, psr_err *err)
         return PSR_OK;
     size_t room = 2 * p->room > n ? 2 * p->room : n;
     room = room < p->most ? room : p->most;
-    float *x = realloc(p->x, (room + 2) * sizeof *x);
-    if (!x)
-        return psr_fail_nomem(err, "a series", 4 * (double)room);
-    p->x = x;
-    p->room = room;
-    return PSR_OK;
+    psr_status st = psr_resize(&p->x, room + 2, sizeof *p->x, "a series", err);
+    p->room = st ? p->room : room;
+    return st;
 }
 
 psr_status psr_rfi_line_search_push(psr_rfi_line_search *p, const float *x, size_t n, psr_err *err)

@@ -269,16 +269,15 @@ static psr_status make_room(struct psr_filterbank_rows *r, size_t n, psr_err *er
     const size_t want = r->n + n;
     if (want <= r->room)
         return PSR_OK;
-    float *x = realloc(r->x, want * r->nvalue * sizeof *x);
-    r->x = x ? x : r->x;
-    uint32_t *weight = realloc(r->weight, want * sizeof *weight);
-    r->weight = weight ? weight : r->weight;
-    bool *good = realloc(r->good, want * sizeof *good);
-    r->good = good ? good : r->good;
-    if (!x || !weight || !good)
-        return psr_fail_nomem(err, "spectra", (double)want * (double)r->nvalue * sizeof *x);
-    memset(x + r->room * r->nvalue, 0, (want - r->room) * r->nvalue * sizeof *x);
-    memset(weight + r->room, 0, (want - r->room) * sizeof *weight);
+    psr_status st = psr_resize(&r->x, want * r->nvalue, sizeof *r->x, "spectra", err);
+    if (!st)
+        st = psr_resize(&r->weight, want, sizeof *r->weight, "spectra", err);
+    if (!st)
+        st = psr_resize(&r->good, want, sizeof *r->good, "spectra", err);
+    if (st)
+        return st;
+    memset(r->x + r->room * r->nvalue, 0, (want - r->room) * r->nvalue * sizeof *r->x);
+    memset(r->weight + r->room, 0, (want - r->room) * sizeof *r->weight);
     r->room = want;
     return PSR_OK;
 }
@@ -328,13 +327,9 @@ static psr_status write_levels(struct psr_filterbank_rows *r, const float *x, si
 {
     const size_t nchan = r->nchan / r->fsum, each = nchan * (size_t)r->nbits / 8;
     const size_t nif = nvalue / nchan, bytes = n * nif * each;
-    if (bytes > r->levels_room) {
-        uint8_t *grown = realloc(r->levels, bytes);
-        if (!grown)
-            return psr_fail_nomem(err, "levels", (double)bytes);
-        r->levels = grown;
-        r->levels_room = bytes;
-    }
+    psr_status st = psr_reserve(&r->levels, &r->levels_room, bytes, 1, "levels", err);
+    if (st)
+        return st;
     const size_t npower = r->what < PSR_DETECT_STOKES ? 2 : 1; /* the others can be negative */
     const int nthread = r->nthread;
     (void)nthread; /* without OpenMP */

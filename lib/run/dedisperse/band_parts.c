@@ -48,9 +48,10 @@ static size_t rank_channels(struct ranked *rank, const struct psr_obs *obs,
 static psr_status add_part(struct psr_trial_list *t, const struct ranked *rank, size_t n,
                            size_t nchan, psr_err *err)
 {
-    struct psr_band_part *part = realloc(t->part, (t->npart + 1) * sizeof *part);
-    t->part = part ? part : t->part;
-    unsigned char *keep = part ? calloc(nchan, 1) : NULL;
+    psr_status st = psr_resize(&t->part, t->npart + 1, sizeof *t->part, "parts of the band", err);
+    if (st)
+        return st;
+    unsigned char *keep = calloc(nchan, 1);
     if (!keep)
         return psr_fail_nomem(err, "parts of the band", (double)nchan);
     for (size_t k = 0; k < n; k++)
@@ -98,12 +99,9 @@ static void add_line(struct psr_trial_list *t, size_t whole, size_t part, struct
 static psr_status grow(struct psr_trial_list *t, psr_err *err)
 {
     const size_t ndm = t->ndm_whole * (t->npart + 1), nline = t->nwhole * (t->npart + 1);
-    double *dm = realloc(t->dm, ndm * sizeof *dm);
-    t->dm = dm ? dm : t->dm;
-    struct psr_line *line = realloc(t->line, nline * sizeof *line);
-    t->line = line ? line : t->line;
-    return dm && line ? PSR_OK
-                      : psr_fail_nomem(err, "trials of parts of the band", 8 * (double)ndm);
+    const char what[] = "trials of parts of the band";
+    psr_status st = psr_resize(&t->dm, ndm, sizeof *t->dm, what, err);
+    return st ? st : psr_resize(&t->line, nline, sizeof *t->line, what, err);
 }
 
 static psr_status add_lines(struct psr_trial_list *t, const struct scale *scale, psr_err *err)
@@ -251,11 +249,9 @@ static void add_fine_line(struct psr_trial_list *t, size_t whole, int64_t times,
 
 static psr_status grow_fine(struct psr_trial_list *t, size_t nline, size_t ndm, psr_err *err)
 {
-    double *dm = realloc(t->dm, (t->ndm + ndm) * sizeof *dm);
-    t->dm = dm ? dm : t->dm;
-    struct psr_line *line = realloc(t->line, (t->nline + nline) * sizeof *line);
-    t->line = line ? line : t->line;
-    return dm && line ? PSR_OK : psr_fail_nomem(err, "trials of fine samples", 8 * (double)ndm);
+    const char what[] = "trials of fine samples";
+    psr_status st = psr_resize(&t->dm, t->ndm + ndm, sizeof *t->dm, what, err);
+    return st ? st : psr_resize(&t->line, t->nline + nline, sizeof *t->line, what, err);
 }
 
 psr_status psr_trials_add_fine(struct psr_trial_list *t, const struct psr_obs *obs,

@@ -84,12 +84,10 @@ static psr_status append(psr_edit_shift *s, const uint8_t *in, size_t n, psr_err
     if (s->from + s->n + n > s->room) {
         const size_t room =
             2 * (s->max + n) > s->from + s->n + n ? 2 * (s->max + n) : s->from + s->n + n;
-        uint8_t *held = realloc(s->held, room * s->row_bytes);
-        if (!held)
-            return psr_fail_nomem(err, "spectra of the largest delay",
-                                  (double)room * (double)s->row_bytes);
-        s->held = held;
-        s->room = room;
+        psr_status st = psr_reserve(&s->held, &s->room, room, s->row_bytes,
+                                    "spectra of the largest delay", err);
+        if (st)
+            return st;
     }
     if (n)
         memcpy(s->held + (s->from + s->n) * s->row_bytes, in, n * s->row_bytes);
@@ -126,16 +124,10 @@ static void edit_shift_bits(const psr_edit_shift *s, size_t nrow, size_t first, 
 
 static psr_status make_room(psr_edit_shift *s, size_t nrow, psr_err *err)
 {
-    if (nrow > s->out_room) {
-        uint8_t *out = realloc(s->out, nrow * s->row_bytes);
-        if (!out)
-            return psr_fail_nomem(err, "spectra", (double)nrow * (double)s->row_bytes);
-        s->out = out;
-        s->out_room = nrow;
-    }
-    if (s->nbit < 8 && nrow)
+    psr_status st = psr_reserve(&s->out, &s->out_room, nrow, s->row_bytes, "spectra", err);
+    if (!st && s->nbit < 8 && nrow)
         memset(s->out, 0, nrow * s->row_bytes);
-    return PSR_OK;
+    return st;
 }
 
 psr_status psr_edit_shift_run(psr_edit_shift *s, const uint8_t *in, size_t n, const uint8_t **rows,

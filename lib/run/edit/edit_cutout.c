@@ -159,12 +159,10 @@ static psr_status reserve(psr_edit_cutout *c, size_t nrow, psr_err *err)
 {
     if (nrow <= c->room)
         return PSR_OK;
-    double *prefix = realloc(c->prefix, c->nchan * (nrow + 1) * sizeof *prefix);
-    if (!prefix)
-        return psr_fail_nomem(err, "a cut-out", (double)c->nchan * (double)nrow * sizeof *prefix);
-    c->prefix = prefix;
-    c->room = nrow;
-    return PSR_OK;
+    psr_status st =
+        psr_resize(&c->prefix, c->nchan * (nrow + 1), sizeof *c->prefix, "a cut-out", err);
+    c->room = st ? c->room : nrow;
+    return st;
 }
 
 /* Channels from "from" on that share cache lines.  What is no number counts as the mean so far. */

@@ -302,20 +302,13 @@ static psr_status grow(psr_edit_values *v, size_t nrow, psr_err *err)
     const size_t row_bytes = psr_row_bytes(v->nchan, v->nbit);
     if (nrow <= v->room)
         return PSR_OK;
-    uint8_t *out = realloc(v->out, nrow * row_bytes);
-    v->out = out ? out : v->out;
-    float *x = NULL;
-    bool *good = NULL;
-    if (out && v->rule == PSR_EDIT_LEVELS) {
-        x = realloc(v->x, nrow * v->nchan * sizeof *x);
-        v->x = x ? x : v->x;
-        good = realloc(v->good, nrow * sizeof *good);
-        v->good = good ? good : v->good;
+    psr_status st = psr_resize(&v->out, nrow, row_bytes, "spectra", err);
+    if (!st && v->rule == PSR_EDIT_LEVELS) {
+        st = psr_resize(&v->x, nrow * v->nchan, sizeof *v->x, "spectra", err);
+        st = st ? st : psr_resize(&v->good, nrow, sizeof *v->good, "spectra", err);
     }
-    if (!out || (v->rule == PSR_EDIT_LEVELS && (!x || !good)))
-        return psr_fail_nomem(err, "spectra", (double)nrow * (double)row_bytes);
-    v->room = nrow;
-    return PSR_OK;
+    v->room = st ? v->room : nrow;
+    return st;
 }
 
 static psr_status make_room(psr_edit_values *v, psr_err *err)

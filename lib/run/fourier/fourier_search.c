@@ -107,13 +107,7 @@ struct output {
     const struct psr_fourier_result *result;
 };
 
-static int by_sigma(const void *pa, const void *pb)
-{
-    const struct psr_pulscan_hit *a = pa, *b = pb;
-    if (a->sigma > b->sigma || a->sigma < b->sigma)
-        return a->sigma > b->sigma ? -1 : 1;
-    return 0;
-}
+PSR_COMPARE(by_sigma, struct psr_pulscan_hit, PSR_FALLING(sigma));
 
 /* Its numbers are floats.  Its logarithm of p is that of a box one bin narrower, which is none for
  * z = 0. */

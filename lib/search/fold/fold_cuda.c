@@ -2,6 +2,7 @@
  *
  * Candidates are folded some at a time, on two streams, a candidate always on the same: while the device
  * folds, the host lists the blocks of the next ones, and reads the next window. */
+#include "base/tool.h"
 #include "fold/fold_kernels.h"
 
 #include "base/device/cuda_call.h"
@@ -32,13 +33,8 @@ static void *add(struct psr_fold_lists *l, enum psr_fold_list_kind kind, size_t 
     const size_t size = fold_list_size(kind), need = list->n + n;
     if (need > list->room || !list->item) {
         const size_t room = need + need / 2 + 16;
-        void *grown = room < SIZE_MAX / size ? realloc(list->item, room * size) : NULL;
-        if (!grown) {
-            (void)psr_fail_nomem(err, "the lists of a fold", (double)room * (double)size);
+        if (psr_reserve(&list->item, &list->room, room, size, "the lists of a fold", err))
             return NULL;
-        }
-        list->item = grown;
-        list->room = room;
     }
     list->n = need;
     return (char *)list->item + (need - n) * size;

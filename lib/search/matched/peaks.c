@@ -42,28 +42,10 @@ double psr_accel_power(const struct psr_accel_search *s, double sigma, int stage
 
 /* --- neighbours ------------------------------------------------------------------------------- */
 
-static int by_frequency(const void *pa, const void *pb)
-{
-    const struct psr_accel_peak *a = pa, *b = pb;
-    if (a->r < b->r || a->r > b->r)
-        return a->r < b->r ? -1 : 1;
-    return (a->nharm > b->nharm) - (a->nharm < b->nharm);
-}
+PSR_COMPARE(by_frequency, struct psr_accel_peak, PSR_THEN(PSR_RISING(r), PSR_RISING(nharm)));
 
-/* Below 0 if a is better than b. */
-static int accel_compare(const struct psr_accel_peak *a, const struct psr_accel_peak *b)
-{
-    if (a->sigma > b->sigma || a->sigma < b->sigma)
-        return a->sigma > b->sigma ? -1 : 1;
-    if (a->power > b->power || a->power < b->power)
-        return a->power > b->power ? -1 : 1;
-    return by_frequency(a, b);
-}
-
-static int best_first(const void *pa, const void *pb)
-{
-    return accel_compare(pa, pb);
-}
+PSR_COMPARE(best_first, struct psr_accel_peak,
+            PSR_THEN(PSR_FALLING(sigma), PSR_THEN(PSR_FALLING(power), by_frequency(a, b))));
 
 /* Best first. */
 static void accel_sort_peaks(struct psr_accel_peaks *peaks)
@@ -148,13 +130,7 @@ struct place {
     size_t rank;
 };
 
-static int by_place(const void *pa, const void *pb)
-{
-    const struct place *a = pa, *b = pb;
-    if (a->r < b->r || a->r > b->r)
-        return a->r < b->r ? -1 : 1;
-    return (a->rank > b->rank) - (a->rank < b->rank);
-}
+PSR_COMPARE(by_place, struct place, PSR_THEN(PSR_RISING(r), PSR_RISING(rank)));
 
 /* Marks peaks worse than rank within SAME of r. */
 static void mark_near(const struct place *place, size_t n, double r, size_t rank, bool *gone)
@@ -321,7 +297,7 @@ static struct peak_place *find_best(const struct hidden *h)
 {
     struct peak_place *best = NULL;
     for (size_t k = 0; k < h->n; k++)
-        if (!h->place[k].gone && (!best || accel_compare(&h->place[k].peak, &best->peak) < 0))
+        if (!h->place[k].gone && (!best || best_first(&h->place[k].peak, &best->peak) < 0))
             best = &h->place[k];
     return best;
 }

@@ -404,13 +404,9 @@ struct psr_pulscan_hit psr_pulscan_make_hit(const psr_pulscan *p, const struct p
 /* Spectrum by spectrum, as a hit belongs to the spectrum of its peak. */
 static psr_status make_hits(psr_pulscan *p, struct psr_pulscan_result *result, psr_err *err)
 {
-    if (p->found.n > p->room) {
-        struct psr_pulscan_hit *more = realloc(p->hit, p->found.n * sizeof *more);
-        if (!more)
-            return psr_fail_nomem(err, "hits", (double)p->found.n * sizeof *more);
-        p->hit = more;
-        p->room = p->found.n;
-    }
+    psr_status st = psr_reserve(&p->hit, &p->room, p->found.n, sizeof *p->hit, "hits", err);
+    if (st)
+        return st;
     size_t n = 0, i = 0;
 #pragma omp parallel for num_threads(p->search.nthread) if (p->found.n > 1000)
     for (size_t k = 0; k < p->found.n; k++)

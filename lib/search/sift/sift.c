@@ -289,13 +289,7 @@ struct sorted_hit {
 };
 
 /* By DM; equals from the best down, or as they came. */
-static int by_dm(const void *pa, const void *pb)
-{
-    const struct sorted_hit *a = pa, *b = pb;
-    if (a->hit.dm < b->hit.dm || a->hit.dm > b->hit.dm)
-        return a->hit.dm < b->hit.dm ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
+PSR_COMPARE(by_dm, struct sorted_hit, PSR_THEN(PSR_RISING(hit.dm), PSR_RISING(at)));
 
 /* Chains begin with the best hit, and go on by sigma unless they are sifting.py's. */
 static psr_status list_hits(const psr_sift *s, size_t id, size_t n, struct psr_sift_hit *hit,

@@ -226,11 +226,7 @@ psr_status psr_sift_find_dms(struct psr_sift *s, size_t first, psr_err *err)
 
 /* --- problems --------------------------------------------------------------------------------- */
 
-static int compare_keys(const void *pa, const void *pb)
-{
-    const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-    return (a > b) - (a < b);
-}
+PSR_COMPARE_VALUES(compare_keys, int64_t);
 
 static void sort_dms(struct psr_sift *s)
 {

@@ -29,15 +29,8 @@ struct psr_sift_near {
     size_t noctave;
 };
 
-static int by_place(const void *pa, const void *pb)
-{
-    const struct item *a = pa, *b = pb;
-    if (a->octave != b->octave)
-        return a->octave < b->octave ? -1 : 1;
-    if (a->f < b->f || a->f > b->f)
-        return a->f < b->f ? -1 : 1;
-    return a->id < b->id ? -1 : a->id > b->id;
-}
+PSR_COMPARE(by_place, struct item,
+            PSR_THEN(PSR_RISING(octave), PSR_THEN(PSR_RISING(f), PSR_RISING(id))));
 
 static void divide_octaves(struct psr_sift_near *near)
 {
@@ -206,13 +199,7 @@ struct by_r {
     size_t at, id;
 };
 
-static int compare_r(const void *pa, const void *pb)
-{
-    const struct by_r *a = pa, *b = pb;
-    if (a->r < b->r || a->r > b->r)
-        return a->r < b->r ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
+PSR_COMPARE(compare_r, struct by_r, PSR_THEN(PSR_RISING(r), PSR_RISING(at)));
 
 psr_status psr_sift_duplicates_presto(struct psr_sift *s, psr_err *err)
 {

@@ -162,11 +162,7 @@ void psr_sift_identify(const struct psr_sift *s, const struct psr_sift_list *lis
 
 /* --- marks results that look like interference ------------------------------------------------ */
 
-static int by_frequency(const void *pa, const void *pb)
-{
-    const struct psr_bird *a = pa, *b = pb;
-    return (a->freq_hz > b->freq_hz) - (a->freq_hz < b->freq_hz);
-}
+PSR_COMPARE(by_frequency, struct psr_bird, PSR_RISING(freq_hz));
 
 psr_status psr_sift_sort_lines(struct psr_sift *s, psr_err *err)
 {

@@ -86,13 +86,7 @@ struct place {
     size_t at;
 };
 
-static int by_frequency(const void *pa, const void *pb)
-{
-    const struct place *a = pa, *b = pb;
-    if (a->f < b->f || a->f > b->f)
-        return a->f < b->f ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
+PSR_COMPARE(by_frequency, struct place, PSR_THEN(PSR_RISING(f), PSR_RISING(at)));
 
 struct ranking {
     struct psr_sift *s;

@@ -26,17 +26,9 @@ struct edges {
     double low, high;
 };
 
-static int by_low(const void *pa, const void *pb)
-{
-    const struct edges *a = pa, *b = pb;
-    return (a->low > b->low) - (a->low < b->low);
-}
+PSR_COMPARE(by_low, struct edges, PSR_RISING(low));
 
-static int by_value(const void *pa, const void *pb)
-{
-    const double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
+PSR_COMPARE_VALUES(by_value, double);
 
 static bool fill_frame(struct frame *frame, const struct psr_zaplist *list, bool barycentric)
 {

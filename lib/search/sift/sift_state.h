@@ -2,6 +2,7 @@
 #ifndef PSR_SEARCH_SIFT_STATE_H
 #define PSR_SEARCH_SIFT_STATE_H
 
+#include "base/tool.h"
 #include "formats/series/series_internal.h"
 #include <math.h>
 #include <psrkit/experimental/sift.h>

@@ -336,19 +336,9 @@ void psr_pulse_peaks_clear(struct pulse_peaks *p)
 /* --- events ----------------------------------------------------------------------------------- */
 
 /* Best S/N first, of equals the earlier. */
-static int compare_events(const void *a, const void *b)
-{
-    const struct psr_event *p = a, *q = b;
-    if (p->snr != q->snr)
-        return p->snr > q->snr ? -1 : 1;
-    return (p->sample > q->sample) - (p->sample < q->sample);
-}
+PSR_COMPARE(compare_events, struct psr_event, PSR_THEN(PSR_FALLING(snr), PSR_RISING(sample)));
 
-static int compare_samples(const void *a, const void *b)
-{
-    const struct psr_event *p = a, *q = b;
-    return (p->sample > q->sample) - (p->sample < q->sample);
-}
+PSR_COMPARE(compare_samples, struct psr_event, PSR_RISING(sample));
 
 bool psr_pulse_prune(struct pulse_peaks *p)
 {
@@ -441,14 +431,8 @@ static bool settle_front(struct pulse_peaks *p, struct pulse_room *room, size_t 
 static bool make_room(struct pulse_peaks *p)
 {
     size_t need = p->maxwidth - 1 + (p->npiece + 1) * p->length;
-    if (need > p->z_room) {
-        float *z = realloc(p->z, need * sizeof *z);
-        if (!z)
-            return false;
-        p->z = z;
-        p->z_room = need;
-    }
-    return !psr_grow(&p->norm, &p->norm_room, p->npiece, sizeof *p->norm, "norms", NULL);
+    return !psr_reserve(&p->z, &p->z_room, need, sizeof *p->z, "samples", NULL) &&
+           !psr_grow(&p->norm, &p->norm_room, p->npiece, sizeof *p->norm, "norms", NULL);
 }
 
 bool psr_pulse_peak_select(struct pulse_peaks *p, struct pulse_room *room, int64_t piece,

@@ -35,16 +35,14 @@ static psr_status add_line(struct psr_trial_list *t, const struct psr_plan_line 
     psr_status st = psr_dms_grid(from->lodm, from->dmstep, ndm, &grid, err);
     if (st)
         return st;
-    double *dm = realloc(t->dm, (t->ndm + ndm) * sizeof *dm);
-    if (!dm) {
-        free(grid);
-        return psr_fail_nomem(err, "trials", (double)(t->ndm + ndm) * sizeof *dm);
-    }
-    memcpy(dm + t->ndm, grid, ndm * sizeof *dm);
+    st = psr_resize(&t->dm, t->ndm + ndm, sizeof *t->dm, "trials", err);
+    if (!st)
+        memcpy(t->dm + t->ndm, grid, ndm * sizeof *grid);
     free(grid);
+    if (st)
+        return st;
     t->line[t->nline++] = (struct psr_line){
         .first = t->ndm, .ndm = ndm, .downsamp = from->downsamp, .nsub = from->nsub, .most = -1};
-    t->dm = dm;
     t->ndm += ndm;
     return PSR_OK;
 }

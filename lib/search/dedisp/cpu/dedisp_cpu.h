@@ -8,6 +8,7 @@
 #ifndef PSR_SEARCH_DEDISP_CPU_DEDISP_CPU_H
 #define PSR_SEARCH_DEDISP_CPU_DEDISP_CPU_H
 
+#include "base/tool.h"
 #include "search/dedisp/dedisp_internal.h"
 
 /* A program is a run of 32-bit words: for each step a head, what the head says, and the sources.

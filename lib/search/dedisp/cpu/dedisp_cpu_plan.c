@@ -418,12 +418,7 @@ psr_status psr_program_reserve(struct psr_program *pr, size_t n, psr_err *err)
     size_t room = pr->room ? pr->room : 1024;
     while (room < pr->ncode + n)
         room += room / 2;
-    int32_t *code = realloc(pr->code, room * sizeof *code);
-    if (!code)
-        return psr_fail_nomem(err, "a dedispersion program", 4.0 * (double)room);
-    pr->code = code;
-    pr->room = room;
-    return PSR_OK;
+    return psr_reserve(&pr->code, &pr->room, room, sizeof *pr->code, "a dedispersion program", err);
 }
 
 /* Writes all nodes of one level of the group in w->tree; they are placed from lane "at" on. */

@@ -181,11 +181,10 @@ static psr_status make_block(struct psr_cuda_plan *plan, const struct psr_dedisp
     plan->late = b->late > plan->late ? (size_t)b->late : plan->late;
     struct extent e = extent_of(plan->dm + b->first, b->n);
     if (plan->ngroup + s->nkept > *room) {
-        *room = 2 * *room + s->nkept;
-        struct dedisp_k_group *more = realloc(plan->group, *room * sizeof *more);
-        if (!more)
-            return psr_fail_nomem(err, "groups of channels", (double)*room * sizeof *more);
-        plan->group = more;
+        psr_status st = psr_reserve(&plan->group, room, 2 * *room + s->nkept, sizeof *plan->group,
+                                    "groups of channels", err);
+        if (st)
+            return st;
     }
     b->group = (uint32_t)plan->ngroup;
     struct dedisp_k_group *g = plan->group + plan->ngroup;

@@ -17,14 +17,11 @@ static psr_status grow_edges(psr_mask_correction *p, size_t more, psr_err *err)
     if (p->nedge + more <= p->edge_room)
         return PSR_OK;
     size_t room = 2 * (p->nedge + more);
-    struct psr_mask_edge *edge = realloc(p->edge, room * sizeof *edge);
-    p->edge = edge ? edge : p->edge;
-    struct psr_mask_edge *sorted = edge ? realloc(p->sorted, room * sizeof *sorted) : NULL;
-    p->sorted = sorted ? sorted : p->sorted;
-    if (!sorted)
-        return psr_fail_nomem(err, "replaced samples", 2 * (double)room * sizeof *edge);
-    p->edge_room = room;
-    return PSR_OK;
+    psr_status st = psr_resize(&p->edge, room, sizeof *p->edge, "replaced samples", err);
+    if (!st)
+        st = psr_resize(&p->sorted, room, sizeof *p->sorted, "replaced samples", err);
+    p->edge_room = st ? p->edge_room : room;
+    return st;
 }
 
 static psr_status add_edge(psr_mask_correction *p, const struct psr_step *s, psr_err *err)

@@ -67,27 +67,13 @@ static int64_t first_of(const struct psr_event *e)
 }
 
 /* Best S/N first, then the lower trial, the earlier, the narrower. */
-static int compare_merits(const struct psr_event *p, const struct psr_event *q)
-{
-    if (p->snr != q->snr)
-        return p->snr > q->snr ? -1 : 1;
-    if (p->trial != q->trial)
-        return p->trial < q->trial ? -1 : 1;
-    if (p->sample != q->sample)
-        return p->sample < q->sample ? -1 : 1;
-    return (p->width > q->width) - (p->width < q->width);
-}
+PSR_COMPARE(compare_merits, struct psr_event,
+            PSR_THEN(PSR_FALLING(snr),
+                     PSR_THEN(PSR_RISING(trial), PSR_THEN(PSR_RISING(sample), PSR_RISING(width)))));
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct psr_event *p = ((const struct node *)a)->event;
-    const struct psr_event *q = ((const struct node *)b)->event;
-    if (p->trial != q->trial)
-        return p->trial < q->trial ? -1 : 1;
-    if (first_of(p) != first_of(q))
-        return first_of(p) < first_of(q) ? -1 : 1;
-    return compare_merits(p, q);
-}
+PSR_COMPARE(compare_places, struct node,
+            PSR_THEN(PSR_RISING(event->trial),
+                     PSR_THEN(PSR_RISING(first), compare_merits(a->event, b->event))));
 
 static int compare_ranks(const void *a, const void *b)
 {
@@ -96,11 +82,7 @@ static int compare_ranks(const void *a, const void *b)
     return order ? order : (p > q) - (p < q);
 }
 
-static int compare_clusters(const void *a, const void *b)
-{
-    const struct psr_cluster *p = a, *q = b;
-    return compare_merits(&p->best, &q->best);
-}
+PSR_COMPARE(compare_clusters, struct psr_cluster, compare_merits(&a->best, &b->best));
 
 /* --- the field -------------------------------------------------------------------------------- */
 

@@ -226,16 +226,9 @@ static void add_members(struct psr_cluster *to, const struct psr_cluster *from)
     to->last = from->last > to->last ? from->last : to->last;
 }
 
-static int compare_clusters(const void *a, const void *b)
-{
-    const struct psr_event *p = &((const struct psr_cluster *)a)->best;
-    const struct psr_event *q = &((const struct psr_cluster *)b)->best;
-    if (p->snr != q->snr)
-        return p->snr > q->snr ? -1 : 1;
-    if (p->trial != q->trial)
-        return p->trial < q->trial ? -1 : 1;
-    return (p->sample > q->sample) - (p->sample < q->sample);
-}
+PSR_COMPARE(compare_clusters, struct psr_cluster,
+            PSR_THEN(PSR_FALLING(best.snr),
+                     PSR_THEN(PSR_RISING(best.trial), PSR_RISING(best.sample))));
 
 psr_status psr_cluster_unite(const struct psr_cluster_parts_desc *d, struct psr_cluster *clusters,
                              size_t *n, psr_err *err)
