@@ -318,6 +318,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/run/ffa/ffasearch_merge.c \
 	lib/run/ffa/ffasearch_internal.h \
 	lib/run/ffa/ffasearch_state.h \
+	lib/run/ffa/ffasearch_whiten.c \
 	lib/run/fold/fold_header.c \
 	lib/run/fold/fold_input.c \
 	lib/run/fold/folder.c \

@@ -63,6 +63,19 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     grep -q '1 files searched, .* [1-9][0-9]* of -zaplist left out' account
 }
 
+@test "red noise is taken out, unless -rmed is given" {
+    for seed in 1 2 3; do
+        fakebin -q -seed $seed -tobs 128 -tsamp 1000 -nchans 8 -fch1 1500 -foff 4 -nbits 32 -period 0 -dat -o made \
+            -rednoise 10 -redindex -3 -add "pulsar period=4.3 dm=0 width=0.03 snr=20"
+        gpuffa made_DM0.00.dat
+        near "$(column 1 made_DM0.00_ffa.csv | head -n 1)" 4.3 0.003
+        near "$(column 4 made_DM0.00_ffa.csv | head -n 1)" 18.5 2.5
+        [ "$(column 4 made_DM0.00_ffa.csv | awk '$1 > 8.5' | wc -l)" -eq 1 ]
+        gpuffa -rmed 20 made_DM0.00.dat
+        [ "$(column 4 made_DM0.00_ffa.csv | awk '$1 > 8.5' | wc -l)" -gt 2 ]
+    done
+}
+
 @test "-pmax beyond a quarter of the series is said; short and coarse series are refused" {
     series p 1.3 20
     run -0 --separate-stderr gpuffa -pmin 1 -pmax 100 p.dat

@@ -91,16 +91,17 @@ static psr_status write_result(struct gpuffa_job *j, size_t i)
 
 /* --- a batch ---------------------------------------------------------------------------------- */
 
-static psr_status load(struct gpuffa_file *file)
+static psr_status load(const psr_ffasearch *search, struct gpuffa_file *file)
 {
     const int64_t n = 2 * file->about.nbin;
     file->x = malloc((size_t)n * sizeof *file->x);
     if (!file->x)
         return psr_fail_nomem(&file->err, file->path, 4.0 * (double)n);
     psr_status st = psr_spectrum_read(&file->about, file->path, file->x, &file->err);
-    if (!st)
-        psr_spectrum_rescale(file->x, n, true);
-    return st;
+    if (st)
+        return st;
+    psr_spectrum_rescale(file->x, n, true);
+    return psr_ffasearch_prepare(search, file->x, n, file->about.inf.tbin_s, &file->err);
 }
 
 /* Those that cannot be read are reported and leave the batch. */
@@ -110,7 +111,7 @@ static void load_batch(struct gpuffa_job *j)
     size_t n = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(nthread)
     for (size_t i = 0; i < j->nfile; i++)
-        j->file[i].status = load(&j->file[i]);
+        j->file[i].status = load(j->search[0], &j->file[i]);
     for (size_t i = 0; i < j->nfile; i++) {
         if (j->file[i].status) {
             gpuffa_report(j, j->file[i].path, &j->file[i].err);

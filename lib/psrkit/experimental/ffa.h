@@ -169,6 +169,7 @@ void psr_ffa_destroy(psr_ffa *p);
  *   psr_ffasearch_defaults(&d);
  *   st = psr_ffasearch_create(&f, &d, &err);
  *   st = psr_ffasearch_plan(f, &shape, n, &info, &err);   for n inputs of one shape
+ *   for each input: st = psr_ffasearch_prepare(f, x, nsamp, tsamp_s, &err);
  *   for each batch, of at most psr_ffasearch_info.batch inputs:
  *       st = psr_ffasearch_execute(f, n, in, &err);
  *       st = psr_ffasearch_take(f, i, &inf, &err);
@@ -260,6 +261,12 @@ PSR_MUST_CHECK psr_status psr_ffasearch_plan_sized(psr_ffasearch *f,
 #define psr_ffasearch_plan(f, shape, ninput, info, err)                                            \
     psr_ffasearch_plan_sized((f), (shape), (ninput), (info), sizeof(struct psr_ffasearch_info),    \
                              (err))
+
+/* Takes red noise out of a series, for execute: where it is three times as strong as white noise, below 25 Hz, it
+ * becomes as strong.  Nothing where there is none, with rmed_s, or if a sample is not finite.  Thread-safe.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_ffasearch_prepare(const psr_ffasearch *f, float *x, int64_t nsamp,
+                                                double tsamp_s, psr_err *err);
 
 struct psr_ffasearch_input {
     const char *name; /* in messages */

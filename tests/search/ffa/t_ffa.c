@@ -342,6 +342,71 @@ static void test_bounds_of_gaps(uint64_t *seed)
     }
 }
 
+/* --- red noise -------------------------------------------------------------------------------- */
+
+/* The variance of sums of "times" samples, over "times". */
+static double find_slowness(const float *x, size_t n, size_t times)
+{
+    double mean = 0, all = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += (double)x[i] / (double)n;
+    for (size_t i = 0; i + times <= n; i += times) {
+        double sum = 0;
+        for (size_t k = 0; k < times; k++)
+            sum += (double)x[i + k] - mean;
+        all += sum * sum / (double)times;
+    }
+    return all / (double)(n / times);
+}
+
+static void test_red_noise(uint64_t *seed)
+{
+    enum { N = 100000, SLOW = 3000 };
+    struct psr_ffasearch_desc d;
+    psr_ffasearch *f = NULL, *asked = NULL;
+    psr_err err;
+    psr_ffasearch_defaults(&d);
+    float *x = tap_take(N, sizeof *x), *y = tap_take(N, sizeof *y);
+    bool good = !psr_ffasearch_create(&f, &d, &err);
+    d.rmed_s = 5;
+    good = good && !psr_ffasearch_create(&asked, &d, &err);
+    double change = 0, level = 0, before = 0;
+    for (int round = 0; round < 20; round++) {
+        double walk = 0, rest = 0;
+        for (size_t i = 0; i < N; i++)
+            x[i] = y[i] = (float)(100 + 3 * tap_normal(seed));
+        good = good && !psr_ffasearch_prepare(f, x, N, 1e-3, &err);
+        for (size_t i = 0; i < N; i++)
+            rest += pow((double)(x[i] - y[i]) / 3, 2) / N;
+        change = fmax(change, rest);
+        for (size_t i = 0; i < N; i++)
+            x[i] += (float)(walk += 0.1 * tap_normal(seed));
+        before += find_slowness(x, N, SLOW) / 9 / 20;
+        good = good && !psr_ffasearch_prepare(f, x, N, 1e-3, &err);
+        level += find_slowness(x, N, SLOW) / 9 / 20;
+    }
+    ok(good && change < 0.01, "white noise stays: %.2g of its power changes at most", change);
+    ok(before > 1000 && level < 5,
+       "red noise of 3 s becomes white: %.0f times as strong, then %.2f", before, level);
+    memcpy(y, x, N * sizeof *y);
+    good = !psr_ffasearch_prepare(asked, x, N, 1e-3, &err) &&
+           !psr_ffasearch_prepare(f, x, 800, 1e-3, &err);
+    ok(good && !memcmp(x, y, N * sizeof *y),
+       "a window that is given, and a short series, change nothing");
+    for (size_t i = 0; i < N; i++)
+        x[i] = y[i] = i == 5000 ? NAN : (float)i;
+    good = !psr_ffasearch_prepare(f, x, N, 1e-3, &err);
+    ok(good && !memcmp(x, y, N * sizeof *y), "a sample that is no number is left to the search");
+    for (size_t i = 0; i < N; i++)
+        x[i] = y[i] = 7;
+    good = !psr_ffasearch_prepare(f, x, N, 1e-3, &err);
+    ok(good && !memcmp(x, y, N * sizeof *y), "a constant stays");
+    psr_ffasearch_destroy(f);
+    psr_ffasearch_destroy(asked);
+    free(x);
+    free(y);
+}
+
 /* --- the ladder ------------------------------------------------------------------------------- */
 
 static void test_ladder(uint64_t *seed)
@@ -594,6 +659,7 @@ int main(void)
     test_gaps(false, &seed);
     test_gaps(true, &seed);
     test_bounds_of_gaps(&seed);
+    test_red_noise(&seed);
     test_ladder(&seed);
     test_threads_and_batches(&seed);
     test_bad_data(&seed);

@@ -137,10 +137,9 @@ static psr_status make_plan(void *search, const struct psr_searched *g, size_t n
 
 static psr_status load(void *search, struct psr_searched *g, psr_err *err)
 {
-    (void)search;
-    (void)err;
+    const struct plan *p = search;
     psr_spectrum_rescale(g->x, 2 * g->about.nbin, true);
-    return PSR_OK;
+    return psr_ffasearch_prepare(p->ffa, g->x, 2 * g->about.nbin, g->about.inf.tbin_s, err);
 }
 
 static psr_status execute(void *search, size_t slot, size_t n, struct psr_searched *const *g,

@@ -1,0 +1,196 @@
+/* Takes red noise out of a series: a median over two periods leaves what is faster. */
+#include "base/tool.h"
+#include "ffasearch_state.h"
+#include "formats/series/series_internal.h"
+#include "stats/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Noise is measured in samples of 5 ms or longer, and taken out below 25 Hz where it is three times as strong as above, or
+ * five times where a median is that of few bins, four of which a pulsar's line may have. */
+#define COARSE_S      5e-3
+#define MOST_HZ       25.0
+#define LEAST_REDNESS 3.0f
+enum { LEAST_COARSE = 1024, LEAST_HALF = 5, MOST_HALF = 200, CLIP = 5 };
+
+/* Parts of a series, each half over the next. */
+enum { PARTS = 8, NPART = 2 * PARTS - 1 };
+
+/* A series in sums of "times" samples. */
+struct coarse {
+    size_t n, times;    /* n is even */
+    float *x, *clipped; /* [n + 2]; clipped is x without its outliers */
+    float *work;        /* [n + 2] */
+    float *all;         /* [n / 2] powers of the whole */
+    float *part;        /* [n / 2 / PARTS] and of its parts, medians */
+    float line[2];      /* that was subtracted from x, at its ends */
+};
+
+/* Returned: false if a sum is not finite */
+static bool sum_samples(struct coarse *c, const float *x)
+{
+    double all = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < c->times; k++)
+            sum += (double)x[i * c->times + k];
+        c->x[i] = (float)(sum / (double)c->times);
+        all += (double)c->x[i];
+    }
+    for (size_t i = 0; i < c->n; i++)
+        c->x[i] -= (float)(all / (double)c->n);
+    return isfinite(all);
+}
+
+/* A burst and a drop-out have power at all frequencies. */
+static void clip_outliers(const struct coarse *c)
+{
+    float *x = c->clipped;
+    const float middle = psr_quantile_select(c->x, c->n, c->n / 2);
+    for (size_t i = 0; i < c->n; i++)
+        x[i] = fabsf(c->x[i] - middle);
+    const float most = CLIP * 1.4826f * psr_quantile_select(x, c->n, c->n / 2);
+    for (size_t i = 0; i < c->n; i++)
+        x[i] = fminf(fmaxf(c->x[i], middle - most), middle + most);
+}
+
+/* Powers of x, with weights that keep a line within four bins: those over the median of the upper half. */
+static psr_status measure(struct coarse *c, const float *x, size_t n, float *power, psr_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        c->work[i] = x[i] * (float)(1 - cos(2 * M_PI * ((double)i + 0.5) / (double)n));
+    psr_status st = psr_spectrum_transform(c->work, (int64_t)n, false, err);
+    power[0] = 0;
+    for (size_t k = 1; k < n / 2 && !st; k++)
+        power[k] = c->work[2 * k] * c->work[2 * k] + c->work[2 * k + 1] * c->work[2 * k + 1];
+    const float white = st ? 0 : psr_quantile_select(power + n / 4, n / 2 - n / 4, n / 8);
+    for (size_t k = 1; k < n / 2 && white > 0; k++)
+        power[k] /= white;
+    return st;
+}
+
+/* Medians of the powers of all parts. */
+static psr_status measure_parts(struct coarse *c, psr_err *err)
+{
+    const size_t n = c->n / PARTS / 2 * 2, nbin = n / 2;
+    float *each = malloc(NPART * nbin * sizeof *each), at[NPART];
+    psr_status st = each ? PSR_OK : psr_fail_nomem(err, "spectra", 4.0 * NPART * (double)nbin);
+    for (size_t p = 0; p < NPART && !st; p++)
+        st = measure(c, c->clipped + p * (c->n - n) / (NPART - 1), n, each + p * nbin, err);
+    for (size_t k = 0; k < nbin && !st; k++) {
+        for (size_t p = 0; p < NPART; p++)
+            at[p] = each[p * nbin + k];
+        c->part[k] = psr_quantile_select(at, NPART, NPART / 2);
+    }
+    free(each);
+    return st;
+}
+
+/* The median power around bin k, of nbin. */
+static float find_level(const float *power, size_t nbin, size_t k, size_t half)
+{
+    const size_t lo = k > half ? k - half : 1, end = k + half + 1 < nbin ? k + half + 1 : nbin;
+    return psr_quantile_select(power + lo, end - lo, (end - lo) / 2);
+}
+
+/* How red noise is at bin k.  The whole has lines of a pulsar of ten turns apart from each other, and of parts few have
+ * a drop-out: both must be red. */
+static float find_redness(const struct coarse *c, size_t k, size_t half)
+{
+    const float all = find_level(c->all, c->n / 2, k, half);
+    const size_t nbin = c->n / PARTS / 2, at = (k + PARTS / 2) / PARTS;
+    if (at < 2 || at >= nbin)
+        return all;
+    return fminf(all, find_level(c->part, nbin, at, at / 4));
+}
+
+/* Bins of c->x, a spectrum, become those of the red noise.
+ * Returned: whether there is any */
+static bool keep_red(const struct coarse *c, size_t end)
+{
+    bool any = false;
+    c->x[0] = c->x[1] = 0;
+    for (size_t k = 1, step; k < end; k += step) {
+        const size_t half = k / 4 < LEAST_HALF ? LEAST_HALF : k / 4 > MOST_HALF ? MOST_HALF : k / 4;
+        const float redness = find_redness(c, k, half);
+        const float least = LEAST_REDNESS + 10 / (float)half;
+        const float share = redness > least ? 1 - 1 / sqrtf(redness) : 0;
+        step = half / 4 > 1 ? half / 4 : 1;
+        step = step < end - k ? step : end - k;
+        for (size_t i = 2 * k; i < 2 * (k + step); i++)
+            c->x[i] *= share;
+        any = any || share > 0;
+    }
+    memset(c->x + 2 * end, 0, (c->n - 2 * end) * sizeof *c->x);
+    return any;
+}
+
+/* Makes the ends of the series meet, as a transform has it. */
+static void take_line(struct coarse *c)
+{
+    const float first = c->x[0], last = c->x[c->n - 1];
+    psr_series_detrend_ends(c->x, (int64_t)c->n);
+    c->line[0] = first - c->x[0];
+    c->line[1] = last - c->x[c->n - 1];
+}
+
+/* Subtracts red noise, by lines between the middles of sums: in parts at the ends medians see only one side of a line
+ * through all. */
+static void subtract(const struct coarse *c, float *x, size_t nsamp)
+{
+    const double times = (double)c->times;
+    const float rise = (c->line[1] - c->line[0]) / (float)(c->n - 1);
+    for (size_t i = 0; i < c->n; i++)
+        c->x[i] += c->line[0] + rise * (float)i;
+    for (size_t t = 0; t < nsamp; t++) {
+        const double at = fmin(fmax(((double)t + 0.5) / times - 0.5, 0), (double)c->n - 1);
+        const size_t i = at < (double)c->n - 2 ? (size_t)at : c->n - 2;
+        x[t] -= c->x[i] + (c->x[i + 1] - c->x[i]) * (float)(at - (double)i);
+    }
+}
+
+static psr_status whiten(struct coarse *c, float *x, size_t nsamp, size_t end, psr_err *err)
+{
+    const int64_t n = (int64_t)c->n;
+    if (!sum_samples(c, x))
+        return PSR_OK;
+    take_line(c);
+    clip_outliers(c);
+    psr_status st = measure(c, c->clipped, c->n, c->all, err);
+    if (!st)
+        st = measure_parts(c, err);
+    if (!st)
+        st = psr_spectrum_transform(c->x, n, false, err);
+    if (st || !keep_red(c, end))
+        return st;
+    st = psr_spectrum_transform(c->x, n, true, err);
+    if (!st)
+        subtract(c, x, nsamp);
+    return st;
+}
+
+psr_status psr_ffasearch_prepare(const psr_ffasearch *f, float *x, int64_t nsamp, double tsamp_s,
+                                 psr_err *err)
+{
+    struct coarse c = {.times = (size_t)fmax(1, floor(COARSE_S / tsamp_s))};
+    c.n = (size_t)nsamp / c.times / 2 * 2;
+    const double all_s = (double)(c.n * c.times) * tsamp_s;
+    /* The level is that of the upper half of the spectrum. */
+    const size_t end = (size_t)fmin(MOST_HZ * all_s, (double)(c.n / 4));
+    if (f->d.rmed_s > 0 || f->d.rmed_s < 0 || c.n < LEAST_COARSE)
+        return PSR_OK;
+    const size_t each = (c.n + 2 + 15) / 16 * 16; /* aligned, as transforms have it */
+    float *room = malloc(4 * each * sizeof *room);
+    if (!room)
+        return psr_fail_nomem(err, "a spectrum", 16.0 * (double)each);
+    c.x = room;
+    c.clipped = c.x + each;
+    c.work = c.clipped + each;
+    c.all = c.work + each;
+    c.part = c.all + c.n / 2;
+    const psr_status st = whiten(&c, x, (size_t)nsamp, end, err);
+    free(room);
+    return st;
+}
