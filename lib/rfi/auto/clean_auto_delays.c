@@ -282,17 +282,22 @@ bool psr_auto_judge_run(psr_clean_auto *p, struct psr_auto_run *r)
  * bring them to their level, as nobody knows by how much they are below it. */
 static void mark_lost(psr_clean_auto *p)
 {
-    for (size_t t = 0; t < p->win.n; t++) {
-        const struct psr_auto_block *b = psr_auto_block_of(p, t);
-        size_t n = 0, low = 0;
+    for (const struct psr_auto_block *b = p->win.block; b < p->win.block + p->win.nrange; b++) {
+        int32_t least[GROUPS];
+        size_t n = 0;
         for (size_t g = 0; g < p->ngroup; g++) {
-            const int64_t sum = p->band.sum[t * p->ngroup + g], least = LOWEST - PSR_AUTO_ZERO;
+            least[g] = b->count[g] ? (LOWEST - PSR_AUTO_ZERO) * (int32_t)b->count[g] : INT32_MIN;
             n += b->count[g] > 0;
-            low += b->count[g] && sum < least * (int64_t)b->count[g];
         }
-        if (2 * low > n) {
-            p->band.spark[t] = 1;
-            p->band.burst[t] = 0;
+        for (size_t t = b->first; t < b->first + b->n; t++) {
+            const int32_t *sum = p->band.sum + t * p->ngroup;
+            uint32_t low = 0;
+            for (size_t g = 0; g < p->ngroup; g++)
+                low += sum[g] < least[g];
+            if (2 * low > n) {
+                p->band.spark[t] = 1;
+                p->band.burst[t] = 0;
+            }
         }
     }
 }

@@ -206,6 +206,8 @@ static size_t to_full(const struct psr_fold *f)
     return missing < room ? missing : room;
 }
 
+enum { WORTH_THREADS = 1 << 20 }; /* bytes to move */
+
 psr_status psr_fold_execute(psr_fold *f, const void *spectra, size_t nsamp,
                             const struct psr_step *step, size_t nstep, psr_err *err)
 {
@@ -231,6 +233,8 @@ psr_status psr_fold_execute(psr_fold *f, const void *spectra, size_t nsamp,
             /* Forgets what no candidate needs of a full window. */
             const size_t lane = f->room * (size_t)f->store;
             const size_t kept = f->ahead * f->d.block * (size_t)f->store;
+            const int nthread = f->d.nthread;
+#pragma omp parallel for num_threads(nthread) if (f->nkept * kept > WORTH_THREADS)
             for (size_t k = 0; k < f->nkept; k++)
                 memmove(f->window + k * lane, f->window + (k + 1) * lane - kept, kept);
             f->begun += f->filled / f->d.block - f->ahead;
