@@ -97,6 +97,23 @@ size_t psr_spans_tidy(struct psr_span *span, size_t n, int64_t lo, int64_t end)
     return kept;
 }
 
+size_t psr_spans_join(struct psr_span *span, size_t nspan)
+{
+    size_t n = 0;
+    if (nspan)
+        qsort(span, nspan, sizeof *span, by_first);
+    for (size_t k = 0; k < nspan; k++) {
+        const struct psr_span next = span[k];
+        struct psr_span *last = n ? &span[n - 1] : NULL;
+        int64_t end = next.first + next.count;
+        if (last && next.first <= last->first + last->count)
+            last->count = end > last->first + last->count ? end - last->first : last->count;
+        else
+            span[n++] = next;
+    }
+    return n;
+}
+
 /* Whether what is in a band is in a small part of it. */
 
 static const double left_share = 0.5;

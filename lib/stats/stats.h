@@ -66,6 +66,10 @@ void psr_simplex_polish(const struct psr_simplex *f, double *x, double reach);
  * Returned: how many are left */
 size_t psr_spans_tidy(struct psr_span *span, size_t n, int64_t lo, int64_t end);
 
+/* Puts n spans in ascending order, those that touch as one.
+ * Returned: how many are left */
+size_t psr_spans_join(struct psr_span *span, size_t n);
+
 enum { PSR_BAND_SHARES = 8 };
 
 /* Whether an eighth of a band, wherever it is, has so much of a signal that without it less than half of the S/N

@@ -6,7 +6,6 @@
 #include "base/obs_internal.h"
 #include "base/output/outfile_internal.h"
 #include "formats/series/series_internal.h"
-#include "run/dedisperse/pulses/pulse_parts.h"
 #include "stats/stats.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -494,7 +493,7 @@ psr_status psr_whole_series_gaps(const struct psr_whole_series *w,
     if (!*gap)
         return all->n ? psr_fail_nomem(err, "gaps", (double)all->n * sizeof **gap) : PSR_OK;
     memcpy(*gap, all->span, all->n * sizeof **gap);
-    size_t left = keep_long(*gap, psr_pulse_gaps_merge(*gap, all->n), half);
+    size_t left = keep_long(*gap, psr_spans_join(*gap, all->n), half);
     left = keep_long(*gap, left, LEAST_GAP);
     const int64_t middle = find_middle(*gap, left, half);
     for (size_t k = 0; k < left; k++)

@@ -96,25 +96,6 @@ void psr_pulse_clock_clear(struct psr_pulse_clock *c)
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-PSR_COMPARE(compare_spans, struct psr_span, PSR_RISING(first));
-
-size_t psr_pulse_gaps_merge(struct psr_span *gap, size_t ngap)
-{
-    size_t n = 0;
-    if (ngap)
-        qsort(gap, ngap, sizeof *gap, compare_spans);
-    for (size_t k = 0; k < ngap; k++) {
-        const struct psr_span next = gap[k];
-        struct psr_span *last = n ? &gap[n - 1] : NULL;
-        int64_t end = next.first + next.count;
-        if (last && next.first <= last->first + last->count)
-            last->count = end > last->first + last->count ? end - last->first : last->count;
-        else
-            gap[n++] = next;
-    }
-    return n;
-}
-
 double psr_pulse_least_delay(const struct psr_pulse_clock *c, const struct psr_sink_stream *stream,
                              double low_mhz, double high_mhz)
 {

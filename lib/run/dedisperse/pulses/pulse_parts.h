@@ -37,9 +37,6 @@ double psr_pulse_wait_s(const struct psr_sink_pulses_desc *d, double tsamp_s);
 PSR_MUST_CHECK psr_status psr_pulse_search_check(const struct psr_sink_pulses_desc *d,
                                                  psr_err *err);
 
-/* Sorts gaps and joins those that touch: all lines announce the same.  Returned: how many there are then */
-size_t psr_pulse_gaps_merge(struct psr_span *gap, size_t n);
-
 /* Delay over the whole band of the least DM that pulses have, in ticks. */
 double psr_pulse_least_delay(const struct psr_pulse_clock *c, const struct psr_sink_stream *stream,
                              double low_mhz, double high_mhz);

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "search/singlepulse/singlepulse_internal.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -280,7 +281,7 @@ static void forget_gaps(struct live *s, int64_t settled)
 {
     const int64_t before = settled - 2 * longest_boxcar(s);
     size_t n = 0;
-    s->ngap = psr_pulse_gaps_merge(s->gap, s->ngap);
+    s->ngap = psr_spans_join(s->gap, s->ngap);
     for (size_t k = 0; k < s->ngap; k++)
         if (s->gap[k].first + s->gap[k].count >= before)
             s->gap[n++] = s->gap[k];
@@ -323,7 +324,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
         if (!st)
             st = take_events(s, k, err);
     }
-    s->ngap = psr_pulse_gaps_merge(s->gap, s->ngap);
+    s->ngap = psr_spans_join(s->gap, s->ngap);
     (void)find_settled(s);
     if (!st)
         st = tell_complete(s, err);

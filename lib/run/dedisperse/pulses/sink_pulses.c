@@ -8,6 +8,7 @@
 #include "formats/lists/lists_internal.h"
 #include "formats/series/series_internal.h"
 #include "search/singlepulse/singlepulse_internal.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,7 +206,7 @@ static psr_status take_clock(struct pulses *s, psr_err *err)
         s->gap[k].first /= s->clock.tick;
         s->gap[k].count /= s->clock.tick;
     }
-    s->ngap = psr_pulse_gaps_merge(s->gap, s->ngap);
+    s->ngap = psr_spans_join(s->gap, s->ngap);
     s->found.scale = s->clock.scale;
     s->found.tsamp_s = s->clock.tick_s;
     return st;
