@@ -1,8 +1,11 @@
 /* Candidates of one frequency, and those at ratios of it: joins the former, and removes harmonics of better ones. */
 #include "search/sift/sift_state.h"
 
+#include "base/tool.h"
+
 #include <limits.h>
 #include <math.h>
+#include <psrkit/signif.h>
 #include <stdlib.h>
 
 /* --- finds the candidates near a frequency: sorted arrays from which candidates are struck ---- */
@@ -282,8 +285,15 @@ struct removing {
     size_t fund;
     double fixed_hz; /* tolerance of all, above 0 */
     const struct ratio *ratio;
-    int numer, denom; /* of lines */
-    double places;    /* p/q for each bin of a better candidate's r, of denominators up to this */
+    int numer, denom;  /* of lines */
+    double places;     /* p/q for each bin of a better candidate's r, of denominators up to this */
+    struct owned *own; /* [all] */
+};
+
+/* The sigma of a candidate without what are lines of a better one. */
+struct owned {
+    double sigma;
+    size_t rank, id;
 };
 
 static double find_error(const struct removing *m, const struct psr_sift_entry *a,
@@ -477,6 +487,64 @@ static bool remove_fold(const struct removing *m, struct psr_sift_entry *b)
     return false;
 }
 
+/* --- sums of two signals ------------------------------------------------------------------------ */
+
+/* Share of its power from which on a candidate is the sum of a better one's lines and something else. */
+static const double SUM_SHARE = 0.75;
+
+PSR_COMPARE(by_own, struct owned, PSR_THEN(PSR_FALLING(sigma), PSR_RISING(rank)));
+
+/* Of an entry without the multiples of n, if these are most of it. */
+static double find_own_sigma(const struct psr_sift *s, const struct psr_sift_entry *e, int n)
+{
+    double own = 0, all = 0;
+    for (int h = 1; h <= e->nharm; h++) {
+        const double power = (double)s->all.power[e->harm + (size_t)h - 1];
+        all += power;
+        own += h % n ? power : 0;
+    }
+    return own > (1 - SUM_SHARE) * all
+               ? e->sigma
+               : psr_gauss_sigma(psr_chi2_logp(2 * own, 2.0 * (e->nharm - e->nharm / n)));
+}
+
+static bool note_sum(void *ctx, size_t id)
+{
+    const struct removing *m = ctx;
+    const struct psr_sift_entry *a = &m->s->all.entry[m->fund], *b = &m->s->all.entry[id];
+    if (m->own[id].sigma < m->own[m->fund].sigma && !b->folded && is_near(m, a, b) &&
+        find_share_of_dms(m->s, a, b) > 0)
+        m->own[id].sigma = fmin(m->own[id].sigma, find_own_sigma(m->s, b, m->ratio->denom));
+    return false;
+}
+
+/* Orders candidates by what they have of their own: beside a bright pulsar, a sum of its lines and some of a fainter one is brighter
+ * than the latter, and near to twice its frequency or half of it. */
+static void order_by_own(struct removing *m, struct psr_sift_near *near)
+{
+    struct psr_sift *s = m->s;
+    struct owned *sorted = m->own + s->all.n;
+    for (size_t k = 0; k < s->norder; k++) {
+        const size_t id = s->order[k];
+        m->own[id] = (struct owned){s->all.entry[id].sigma, k, id};
+    }
+    for (size_t k = 0; k < s->norder; k++)
+        for (int n = 2; n <= MOST_HARMONIC; n++) {
+            const struct ratio ratio = {1, n, false, n};
+            m->fund = s->order[k];
+            m->ratio = &ratio;
+            sift_near_find(near, s, m->fund, s->all.entry[m->fund].f / n, 0, note_sum, m);
+        }
+    for (size_t k = 0; k < s->norder; k++)
+        sorted[k] = m->own[s->order[k]];
+    if (s->norder)
+        qsort(sorted, s->norder, sizeof *sorted, by_own);
+    for (size_t k = 0; k < s->norder; k++) {
+        s->order[k] = sorted[k].id;
+        m->rank[sorted[k].id] = k;
+    }
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 static void remove_all(struct removing *m, struct psr_sift_near *near)
@@ -503,19 +571,23 @@ static void remove_all(struct removing *m, struct psr_sift_near *near)
 psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err)
 {
     struct psr_sift_near *near;
-    struct removing m = {.s = s, .rank = malloc((s->all.n + 1) * sizeof *m.rank)};
-    if (!m.rank)
-        return psr_fail_nomem(err, "candidates", 8.0 * (double)s->all.n);
-    psr_status st = sift_near_create(&near, s, err);
-    for (size_t k = 0; k < s->norder; k++)
+    struct removing m = {.s = s,
+                         .rank = malloc((s->all.n + 1) * sizeof *m.rank),
+                         .own = malloc((2 * s->all.n + 1) * sizeof *m.own)};
+    psr_status st = m.rank && m.own ? sift_near_create(&near, s, err)
+                                    : psr_fail_nomem(err, "candidates", 56.0 * (double)s->all.n);
+    for (size_t k = 0; k < s->norder && !st; k++)
         m.rank[s->order[k]] = k;
     if (s->d.presto && s->norder)
         m.fixed_hz = s->d.r_err / psr_sift_tobs(s, &s->all.entry[s->order[0]]);
     if (!st) {
+        if (!s->d.presto)
+            order_by_own(&m, near);
         remove_all(&m, near);
         psr_sift_drop(s);
         sift_near_destroy(near);
     }
     free(m.rank);
-    return st;
+    free(m.own);
+    return st || s->d.presto ? st : psr_sift_sort(s, err);
 }

@@ -212,6 +212,33 @@ static void test_beside_hum(void)
     psr_sift_destroy(s);
 }
 
+/* A bright pulsar, a slow one with two equal pulses, and a sum of the first one's lines at a seventh of its frequency and one
+ * of the other's: nearly twice its frequency. */
+static void test_sum_of_two(void)
+{
+    static struct made m[3];
+    static const double share[] = {0.8, 1, 0.7}, bright[] = {930, 480, 210, 105, 28, 8, 3, 1},
+                        slow[] = {16, 249, 1, 33};
+    struct psr_sift_desc d;
+    struct psr_sift_result result;
+    for (int i = 0; i < 3; i++) {
+        double power[16];
+        begin_list(&m[i], 30 + 10 * i, 67);
+        for (int h = 0; h < 16; h++)
+            power[h] = h == 6 ? 640 * share[i] : h == 13 ? 370 * share[i] : h ? 1 : 68;
+        add_row(&m[i], 72.29, 0, 16, power);
+        for (int h = 0; h < 8; h++)
+            power[h] = bright[h] * share[i];
+        add_row(&m[i], 506.0, 0, 8, power);
+        add_row(&m[i], 36.02, 0, 4, slow);
+    }
+    psr_sift_defaults(&d);
+    psr_sift *s = sift(m, NULL, 3, &d, &result);
+    ok(result.ncand == 2 && result.cand[0].r == 506.0 && result.cand[1].r == 36.02,
+       "a sum of two pulsars' lines stands for neither");
+    psr_sift_destroy(s);
+}
+
 /* Lists at DM 0, 20 and 40 of 1.2 to 1.5 GHz: a strong candidate that has these shares of its powers, and a
  * weak one at DM 20 and 40. */
 static psr_sift *sift_shares(const double share[3], double r, const struct psr_sift_desc *d,
@@ -672,6 +699,7 @@ int main(void)
     test_birds();
     test_lines();
     test_beside_hum();
+    test_sum_of_two();
     test_folded_lines();
     test_chance();
     test_rank();

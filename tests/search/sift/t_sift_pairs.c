@@ -363,6 +363,59 @@ static size_t order_naively(struct naive **c, size_t n, const struct psr_sift_de
     return left;
 }
 
+/* Sigma without the multiples of n, if these have three quarters of the power. */
+static double own_sigma(const struct naive *c, int n)
+{
+    double own = 0;
+    for (int h = 1; h <= c->row->nharm; h++)
+        own += h % n ? c->row->harm_power[h - 1] : 0;
+    return own > 0.25 * own_power(c)
+               ? c->sigma
+               : psr_gauss_sigma(psr_chi2_logp(2 * own, 2 * (c->row->nharm - c->row->nharm / n)));
+}
+
+static bool is_among_hits(const struct naive *c, double dm)
+{
+    bool below = false, above = false;
+    for (int i = 0; i < c->nhit; i++) {
+        below |= c->dm[i] <= dm;
+        above |= c->dm[i] >= dm;
+    }
+    return below && above;
+}
+
+/* Lets candidates go that are harmonics of others which have more of their own, without lines of yet others.
+ * Given:  c [n] by falling sigma */
+static void remove_naively(struct naive **c, size_t n, const struct psr_sift_desc *d,
+                           const struct searched *s)
+{
+    static double own[MOST_ALL];
+    static size_t order[MOST_ALL];
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        own[i] = c[i]->sigma;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n && !c[i]->gone; k++)
+            for (int q = 2; q <= 16 && !c[k]->gone; q++)
+                if (own[k] < own[i] && fabs(c[i]->f - q * c[k]->f) < tolerance(d, c[i], c[k]) &&
+                    is_among_hits(c[k], c[i]->list->dm))
+                    own[k] = fmin(own[k], own_sigma(c[k], q));
+    for (size_t i = 0; i < n; i++) {
+        size_t at = left;
+        for (; at > 0 && own[order[at - 1]] < own[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+        left++;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n; k++) {
+            const struct naive *a = c[order[i]];
+            struct naive *b = c[order[k]];
+            const int most = most_of_ratio(a, b, s);
+            b->gone |= !a->gone && (is_harmonic(d, a, b, most) || is_of_lines(d, a, b, most, s));
+        }
+}
+
 /* Returned: number of candidates left, in order */
 static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_desc *d,
                            const struct made *m, size_t nlist)
@@ -385,11 +438,7 @@ static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_des
                      (c[i]->list->dm <= d->low_dm_cutoff && c[i]->at_dm0) ||
                      has_gaps(c[i], m, nlist);
     }
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = i + 1; k < n && !c[i]->gone; k++) {
-            const int most = most_of_ratio(c[i], c[k], &s);
-            c[k]->gone |= is_harmonic(d, c[i], c[k], most) || is_of_lines(d, c[i], c[k], most, &s);
-        }
+    remove_naively(c, n, d, &s);
     for (size_t i = 0; i < n; i++)
         c[i]->out = c[i]->gone;
     return order_naively(c, n, d);
