@@ -2,6 +2,7 @@
 #include "sieve.h"
 
 #include "base/base.h"
+#include "base/threads/isa.h"
 
 #include "search/matched/accel_plan.h"
 #include "search/matched/cpu/sieve.h"
@@ -117,19 +118,23 @@ static psr_status worker_make(struct worker *w, const struct psr_sieve *v, psr_e
  * 5 d always holds, and so |a|^2 <= (1 + 1/64) |b|^2 + 65 (5 d)^2. */
 static const float SCALE = 1 + 1.0F / 64, SHIFT = 65 * 25 * 1.6e-13F;
 
-/* out[ngroup i + g] = in[g][i] */
-static void interleave(uint8_t *restrict out, const uint8_t *restrict in, size_t ngroup, size_t n)
+/* out[ngroup i + g] = in[g][i]; vectors are made where the number of groups is a constant. */
+PSR_CLONES
+static void interleave_codes(uint8_t *restrict out, const uint8_t *restrict in, size_t ngroup,
+                             size_t n)
 {
-    if (ngroup == 2) {
-        for (size_t i = 0; i < n; i++) {
-            out[2 * i] = in[i];
-            out[2 * i + 1] = in[n + i];
-        }
-        return;
-    }
-    for (size_t g = 0; g < ngroup; g++)
+    if (ngroup == 2)
         for (size_t i = 0; i < n; i++)
-            out[ngroup * i + g] = in[g * n + i];
+            for (size_t g = 0; g < 2; g++)
+                out[2 * i + g] = in[g * n + i];
+    else if (ngroup == 4)
+        for (size_t i = 0; i < n; i++)
+            for (size_t g = 0; g < 4; g++)
+                out[4 * i + g] = in[g * n + i];
+    else
+        for (size_t i = 0; i < n; i++)
+            for (size_t g = 0; g < 8; g++)
+                out[8 * i + g] = in[g * n + i];
 }
 
 static void take_template(const struct psr_sieve *v, struct worker *w, size_t t, size_t nblock,
@@ -145,7 +150,7 @@ static void take_template(const struct psr_sieve *v, struct worker *w, size_t t,
         for (size_t g = 0; g < ngroup; g++)
             v->loops->encode(w->code + g * n, w->power + g * c->points + from, n, SCALE,
                              w->shift[slot]);
-        interleave(row + slot * ngroup * n, w->code, ngroup, n);
+        interleave_codes(row + slot * ngroup * n, w->code, ngroup, n);
     }
 }
 

@@ -300,7 +300,7 @@ static inline __attribute__((always_inline)) void prefetch(const uint8_t *code, 
 static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_err *err)
 {
     const struct psr_accel_search *s = n->v->s;
-    const size_t nbest = ncell * (size_t)s->nstage;
+    const size_t nstage = (size_t)s->nstage, nbest = ncell * nstage;
     psr_status st = PSR_OK;
     n->first = first;
     memset(n->best, 0, nbest * sizeof *n->best);
@@ -329,12 +329,14 @@ static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_
         }
     }
     sum_entries(n);
-    for (size_t k = 0; k < nbest && !st; k++)
-        if (n->best[k].power > s->cut[k % (size_t)s->nstage]) {
-            st = psr_grow(&n->hits.hit, &n->hits.room, n->hits.n, sizeof *n->hits.hit, "hits", err);
-            if (!st)
-                n->hits.hit[n->hits.n++] = n->best[k];
-        }
+    for (const struct psr_accel_hit *cell = n->best; cell < n->best + nbest; cell += nstage)
+        for (size_t k = 0; k < nstage && !st; k++)
+            if (cell[k].power > s->cut[k]) {
+                st = psr_grow(&n->hits.hit, &n->hits.room, n->hits.n, sizeof *n->hits.hit, "hits",
+                              err);
+                if (!st)
+                    n->hits.hit[n->hits.n++] = cell[k];
+            }
     return st;
 }
 

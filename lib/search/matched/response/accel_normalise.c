@@ -1,6 +1,7 @@
 /* Divides bins by the square root of the local mean power. */
 #include "response.h"
 
+#include "base/threads/isa.h"
 #include "stats/stats.h"
 
 #include <math.h>
@@ -183,28 +184,54 @@ static void clear_zapped(const struct psr_accel_search *s, int64_t first, size_t
     }
 }
 
+/* The first bin at or behind the middle of block b; beyond all where there is no such block. */
+static int64_t bin_behind(const struct psr_accel_normalise *norm, size_t b)
+{
+    return b < norm->nblock ? (norm->first[b] + norm->first[b + 1] + 1) / 2 : INT64_MAX;
+}
+
+PSR_CLONES
+static void fill_ramp(float *mean, size_t n, double first, double middle, double far, double from,
+                      double by)
+{
+    for (size_t i = 0; i < n; i++)
+        mean[i] = (float)(from + by * (first + (double)(int)i - middle) / far);
+}
+
+/* Levels between the middles of blocks. */
+static void fill_between(const struct psr_accel_normalise *norm, int64_t first, size_t n,
+                         float *mean)
+{
+    const int64_t end = first + (int64_t)n;
+    size_t left = block_with(norm, first);
+    if (left > 0 && first < bin_behind(norm, left))
+        left--;
+    for (int64_t k = first, next; k < end; k = next) {
+        while (k >= bin_behind(norm, left + 1))
+            left++;
+        const int64_t behind = bin_behind(norm, left);
+        const bool ramp = left + 1 < norm->nblock && k >= behind;
+        next = k >= behind ? bin_behind(norm, left + 1) : behind;
+        next = next < end ? next : end;
+        float *to = mean + (k - first);
+        if (ramp)
+            fill_ramp(to, (size_t)(next - k), (double)k, middle(norm, left),
+                      middle(norm, left + 1) - middle(norm, left), norm->mean[left],
+                      norm->mean[left + 1] - norm->mean[left]);
+        else
+            for (int64_t i = 0; i < next - k; i++)
+                to[i] = (float)norm->mean[left];
+    }
+}
+
 /* Bins first .. first + n - 1 exist. */
 static void fill_levels(const struct psr_accel_normalise *norm, int64_t first, size_t n,
                         float *mean)
 {
     switch (norm->s->norm) {
-    case PSR_ACCELSEARCH_MEDIAN: {
-        /* Levels of bins first .. first + n - 1, which exist, between the middles of blocks. */
-        size_t left = block_with(norm, first);
-        if (left > 0 && (double)first < middle(norm, left))
-            left--;
-        for (size_t i = 0; i < n; i++) {
-            double k = (double)(first + (int64_t)i);
-            while (left + 1 < norm->nblock && k >= middle(norm, left + 1))
-                left++;
-            double here = norm->mean[left];
-            if (left + 1 < norm->nblock && k > middle(norm, left)) {
-                double far = middle(norm, left + 1) - middle(norm, left);
-                here += (norm->mean[left + 1] - here) * (k - middle(norm, left)) / far;
-            }
-            mean[i] = (float)here;
-        }
-    } break;
+    case PSR_ACCELSEARCH_MEDIAN:
+        fill_between(norm, first, n, mean);
+        break;
     case PSR_ACCELSEARCH_LOCAL: {
         /* The mean of bins NEAR .. FAR away to both sides. */
         const int64_t nbin = (int64_t)norm->s->nbin;
