@@ -176,11 +176,6 @@ static void resample(const struct psr_resampler *r, struct psr_resample_scratch 
 
 static const struct psr_beam_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
 
-static const struct psr_beam_loops *beam_loops_choose(void)
-{
-    return &loops[psr_isa_find()];
-}
-
 /* --- the transforms are FFTW's ---------------------------------------------------------------- */
 
 enum {
@@ -558,7 +553,7 @@ static psr_status create(void **state, const struct psr_beam_work *w, psr_err *e
     if (!cpu)
         return psr_fail_nomem(err, "beams", sizeof *cpu);
     cpu->w = w;
-    cpu->loops = beam_loops_choose();
+    cpu->loops = &loops[psr_isa_find()];
     for (unsigned byte = 0; byte < 256; byte++) {
         unsigned b = byte ^ cpu->w->flip, high = b >> 4, low = b & 15;
         cpu->unpacked[byte][0] = nibble_value(cpu->w->real_low ? low : high);

@@ -167,11 +167,6 @@ typedef int32_t any_ints __attribute__((vector_size(4 * PRESTO_LANES), aligned(4
 
 static psr_presto_add *const adds[PSR_NISA] = PSR_ISA_TABLE(add);
 
-static psr_presto_add *presto_add_choose(void)
-{
-    return adds[psr_isa_find()];
-}
-
 enum { WAVE = 4, FIRST_BIN = 8, SLACK = 2 * PRESTO_LANES };
 
 struct psr_presto_search {
@@ -285,7 +280,7 @@ psr_status psr_presto_search_create(struct psr_presto_search **out,
         return psr_fail_nomem(err, "a search", sizeof *p);
     p->s = s;
     p->y = *y;
-    p->add = presto_add_choose();
+    p->add = adds[psr_isa_find()];
     p->loops = psr_sieve_loops_choose();
     p->pitch = ((size_t)y->uselen + SIEVE_SPAN - 1) / SIEVE_SPAN * SIEVE_SPAN;
     psr_status st = make_fractions(p, err);

@@ -163,11 +163,6 @@ static void make_path(const psr_series *s, size_t i, const char *suffix, char *p
     snprintf(path, PATH_MAX, "%s%s", stem, suffix);
 }
 
-static const char *data_suffix(const psr_series *s)
-{
-    return s->format == PSR_SERIES_TIM ? ".tim" : ".dat";
-}
-
 /* A SIGPROC time series says at which frequency it is: that of no delay. */
 static psr_status write_header(psr_series *s, struct trial *trial,
                                const struct psr_series_desc *desc, psr_err *err)
@@ -199,7 +194,7 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     trial->tsamp_s = psr_series_tsamp_s(desc, i);
     trial->note = desc->each_note ? desc->each_note[i] : NULL;
     trial->epoch = desc->epoch ? desc->epoch[i] : desc->obs->tstart;
-    make_path(s, i, data_suffix(s), path);
+    make_path(s, i, s->format == PSR_SERIES_TIM ? ".tim" : ".dat", path);
     psr_status st = psr_output_group_add(s->group, path, &trial->data, err);
     if (st)
         return st;

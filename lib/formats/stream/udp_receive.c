@@ -287,12 +287,6 @@ int64_t psr_frame_order_next(const psr_frame_order *o)
     return o->next + (o->jump.pending ? o->jump.shift : o->shift);
 }
 
-/* Number after the highest that was put in place. */
-static int64_t frame_order_end(const psr_frame_order *o)
-{
-    return o->end + o->shift;
-}
-
 struct psr_frame_counts psr_frame_order_counts(const psr_frame_order *o)
 {
     return o->counts;
@@ -348,11 +342,6 @@ static void wake_reader(psr_udp_receiver *r)
         r->waiting = false;
 }
 
-static bool same_address(const struct psr_udp_address *a, const struct psr_udp_address *b)
-{
-    return a->n == b->n && !memcmp(a->bytes, b->bytes, a->n);
-}
-
 static void sort_packet(psr_udp_receiver *r, size_t i)
 {
     const struct msghdr *m = &r->message[i].msg_hdr;
@@ -363,7 +352,7 @@ static void sort_packet(psr_udp_receiver *r, size_t i)
     const unsigned char *frame = NULL;
     r->counts.packets++;
     r->first_s = r->first_s > 0 ? r->first_s : r->now_s;
-    if (r->from.n && !same_address(&r->from, &from)) {
+    if (r->from.n && (r->from.n != from.n || memcmp(r->from.bytes, from.bytes, from.n))) {
         r->counts.elsewhere++;
         return;
     }
@@ -534,7 +523,8 @@ void psr_udp_add_foreign(psr_udp_receiver *r, size_t n)
 
 int64_t psr_udp_end(const psr_udp_receiver *r)
 {
-    return frame_order_end(r->order);
+    /* Number after the highest that was put in place. */
+    return r->order->end + r->order->shift;
 }
 
 double psr_udp_now(const psr_udp_receiver *r)

@@ -56,16 +56,6 @@ void psr_rfi_iqrm_destroy(psr_rfi_iqrm *p)
     free(p);
 }
 
-static size_t next_lag(size_t lag)
-{
-    return lag < 4 ? lag + 1 : lag + lag / 2;
-}
-
-static size_t largest_lag(const psr_rfi_iqrm *p)
-{
-    return p->nchan / 10;
-}
-
 /* The channel that channel c is compared with. */
 static size_t voter_of(size_t c, size_t lag, bool up)
 {
@@ -114,7 +104,7 @@ void psr_rfi_iqrm_find(psr_rfi_iqrm *p, const float *x, unsigned char *bad)
     memset(bad, 0, p->nchan);
     for (int pass = 0; pass < 2; pass++) {
         float *limit = p->limit;
-        for (size_t lag = 1; lag <= largest_lag(p); lag = next_lag(lag))
+        for (size_t lag = 1; lag <= p->nchan / 10; lag = lag < 4 ? lag + 1 : lag + lag / 2)
             for (int up = 0; up < 2; up++, limit++) {
                 const size_t n = p->nchan - lag, first = up ? 0 : lag;
                 for (size_t k = 0; k < n; k++)

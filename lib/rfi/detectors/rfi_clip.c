@@ -30,12 +30,6 @@ struct psr_rfi_clip {
     struct part part[PARTS];
 };
 
-static bool is_exact(const struct psr_layout *l)
-{
-    return l->kind != PSR_FLOAT && l->nbit <= 16 &&
-           (double)l->nchan * (double)(1 << l->nbit) < (double)(1 << 24);
-}
-
 static psr_status allocate(psr_rfi_clip *p, psr_err *err)
 {
     const size_t n = p->d.n, nchan = p->d.layout.nchan;
@@ -69,7 +63,8 @@ psr_status psr_rfi_clip_create(psr_rfi_clip **out, const struct psr_rfi_clip_des
     if (!p)
         return psr_fail_nomem(err, "clipping", sizeof *p);
     p->d = *desc;
-    p->exact = is_exact(&desc->layout);
+    p->exact = desc->layout.kind != PSR_FLOAT && desc->layout.nbit <= 16 &&
+               (double)desc->layout.nchan * (double)(1 << desc->layout.nbit) < (double)(1 << 24);
     p->clip.sigma = (float)desc->sigma;
     p->clip.nchan = desc->layout.nchan;
     psr_status st = allocate(p, err);

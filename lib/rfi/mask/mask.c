@@ -346,11 +346,6 @@ static size_t interval_at(const struct psr_mask *mask, double time_s)
     return i < (double)mask->nint ? (size_t)i : mask->nint;
 }
 
-static bool masks_any(const struct psr_mask *mask, size_t i)
-{
-    return mask->all_chan[i] || mask->first[i] < mask->first[i + 1];
-}
-
 static void add_interval(const struct psr_mask *mask, size_t i, unsigned char *masked)
 {
     if (mask->all_chan[i])
@@ -363,7 +358,8 @@ static void add_interval(const struct psr_mask *mask, size_t i, unsigned char *m
  * merged one in memory, a 0, and passes over what is not above. */
 static void merge_as_presto(const struct psr_mask *mask, size_t i, unsigned char *masked)
 {
-    bool before = memchr(masked, 1, mask->nchan) != NULL, more = masks_any(mask, i);
+    bool before = memchr(masked, 1, mask->nchan) != NULL,
+         more = mask->all_chan[i] || mask->first[i] < mask->first[i + 1];
     add_interval(mask, i, masked);
     if (before != more)
         masked[0] = 0;

@@ -219,6 +219,7 @@ static psr_status begin_scales(struct psr_beamformer *p, psr_err *err)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
+/* Creates everything; files have temporary names.  It can be released whatever the status. */
 static psr_status beamformer_prepare(struct psr_beamformer *p, psr_err *err)
 {
     static psr_status (*const step[])(struct psr_beamformer * p, psr_err * err) = {

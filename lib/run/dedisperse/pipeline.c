@@ -431,12 +431,6 @@ static psr_status open_beam(psr_pipeline **out, const struct psr_pipeline_desc *
     return st;
 }
 
-static bool takes_plan(const psr_pipeline *p)
-{
-    return !runs_by_lines(p) && p->trials.ndm &&
-           psr_pipeline_dedispersion(p) == &psr_dedispersion_direct;
-}
-
 static psr_status share_plan(psr_pipeline *const *p, size_t n, psr_err *err)
 {
     struct psr_dedispersion_desc *d = calloc(n + 1, sizeof *d);
@@ -444,7 +438,8 @@ static psr_status share_plan(psr_pipeline *const *p, size_t n, psr_err *err)
     if (!d)
         return psr_fail_nomem(err, "beams", (double)n * sizeof *d);
     for (size_t k = 0; k < n && all; k++) {
-        all = takes_plan(p[k]);
+        all = !runs_by_lines(p[k]) && p[k]->trials.ndm &&
+              psr_pipeline_dedispersion(p[k]) == &psr_dedispersion_direct;
         if (all)
             d[k] = psr_pipeline_describe_dedispersion(p[k]);
     }

@@ -83,13 +83,6 @@ static psr_status edit_output_create(struct psr_edit_output *o, const char *path
                : psr_sigproc_write(o->file, obs, PSR_SIGPROC_FILTERBANK, err);
 }
 
-/* What samples stand for, sample scale + offset: [nchan] each; before the first spectrum.  Only PSRFITS says it. */
-static void edit_output_scale(struct psr_edit_output *o, const float *scale, const float *offset)
-{
-    if (o->fits)
-        psr_psrfits_set_scales(o->fits, scale, offset);
-}
-
 static psr_status edit_output_write(struct psr_edit_output *o, const uint8_t *rows, size_t nrow,
                                     psr_err *err)
 {
@@ -98,20 +91,6 @@ static psr_status edit_output_write(struct psr_edit_output *o, const uint8_t *ro
            : o->cutout
                ? psr_edit_cutout_add(o->cutout, (const float *)(const void *)rows, nrow, err)
                : psr_outfile_write(o->file, rows, nrow * o->row_bytes, err);
-}
-
-/* Gives the file its name. */
-static psr_status edit_output_finish(struct psr_edit_output *o, psr_err *err)
-{
-    psr_status st = o->fits     ? psr_psrfits_finish(o->fits, err)
-                    : o->hdf5   ? psr_fbh5_finish(o->hdf5, err)
-                    : o->cutout ? psr_edit_cutout_write(o->cutout, o->file, err)
-                                : PSR_OK;
-    psr_outfile *file = o->file;
-    if (st)
-        return st;
-    o->file = NULL;
-    return o->grouped ? PSR_OK : psr_outfile_commit(file, err);
 }
 
 /* Removes what is not finished. */
@@ -435,8 +414,9 @@ static psr_status write_block(psr_edit *p, size_t n, psr_err *err)
     if (!st && nrow && !p->scaled) {
         /* With the first rows it is known. */
         const float *scale = p->values ? psr_edit_values_scale(p->values) : NULL;
-        if (scale)
-            edit_output_scale(&p->output, scale, psr_edit_values_offset(p->values));
+        /* Only PSRFITS says what samples stand for: sample scale + offset. */
+        if (scale && p->output.fits)
+            psr_psrfits_set_scales(p->output.fits, scale, psr_edit_values_offset(p->values));
         p->scaled = true;
     }
     if (!st && nrow)
@@ -497,7 +477,16 @@ psr_status psr_edit_run(psr_edit *p, psr_err *err)
 
 psr_status psr_edit_finish(psr_edit *p, psr_err *err)
 {
-    return edit_output_finish(&p->output, err);
+    struct psr_edit_output *o = &p->output;
+    psr_status st = o->fits     ? psr_psrfits_finish(o->fits, err)
+                    : o->hdf5   ? psr_fbh5_finish(o->hdf5, err)
+                    : o->cutout ? psr_edit_cutout_write(o->cutout, o->file, err)
+                                : PSR_OK;
+    psr_outfile *file = o->file;
+    if (st)
+        return st;
+    o->file = NULL;
+    return o->grouped ? PSR_OK : psr_outfile_commit(file, err);
 }
 
 void psr_edit_describe_sized(const psr_edit *p, struct psr_edit_report *report, size_t size)

@@ -503,13 +503,6 @@ static void digitise(psr_edit_values *v, size_t n)
     }
 }
 
-/* Whole numbers that are not summed over time go straight to their levels once these are known: floats of all rows
- * would go through memory several times. */
-static bool is_straight(const psr_edit_values *v)
-{
-    return v->stands && v->whole && v->d.tsum == 1 && v->d.fsum <= FLAT_FSUM;
-}
-
 static void climb_row(const psr_edit_values *v, const uint8_t *in, uint8_t *out)
 {
     for (size_t first = 0; first < v->nchan; first += SLICE) {
@@ -636,7 +629,9 @@ psr_status psr_edit_values_run(psr_edit_values *v, const uint8_t *in, size_t n, 
         return st;
     *rows = v->out;
     *nrow = n;
-    if (is_straight(v)) {
+    /* Whole numbers that are not summed over time go straight to their levels once these are known: floats of all rows
+     * would go through memory several times. */
+    if (v->stands && v->whole && v->d.tsum == 1 && v->d.fsum <= FLAT_FSUM) {
         const size_t in_bytes = psr_row_bytes(v->d.nchan, v->d.nbit),
                      out_bytes = psr_row_bytes(v->nchan, v->nbit);
         const int nthread = v->d.nthread;

@@ -351,11 +351,6 @@ static const words_avx512 lower_avx512 = {MIX_4(0, 32)}, upper_avx512 = {MIX_4(4
 
 static const struct psr_fold_rows_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
 
-static const struct psr_fold_rows_loops *fold_rows_choose(void)
-{
-    return &loops[psr_isa_find()];
-}
-
 /* --- delays ----------------------------------------------------------------------------------- */
 
 static psr_status set_delays(struct psr_fold *f, size_t i, psr_err *err)
@@ -593,7 +588,7 @@ psr_status psr_fold_make(struct psr_fold *f, psr_err *err)
     f->bias = f->d.kind == PSR_INT ? -ldexpf(1, f->d.nbit - 1) : 0;
     const double most = ldexp(1, f->d.nbit) - 1, all = most * (double)(f->d.nchan / f->d.nsub);
     f->most = f->store == PSR_FOLD_U8 && all <= INT16_MAX ? (size_t)all : 0;
-    f->loops = fold_rows_choose();
+    f->loops = &loops[psr_isa_find()];
     if ((st = make_cubes(f, err)) || (st = make_slices(f, err)))
         return st;
     for (int i = 0; i < d->nthread && !st; i++)

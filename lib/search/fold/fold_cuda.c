@@ -100,6 +100,8 @@ static psr_status list_block(struct psr_fold_lists *l, const struct psr_fold *f,
     return PSR_OK;
 }
 
+/* Lists all blocks that are complete, in place of what was listed, and moves cube->next behind them.
+ * Status: PSR_ENOMEM */
 static psr_status fold_lists_fill(struct psr_fold_lists *lists, const struct psr_fold *f,
                                   struct psr_fold_cube *cube, psr_err *err)
 {
@@ -110,14 +112,6 @@ static psr_status fold_lists_fill(struct psr_fold_lists *lists, const struct psr
     while (!st && psr_fold_is_ready(f, cube))
         st = list_block(lists, f, cube, err);
     return st;
-}
-
-/* Lists all blocks that are complete, in place of what was listed, and moves cube->next behind them.
- * Status: PSR_ENOMEM */
-static void fold_lists_free(struct psr_fold_lists *lists)
-{
-    for (int k = 0; k < PSR_FOLD_NLIST; k++)
-        free(lists->list[k].item);
 }
 
 /* --- folds blocks on a CUDA device: memory, copies, launches ---------------------------------- */
@@ -259,7 +253,8 @@ static void destroy(void *state)
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         (void)cudaFree(owned[k]);
     for (size_t i = 0; i < CHUNK; i++)
-        fold_lists_free(&c->own[i]);
+        for (int k = 0; k < PSR_FOLD_NLIST; k++)
+            free(c->own[i].list[k].item);
     free(c->sums);
     free(c->order);
     free(c);

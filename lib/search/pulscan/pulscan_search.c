@@ -162,11 +162,6 @@ static double compat_sigma(double ln_p)
     return fmax(sigma, 0);
 }
 
-static double compat_ln_p(double sigma)
-{
-    return psr_gauss_logp(sigma).ln_sf;
-}
-
 /* --- the paper's polynomial ------------------------------------------------------------------- */
 
 /* Between dof / 1.05 and this many dof the polynomial falls, from -0.09 dof to -0.03 dof, where it
@@ -227,7 +222,7 @@ static double significance_power(const struct psr_significance *o, double sigma,
     if (o->compat && sigma < 0)
         return -1; /* sigmas below 0 are 0 */
     if (o->compat) {
-        double l = compat_ln_p(sigma) - log(n) - compat_shift(dof);
+        double l = psr_gauss_logp(sigma).ln_sf - log(n) - compat_shift(dof);
         return fmax(psr_chi2_threshold(psr_logp_from_sf(fmin(l, 0)), dof), dof);
     }
     struct psr_logp p = psr_logp_trials(psr_gauss_logp(sigma), 1 / n, PSR_TRIALS_SIDAK);

@@ -1,5 +1,5 @@
-/* Plans the stages of the tree algorithm on a device: groups of rows that share rows of the level
- * below, which stay in shared memory.  Nothing here needs a device. */
+/* The tree algorithm on a CUDA device.  Its stages are planned: groups of rows share rows of the level
+ * below, which stay in shared memory. */
 #include "dedisp_cuda.h"
 
 #include "base/tool.h"
@@ -391,6 +391,11 @@ static void set_stages(struct psr_tree_stages *t, const struct psr_dedisp_layout
     }
 }
 
+/* Plans the stages.
+ * Given:    first, ndm   trials of this device
+ *           gap   delays further apart than this are made as separate rows
+ *           shared   bytes of shared memory that a group may take, at least 40 KB
+ * Status:   PSR_ENOMEM.  To be freed after a failure too. */
 static psr_status tree_stages_make(struct psr_tree_stages *t, const struct psr_dedisp_layout *s,
                                    size_t first, size_t ndm, size_t gap, size_t shared,
                                    psr_err *err)
@@ -437,11 +442,6 @@ static psr_status tree_stages_make(struct psr_tree_stages *t, const struct psr_d
     return bad;
 }
 
-/* Plans the stages.
- * Given:    first, ndm   trials of this device
- *           gap   delays further apart than this are made as separate rows
- *           shared   bytes of shared memory that a group may take, at least 40 KB
- * Status:   PSR_ENOMEM.  To be freed after a failure too. */
 static void tree_stages_free(struct psr_tree_stages *t)
 {
     for (int n = 0; n < t->nstage; n++) {

@@ -220,6 +220,8 @@ double psr_fold_coefs_project(const struct psr_fold_coefs *a, const struct psr_f
     return x;
 }
 
+/* Sums over parts, for each sub-band: of_band [nsub]; over sub-bands, for each part: of_part [npart].
+ * Given: part [npart], band [nsub]   turns by which they are advanced */
 static void fold_harmonics_bands(const struct psr_fold_harmonics *h, const double *part,
                                  struct psr_fold_coefs *of_band)
 {
@@ -228,8 +230,6 @@ static void fold_harmonics_bands(const struct psr_fold_harmonics *h, const doubl
         psr_fold_coefs_add(&of_band[k % h->nsub], &h->row[k], part[k / h->nsub]);
 }
 
-/* Sums over parts, for each sub-band: of_band [nsub]; over sub-bands, for each part: of_part [npart].
- * Given: part [npart], band [nsub]   turns by which they are advanced */
 static void fold_harmonics_parts(const struct psr_fold_harmonics *h, const double *band,
                                  struct psr_fold_coefs *of_part)
 {

@@ -17,11 +17,6 @@ static int64_t cells_of_block(const struct psr_accel_cuda_plan *p)
     return 2 * p->cut.good / p->cut.cell;
 }
 
-static double rows_of(const struct psr_accel_strip *t)
-{
-    return (2.0 * t->jmax + 1) * (2.0 * t->lmax + 1);
-}
-
 /* The cells of fraction k / numharm that cells of the highest harmonic ask for: the one below, and
  * the next. */
 static void place_strip(struct psr_accel_cuda_plan *p, int k, int64_t first, int64_t count)
@@ -64,7 +59,7 @@ static double bytes_of_band(struct psr_accel_cuda_plan *p)
     for (int k = p->whole ? p->s->numharm : 1; k <= p->s->numharm; k++) {
         struct psr_accel_strip *t = &p->strip[k];
         const int nblock = t->nblock + !p->whole; /* wherever the band lies */
-        t->room = rows_of(t) * (double)nblock * (double)each;
+        t->room = (2.0 * t->jmax + 1) * (2.0 * t->lmax + 1) * (double)nblock * (double)each;
         cells += t->room;
         p->nblock = nblock > p->nblock ? nblock : p->nblock;
     }

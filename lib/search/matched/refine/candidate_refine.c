@@ -109,11 +109,6 @@ static struct psr_span bins_of(const struct psr_pulscan_hit *hit, int h)
     return (struct psr_span){h * hit->first, (int64_t)h * (hit->z + 1)};
 }
 
-static int64_t margin_of(const struct psr_pulscan_hit *hit, int h)
-{
-    return (int64_t)h * (hit->z + 1) / 2 + MARGIN;
-}
-
 static bool is_zapped(const struct psr_refine_desc *desc, int64_t k)
 {
     for (size_t i = 0; i < desc->nzap; i++)
@@ -349,18 +344,12 @@ static struct psr_accel_cand describe(const struct psr_pulscan_cand *cand,
     };
 }
 
-static void refine_box_drop(struct psr_refine_box *b)
-{
-    for (int h = 0; h < PSR_PULSCAN_MAX_HARM; h++)
-        psr_accel_template_destroy(b->matched[h]);
-}
-
 /* Reads one harmonic's bins and prepares responses to them. */
 static psr_status take_harmonic(struct psr_refine_box *b, int h, float taken, psr_pulscan *plan,
                                 size_t s, const struct psr_refine_desc *desc, psr_err *err)
 {
     struct psr_span bins = bins_of(b->hit, h);
-    int64_t margin = margin_of(b->hit, h), first = bins.first - margin;
+    int64_t margin = (int64_t)h * (b->hit->z + 1) / 2 + MARGIN, first = bins.first - margin;
     if (first < 0)
         first = 0;
     size_t n = (size_t)(bins.first + bins.count + margin - first);
@@ -422,7 +411,8 @@ static void refine_one(struct outcome *o, psr_pulscan *plan, size_t s,
         else if (o->n == 2)
             strcpy(o->cand[k].note, "z of either sign");
     }
-    refine_box_drop(&b);
+    for (int h = 0; h < PSR_PULSCAN_MAX_HARM; h++)
+        psr_accel_template_destroy(b.matched[h]);
 }
 
 void psr_measured_clear(struct psr_measured *m)

@@ -25,11 +25,6 @@ typedef float any_lanes __attribute__((vector_size(4 * CORRELATE_LANES), aligned
 
 static const struct psr_correlate_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
 
-static const struct psr_correlate_loops *correlate_loops_choose(void)
-{
-    return &loops[psr_isa_find()];
-}
-
 /* --- correlates blocks of bins with responses by Fourier transforms --------------------------- */
 
 enum { LEAST_BINS = 256, MOST_BINS = 1 << 16, PAD = 16, LINE = 64, UNIT = 4 * CORRELATE_LANES };
@@ -90,12 +85,6 @@ size_t psr_correlator_bins(int halfwidth, size_t need)
     return best;
 }
 
-/* A multiple of 4, as phases require. */
-static size_t lead_of(int halfwidth)
-{
-    return ((size_t)halfwidth + 4) / 4 * 4;
-}
-
 /* Forward; back is the same with real and imaginary parts exchanged. */
 static fftwf_plan make_plan(size_t n, float *x)
 {
@@ -126,10 +115,11 @@ psr_status psr_correlator_create(struct psr_correlator **out, int halfwidth, siz
     *out = NULL;
     if (!c)
         return psr_fail_nomem(err, "correlations", sizeof *c);
-    c->loops = correlate_loops_choose();
+    c->loops = &loops[psr_isa_find()];
     c->bins = bins;
     c->points = c->bins / 4;
-    c->lead = lead_of(halfwidth);
+    /* A multiple of 4, as phases require. */
+    c->lead = ((size_t)halfwidth + 4) / 4 * 4;
     c->good = 2 * c->lead < c->bins ? (c->bins - 2 * c->lead) / UNIT * UNIT : 0;
     float *x = psr_line_alloc(psr_correlator_work(c));
     bool complete = x && make_twiddles(c->twiddle, c->points);
