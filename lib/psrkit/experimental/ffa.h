@@ -262,8 +262,8 @@ PSR_MUST_CHECK psr_status psr_ffasearch_plan_sized(psr_ffasearch *f,
     psr_ffasearch_plan_sized((f), (shape), (ninput), (info), sizeof(struct psr_ffasearch_info),    \
                              (err))
 
-/* Takes red noise out of a series, for execute: where it is three times as strong as white noise, below 25 Hz, it
- * becomes as strong.  Nothing where there is none, with rmed_s, or if a sample is not finite.  Thread-safe.
+/* Takes red noise out of a series, for execute: if it is three times as strong as white noise anywhere below 25 Hz, it
+ * becomes as strong there.  Nothing where there is none, with rmed_s, or if a sample is not finite.  Thread-safe.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_ffasearch_prepare(const psr_ffasearch *f, float *x, int64_t nsamp,
                                                 double tsamp_s, psr_err *err);

@@ -9,10 +9,12 @@
 #include <string.h>
 
 /* Noise is measured in samples of 5 ms or longer, and taken out below 25 Hz where it is three times as strong as above, or
- * five times where a median is that of few bins, four of which a pulsar's line may have. */
+ * five times where a median is that of few bins, four of which a pulsar's line may have; in a series with such noise, all
+ * above half as much again. */
 #define COARSE_S      5e-3
 #define MOST_HZ       25.0
 #define LEAST_REDNESS 3.0f
+#define REST_REDNESS  1.5f
 enum { LEAST_COARSE = 1024, LEAST_HALF = 5, MOST_HALF = 200, CLIP = 5 };
 
 /* Parts of a series, each half over the next. */
@@ -106,25 +108,38 @@ static float find_redness(const struct coarse *c, size_t k, size_t half)
     return fminf(all, find_level(c->part, nbin, at, at / 4));
 }
 
-/* Bins of c->x, a spectrum, become those of the red noise.
- * Returned: whether there is any */
-static bool keep_red(const struct coarse *c, size_t end)
+/* Windows of bins from 1 on: the one at k is half as wide as its bins on either side. */
+static size_t find_half(size_t k)
+{
+    return k / 4 < LEAST_HALF ? LEAST_HALF : k / 4 > MOST_HALF ? MOST_HALF : k / 4;
+}
+
+static size_t find_step(size_t k, size_t end)
+{
+    const size_t step = find_half(k) / 4 > 1 ? find_half(k) / 4 : 1;
+    return step < end - k ? step : end - k;
+}
+
+static bool is_red(const struct coarse *c, size_t end)
 {
     bool any = false;
+    for (size_t k = 1; k < end && !any; k += find_step(k, end))
+        any = find_redness(c, k, find_half(k)) > LEAST_REDNESS + 10 / (float)find_half(k);
+    return any;
+}
+
+/* Bins of c->x, a spectrum, become those of the red noise. */
+static void keep_red(const struct coarse *c, size_t end)
+{
     c->x[0] = c->x[1] = 0;
     for (size_t k = 1, step; k < end; k += step) {
-        const size_t half = k / 4 < LEAST_HALF ? LEAST_HALF : k / 4 > MOST_HALF ? MOST_HALF : k / 4;
-        const float redness = find_redness(c, k, half);
-        const float least = LEAST_REDNESS + 10 / (float)half;
-        const float share = redness > least ? 1 - 1 / sqrtf(redness) : 0;
-        step = half / 4 > 1 ? half / 4 : 1;
-        step = step < end - k ? step : end - k;
+        const float redness = find_redness(c, k, find_half(k));
+        const float share = redness > REST_REDNESS ? 1 - 1 / sqrtf(redness) : 0;
+        step = find_step(k, end);
         for (size_t i = 2 * k; i < 2 * (k + step); i++)
             c->x[i] *= share;
-        any = any || share > 0;
     }
     memset(c->x + 2 * end, 0, (c->n - 2 * end) * sizeof *c->x);
-    return any;
 }
 
 /* Makes the ends of the series meet, as a transform has it. */
@@ -161,11 +176,12 @@ static psr_status whiten(struct coarse *c, float *x, size_t nsamp, size_t end, p
     psr_status st = measure(c, c->clipped, c->n, c->all, err);
     if (!st)
         st = measure_parts(c, err);
-    if (!st)
-        st = psr_spectrum_transform(c->x, n, false, err);
-    if (st || !keep_red(c, end))
+    if (st || !is_red(c, end))
         return st;
-    st = psr_spectrum_transform(c->x, n, true, err);
+    st = psr_spectrum_transform(c->x, n, false, err);
+    keep_red(c, end);
+    if (!st)
+        st = psr_spectrum_transform(c->x, n, true, err);
     if (!st)
         subtract(c, x, nsamp);
     return st;
