@@ -70,29 +70,6 @@ static psr_status fold_add_last_turn(const struct psr_fold *f, struct psr_fold_s
 
 /* --- destroy ---------------------------------------------------------------------------------- */
 
-static void destroy_cube(struct psr_fold_cube *c)
-{
-    void *const owned[] = {c->delay, c->stats, c->value, c->offset, c->runs.run};
-    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-        free(owned[k]);
-}
-
-static void destroy_slice(struct psr_fold_slice *s)
-{
-    void *const owned[] = {s->bins.turn, s->bins.sum, s->bins.carry, s->mean, s->square};
-    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-        free(owned[k]);
-}
-
-static void destroy_scratch(struct psr_fold_scratch *w)
-{
-    void *const owned[] = {w->piece, w->line, w->word, w->offset, (void *)w->lane, w->band,
-                           w->row,   w->sum,  w->run,  w->square, w->shift};
-    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-        free(owned[k]);
-    psr_cornerturn_destroy(w->cornerturn);
-}
-
 void psr_fold_destroy(psr_fold *f)
 {
     if (!f)
@@ -102,19 +79,13 @@ void psr_fold_destroy(psr_fold *f)
         (void)munmap(f->profiles, f->profile_bytes);
     if (f->is_pinned)
         psr_device_unpin(f->window);
-    else
-        free(f->window);
     for (size_t i = 0; f->cube && i < f->d.ncand; i++)
-        destroy_cube(&f->cube[i]);
-    for (size_t i = 0; f->slice && i < f->nslice; i++)
-        destroy_slice(&f->slice[i]);
+        free(f->cube[i].runs.run);
     for (int i = 0; f->scratch && i < f->d.nthread; i++)
-        destroy_scratch(&f->scratch[i]);
-    void *const owned[] = {f->chan,  f->place,      f->band,    f->band_first, f->zeros, f->sample,
-                           f->level, f->first_step, f->scratch, f->step,       f->cube,  f->slice};
-    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-        free(owned[k]);
+        psr_cornerturn_destroy(f->scratch[i].cornerturn);
+    free(f->step);
     psr_cornerturn_destroy(f->cornerturn);
+    psr_own_free(&f->own);
     free(f);
 }
 

@@ -379,14 +379,12 @@ static psr_status set_delays(struct psr_fold *f, size_t i, psr_err *err)
 
 /* --- create ----------------------------------------------------------------------------------- */
 
-static psr_status allocate(void *at, double n, size_t size, psr_err *err)
+static const char what[] = "a fold";
+
+/* One more, as loops may look at the one after the last. */
+static void *own(struct psr_fold *f, size_t n, size_t size)
 {
-    const double bytes = n * (double)size;
-    void *got = bytes < (double)(SIZE_MAX / 2) ? calloc((size_t)n + 1, size) : NULL;
-    if (!got)
-        return psr_fail_nomem(err, "a fold", bytes);
-    memcpy(at, &got, sizeof got);
-    return PSR_OK;
+    return psr_own(&f->own, n + 1, size);
 }
 
 static void list_channels(struct psr_fold *f)
@@ -436,17 +434,14 @@ static psr_status make_cubes(struct psr_fold *f, psr_err *err)
         f->cube[i].cand = f->d.cand[i];
         struct psr_fold_cube *cube = &f->cube[i];
         const struct psr_fold_desc *d = &f->d;
-        const double profiles = (double)d->npart * (double)d->nsub;
         const double length_s =
             (double)d->npart * (double)d->part_blocks * (double)d->block * d->tsamp_s;
         psr_fold_runs_begin(&cube->runs, &cube->cand, length_s);
-        st = allocate(&cube->delay, (double)d->nchan, sizeof *cube->delay, err);
-        if (!st)
-            st = allocate(&cube->value, (double)d->nchan, sizeof *cube->value, err);
-        if (!st)
-            st = allocate(&cube->offset, (double)d->nsub, sizeof *cube->offset, err);
-        if (!st)
-            st = allocate(&cube->stats, profiles, sizeof *cube->stats, err);
+        cube->delay = own(f, d->nchan, sizeof *cube->delay);
+        cube->value = own(f, d->nchan, sizeof *cube->value);
+        cube->offset = own(f, d->nsub, sizeof *cube->offset);
+        cube->stats = own(f, d->npart * d->nsub, sizeof *cube->stats);
+        st = psr_own_check(&f->own, what, err);
         if (!st)
             st = set_delays(f, i, err);
     }
@@ -456,56 +451,43 @@ static psr_status make_cubes(struct psr_fold *f, psr_err *err)
 static psr_status make_slices(struct psr_fold *f, psr_err *err)
 {
     f->nslice = f->d.ncand * fold_groups(&f->d);
-    psr_status st = allocate(&f->slice, (double)f->nslice, sizeof *f->slice, err);
-    for (size_t i = 0; i < f->nslice && !st; i++) {
+    f->slice = own(f, f->nslice, sizeof *f->slice);
+    for (size_t i = 0; i < f->nslice && f->slice; i++) {
         struct psr_fold_slice *s = &f->slice[i];
         const size_t nsub = f->d.nsub;
         s->cube = &f->cube[i % f->d.ncand];
         s->first = i / f->d.ncand * PSR_FOLD_GROUP;
         s->n = nsub - s->first < PSR_FOLD_GROUP ? nsub - s->first : PSR_FOLD_GROUP;
         s->bins.nbin = s->cube->cand.nbin;
-        const double n = (double)s->n, cells = PSR_FOLD_GROUP * (double)s->bins.nbin;
-        st = allocate(&s->bins.turn, cells, sizeof *s->bins.turn, err);
-        if (!st)
-            st = allocate(&s->bins.sum, cells, sizeof *s->bins.sum, err);
-        if (!st)
-            st = allocate(&s->bins.carry, PSR_FOLD_GROUP, sizeof *s->bins.carry, err);
-        if (!st)
-            st = allocate(&s->mean, n, sizeof *s->mean, err);
-        if (!st)
-            st = allocate(&s->square, n, sizeof *s->square, err);
+        const size_t cells = PSR_FOLD_GROUP * (size_t)s->bins.nbin;
+        s->bins.turn = own(f, cells, sizeof *s->bins.turn);
+        s->bins.sum = own(f, cells, sizeof *s->bins.sum);
+        s->bins.carry = own(f, PSR_FOLD_GROUP, sizeof *s->bins.carry);
+        s->mean = own(f, s->n, sizeof *s->mean);
+        s->square = own(f, s->n, sizeof *s->square);
     }
-    return st;
+    return psr_own_check(&f->own, what, err);
 }
 
 static psr_status make_scratch(struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
 {
     /* Of sums of floats. */
-    const double group = PSR_FOLD_GROUP, block = (double)f->d.block;
-    psr_status st = allocate(&w->band, group * block, sizeof *w->band, err);
-    if (!st)
-        st = allocate(&w->row, group * (block + 1), sizeof *w->row, err);
-    if (!st)
-        st = allocate(&w->sum, block, sizeof *w->sum, err);
-    if (!st)
-        st = allocate(&w->run, group, sizeof *w->run, err);
-    if (!st)
-        st = allocate(&w->square, group, sizeof *w->square, err);
-    if (!st)
-        st = allocate(&w->shift, group, sizeof *w->shift, err);
-    if (!st && f->most) {
+    const size_t group = PSR_FOLD_GROUP, block = f->d.block;
+    w->band = own(f, group * block, sizeof *w->band);
+    w->row = own(f, group * (block + 1), sizeof *w->row);
+    w->sum = own(f, block, sizeof *w->sum);
+    w->run = own(f, group, sizeof *w->run);
+    w->square = own(f, group, sizeof *w->square);
+    w->shift = own(f, group, sizeof *w->shift);
+    if (f->most) {
         /* Of sums of words. */
-        const double rows = (double)f->d.block + PSR_FOLD_TILE + 1;
-        st = allocate(&w->word, rows * PSR_FOLD_GROUP, sizeof *w->word, err);
-        if (!st)
-            st = allocate(&w->piece, PSR_FOLD_TILE * PSR_FOLD_GROUP, sizeof *w->piece, err);
-        if (!st)
-            st = allocate(&w->line, PSR_FOLD_TILE, sizeof *w->line, err);
-        if (!st)
-            st = allocate(&w->offset, PSR_FOLD_GROUP, sizeof *w->offset, err);
-        if (!st)
-            st = allocate(&w->lane, (double)f->d.nchan, sizeof *w->lane, err);
+        w->word = own(f, (block + PSR_FOLD_TILE + 1) * group, sizeof *w->word);
+        w->piece = own(f, PSR_FOLD_TILE * group, sizeof *w->piece);
+        w->line = own(f, PSR_FOLD_TILE, sizeof *w->line);
+        w->offset = own(f, group, sizeof *w->offset);
+        w->lane = own(f, f->d.nchan, sizeof *w->lane);
     }
+    psr_status st = psr_own_check(&f->own, what, err);
     if (st)
         return st;
     return psr_cornerturn_create(&w->cornerturn,
@@ -530,8 +512,11 @@ static psr_status make_window(struct psr_fold *f, psr_err *err)
     if (!(bytes < (double)(SIZE_MAX / 2)))
         return psr_fail_nomem(err, "a fold", bytes);
     f->is_pinned = fold_device_wanted(d->backend);
-    psr_status st = f->is_pinned ? psr_device_pin((void **)&f->window, (size_t)bytes, err)
-                                 : allocate(&f->window, cells, (size_t)f->store, err);
+    psr_status st = PSR_OK;
+    if (f->is_pinned)
+        st = psr_device_pin((void **)&f->window, (size_t)bytes, err);
+    else if (!(f->window = own(f, (size_t)cells, (size_t)f->store)))
+        st = psr_own_check(&f->own, what, err);
     if (st || !f->nkept)
         return st;
     return psr_cornerturn_create(&f->cornerturn,
@@ -548,35 +533,29 @@ static psr_status make_window(struct psr_fold *f, psr_err *err)
 }
 
 /* Of channels. */
-static psr_status make_lists(struct psr_fold *f, psr_err *err)
+static void make_lists(struct psr_fold *f)
 {
-    const double nchan = (double)f->d.nchan, block = (double)f->d.block;
-    psr_status st = allocate(&f->chan, nchan, sizeof *f->chan, err);
-    if (!st)
-        st = allocate(&f->place, nchan, sizeof *f->place, err);
-    if (!st)
-        st = allocate(&f->band, nchan, sizeof *f->band, err);
-    if (!st)
-        st = allocate(&f->level, nchan, sizeof *f->level, err);
-    if (!st)
-        st = allocate(&f->first_step, nchan, sizeof *f->first_step, err);
-    if (!st)
-        st = allocate(&f->band_first, (double)f->d.nsub + 1, sizeof *f->band_first, err);
-    if (!st)
-        st = allocate(&f->zeros, fmax(nchan, block), sizeof *f->zeros, err);
-    return st ? st : allocate(&f->sample, block, sizeof *f->sample, err);
+    const size_t nchan = f->d.nchan, block = f->d.block;
+    f->chan = own(f, nchan, sizeof *f->chan);
+    f->place = own(f, nchan, sizeof *f->place);
+    f->band = own(f, nchan, sizeof *f->band);
+    f->level = own(f, nchan, sizeof *f->level);
+    f->first_step = own(f, nchan, sizeof *f->first_step);
+    f->band_first = own(f, f->d.nsub + 1, sizeof *f->band_first);
+    f->zeros = own(f, nchan > block ? nchan : block, sizeof *f->zeros);
+    f->sample = own(f, block, sizeof *f->sample);
 }
 
 psr_status psr_fold_make(struct psr_fold *f, psr_err *err)
 {
     const struct psr_fold_desc *d = &f->d;
     psr_status st = fold_check_memory(d, err);
-    if (!st)
-        st = make_lists(f, err);
-    if (!st)
-        st = allocate(&f->cube, (double)d->ncand, sizeof *f->cube, err);
-    if (!st)
-        st = allocate(&f->scratch, d->nthread, sizeof *f->scratch, err);
+    if (st)
+        return st;
+    make_lists(f);
+    f->cube = own(f, d->ncand, sizeof *f->cube);
+    f->scratch = own(f, (size_t)d->nthread, sizeof *f->scratch);
+    st = psr_own_check(&f->own, what, err);
     if (st)
         return st;
     for (size_t t = 0; t < d->block; t++)

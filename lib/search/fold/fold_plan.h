@@ -2,6 +2,7 @@
 #ifndef PSR_FOLD_FOLD_PLAN_H
 #define PSR_FOLD_FOLD_PLAN_H
 
+#include "base/base.h"
 #include "dsp/channels/cornerturn.h"
 #include "fold_internal.h"
 #include "formats/spectra/unpack.h"
@@ -187,6 +188,7 @@ struct psr_fold_step {
 enum psr_fold_store { PSR_FOLD_U8 = 1, PSR_FOLD_U16 = 2, PSR_FOLD_F32 = 4 };
 
 struct psr_fold {
+    struct psr_own own;     /* all but what says so */
     struct psr_fold_desc d; /* nthread, pointers into cubes */
     const struct psr_fold_rows_loops *loops;
     enum psr_fold_store store;
