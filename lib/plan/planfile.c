@@ -1,4 +1,4 @@
-/* Reads and writes dedispersion plans as text. */
+/* Reads and writes dedispersion plans as text, and files of numbers. */
 #include "base/base.h"
 
 #include "base/input/readfd.h"

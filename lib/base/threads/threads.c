@@ -1,4 +1,4 @@
-/* Chooses the number of threads, and checks limits. */
+/* Threads: how many, monitors, tasks beside the caller, and rings of blocks between them. */
 #include "threads.h"
 
 #include "base/tool.h"

@@ -1,4 +1,4 @@
-/* Parses a SIGPROC header, and converts its keys to an observation. */
+/* Reads SIGPROC filterbanks: parses a header, and converts its keys to an observation. */
 #include "base/obs_internal.h"
 
 #include "base/tool.h"

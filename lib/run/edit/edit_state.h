@@ -2,7 +2,7 @@
 #ifndef PSR_RUN_EDIT_EDIT_STATE_H
 #define PSR_RUN_EDIT_EDIT_STATE_H
 
-#include "base/tool.h"
+#include "base/base.h"
 #include "formats/hdf5/fbh5.h"
 #include "run/common/stage_clean.h"
 #include <psrkit/experimental/filterbank.h>

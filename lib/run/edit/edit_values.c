@@ -217,6 +217,7 @@ enum {
 };
 
 struct psr_edit_values {
+    struct psr_own own;
     struct psr_edit_values_desc d;
     enum psr_edit_rule rule;
     size_t nchan, nslice; /* of the output */
@@ -316,12 +317,12 @@ static psr_status make_room(psr_edit_values *v, psr_err *err)
     const size_t per_slice = (v->nchan < SLICE ? v->nchan : SLICE) * (size_t)v->d.fsum;
     v->nslice = (v->nchan + SLICE - 1) / SLICE;
     v->scratch_bytes = per_slice * (v->whole ? 1 : sizeof(double));
-    v->scratch = malloc(v->nslice * v->scratch_bytes);
-    v->sum = calloc(v->nchan, sizeof *v->sum);
-    v->any = calloc(v->nchan, sizeof *v->any);
-    if (!v->scratch || !v->sum || !v->any)
-        return psr_fail_nomem(err, "sums of channels",
-                              (double)v->nslice * (double)v->scratch_bytes);
+    v->scratch = psr_own(&v->own, v->nslice, v->scratch_bytes);
+    v->sum = psr_own(&v->own, v->nchan, sizeof *v->sum);
+    v->any = psr_own(&v->own, v->nchan, sizeof *v->any);
+    psr_status st = psr_own_check(&v->own, "sums of channels", err);
+    if (st)
+        return st;
     return v->rule == PSR_EDIT_LEVELS
                ? psr_rescale_create(&v->scale, v->nchan, 0, v->d.nthread, err)
                : PSR_OK;
@@ -364,9 +365,7 @@ void psr_edit_values_destroy(psr_edit_values *v)
     if (!v)
         return;
     psr_rescale_destroy(v->scale);
-    free(v->sum);
-    free(v->any);
-    free(v->scratch);
+    psr_own_free(&v->own);
     free(v->out);
     free(v->x);
     free(v->good);

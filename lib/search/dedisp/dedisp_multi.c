@@ -16,6 +16,7 @@
 enum { MIN_CHUNK = 1024, LEAST_CHUNK = 64 };
 
 struct psr_subband {
+    struct psr_own own;
     struct psr_layout in;
     size_t downsamp, nsub;
     size_t *shift; /* [nchan] of each channel, in the order of the data */
@@ -108,11 +109,10 @@ psr_status psr_subband_create(psr_subband **out, const struct psr_subband_desc *
     p->downsamp = d->downsamp;
     p->nsub = d->nsub;
     p->nthread = psr_count_threads(d->nthread);
-    p->shift = calloc(d->nchan, sizeof *p->shift);
-    p->chan = calloc(d->nchan, sizeof *p->chan);
-    p->first = calloc(d->nsub + 1, sizeof *p->first);
-    if (!p->shift || !p->chan || !p->first)
-        st = psr_fail_nomem(err, "sub-bands", (double)d->nchan * 16);
+    p->shift = psr_own(&p->own, d->nchan, sizeof *p->shift);
+    p->chan = psr_own(&p->own, d->nchan, sizeof *p->chan);
+    p->first = psr_own(&p->own, d->nsub + 1, sizeof *p->first);
+    st = psr_own_check(&p->own, "sub-bands", err);
     if (!st)
         st = set_shifts(p, d, err);
     if (!st)
@@ -197,9 +197,7 @@ void psr_subband_destroy(psr_subband *p)
 {
     if (!p)
         return;
-    free(p->shift);
-    free(p->chan);
-    free(p->first);
+    psr_own_free(&p->own);
     free(p->x);
     free(p);
 }

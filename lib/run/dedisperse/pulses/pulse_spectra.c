@@ -170,6 +170,7 @@ struct visit {
 };
 
 struct psr_pulse_spectra {
+    struct psr_own own;
     const struct psr_sink_stream *stream;
     struct places *line; /* [nline] */
     double *freq_mhz;    /* [nchan] */
@@ -199,19 +200,17 @@ psr_status psr_pulse_spectra_create(psr_pulse_spectra **out, const struct psr_si
     if (!p)
         return psr_fail_nomem(err, "the spectra of pulses", sizeof *p);
     p->stream = stream;
-    p->line = calloc(stream->nline, sizeof *p->line);
-    p->freq_mhz = calloc(nchan, sizeof *p->freq_mhz);
-    p->delay = calloc(nchan, sizeof *p->delay);
-    p->x = malloc(CHUNK * nchan * sizeof *p->x);
-    p->part = malloc(CHUNK * nchan * sizeof *p->part);
-    p->part_delay = calloc(nchan, sizeof *p->part_delay);
-    p->part_chan = calloc(nchan, sizeof *p->part_chan);
-    if (!p->line || !p->freq_mhz || !p->delay || !p->x || !p->part || !p->part_delay ||
-        !p->part_chan)
-        return psr_fail_nomem(err, "the spectra of pulses", (double)nchan * CHUNK * sizeof *p->x);
-    for (size_t c = 0; c < nchan; c++)
+    p->line = psr_own(&p->own, stream->nline, sizeof *p->line);
+    p->freq_mhz = psr_own(&p->own, nchan, sizeof *p->freq_mhz);
+    p->delay = psr_own(&p->own, nchan, sizeof *p->delay);
+    p->x = psr_own(&p->own, CHUNK * nchan, sizeof *p->x);
+    p->part = psr_own(&p->own, CHUNK * nchan, sizeof *p->part);
+    p->part_delay = psr_own(&p->own, nchan, sizeof *p->part_delay);
+    p->part_chan = psr_own(&p->own, nchan, sizeof *p->part_chan);
+    psr_status st = psr_own_check(&p->own, "the spectra of pulses", err);
+    for (size_t c = 0; c < nchan && !st; c++)
         p->freq_mhz[c] = psr_obs_freq_mhz(stream->obs, c) * (1 + stream->voverc);
-    return PSR_OK;
+    return st;
 }
 
 /* From this sample on, others begin with the spectra that follow. */
@@ -558,12 +557,6 @@ void psr_pulse_spectra_destroy(psr_pulse_spectra *p)
     free(p->view);
     for (size_t k = 0; p->line && k < p->stream->nline; k++)
         free(p->line[k].place);
-    free(p->line);
-    free(p->freq_mhz);
-    free(p->delay);
-    free(p->x);
-    free(p->part);
-    free(p->part_delay);
-    free(p->part_chan);
+    psr_own_free(&p->own);
     free(p);
 }
