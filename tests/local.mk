@@ -261,8 +261,12 @@ EXTRA_DIST += \
 	tests/science/depth.py \
 	tests/science/depth.txt \
 	tests/science/false_alarms.txt \
+	tests/science/ffa_depth.py \
+	tests/science/ffa_depth.txt \
 	tests/science/ffa_noise.py \
 	tests/science/ffa_noise.txt \
+	tests/science/ffa_riptide.py \
+	tests/science/ffa_riptide.txt \
 	tests/science/fit_score.py \
 	tests/science/fold.py \
 	tests/science/fold.txt \
