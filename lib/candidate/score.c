@@ -265,8 +265,8 @@ static double is_physical(const struct cube *c)
 
 /* --- hum -------------------------------------------------------------------------------------- */
 
-/* In Z^2, that is chi-squared: what speaks for a DM and against another. */
-static const double REJECT_CHI2 = 16;
+/* In Z^2, that is chi-squared: what speaks for a DM and against another; noise of a harmonic. */
+static const double REJECT_CHI2 = 16, NOISE_CHI2 = 2;
 
 static double power_of(const struct cube *c, const struct psr_fold_coefs *sum, size_t k)
 {
@@ -282,8 +282,24 @@ static void leave_out(struct psr_fold_coefs *piece, size_t n, const bool *is_lin
                 piece[j].h[k] = 0;
 }
 
-/* Leaves out harmonics that reject the DM for DM 0, if they are multiples of one and the others reject DM 0: hum is in the
- * fold of a pulsar, at one of its harmonics and multiples of that, and says nothing of it. */
+/* Whether of the first n harmonics those that stand out are multiples of one above the first, and all others noise: then they
+ * are of a shorter period. */
+static bool is_of_shorter_period(const struct cube *c, const struct psr_fold_coefs *sum, size_t n)
+{
+    int divisor = 0;
+    double others = 0;
+    for (size_t k = 0; k < n; k++)
+        if (power_of(c, sum, k) > REJECT_CHI2)
+            divisor = psr_sift_divisor((int)k + 1, divisor);
+    for (size_t k = 0; k < n && divisor > 1; k++) {
+        const double power = power_of(c, sum, k);
+        others += power > 0 && ((int)k + 1) % divisor ? power - NOISE_CHI2 : 0;
+    }
+    return divisor > 1 && others < REJECT_CHI2;
+}
+
+/* Leaves out harmonics that reject the DM for DM 0, if they are multiples of one and the others reject DM 0 at this period: hum
+ * is in the fold of a pulsar, at one of its harmonics and multiples of that, and says nothing of it. */
 static void leave_hum_out(struct cube *c)
 {
     struct psr_fold_coefs flat = {.h = {0}}, rest = c->sum;
@@ -301,7 +317,8 @@ static void leave_hum_out(struct cube *c)
     leave_out(&flat, 1, is_line);
     const size_t n = psr_fold_harmonics_count(&c->h, &rest);
     if (psr_fold_harmonics_power(&c->h, &rest, n) <
-        psr_fold_harmonics_power(&c->h, &flat, n) + REJECT_CHI2)
+            psr_fold_harmonics_power(&c->h, &flat, n) + REJECT_CHI2 ||
+        is_of_shorter_period(c, &rest, n))
         return;
     leave_out(c->band, c->h.nsub, is_line);
     leave_out(c->part, c->h.npart, is_line);

@@ -182,12 +182,27 @@ static void add_hum(struct psr_pfd *fold, int nperiod, double snr)
                                            cos(2 * M_PI * nperiod * (double)b / NBIN + 1);
 }
 
-static struct psr_cand_score measure_with_hum(uint64_t *random, double snr, int nperiod)
+/* Makes it a fold at so many periods. */
+static void repeat_turns(struct psr_pfd *fold, int nturn)
+{
+    for (int k = 0; k < NPART * NSUB; k++) {
+        double row[NBIN] = {0};
+        for (int b = 0; b < NBIN; b++)
+            for (int i = 0; i < nturn; i++)
+                row[b] +=
+                    (fold->profile[k * NBIN + (b + i * NBIN / nturn) % NBIN] - 1000) / sqrt(nturn);
+        for (int b = 0; b < NBIN; b++)
+            fold->profile[k * NBIN + b] = 1000 + row[b];
+    }
+}
+
+static struct psr_cand_score measure_with_hum(uint64_t *random, double snr, int nturn, int nperiod)
 {
     const struct pulse p = {snr, 40, 0.02, NSUB, NPART};
     struct psr_pfd fold;
     struct psr_cand_score score;
     make_fold(&fold, random, &p, 40);
+    repeat_turns(&fold, nturn);
     add_hum(&fold, nperiod, 200);
     add_hum(&fold, 2 * nperiod, 50);
     ok(psr_cand_measure(&score, &fold, &err) == PSR_OK, "hum: %s", score.reasons);
@@ -195,12 +210,14 @@ static struct psr_cand_score measure_with_hum(uint64_t *random, double snr, int 
     return score;
 }
 
-/* Hum at every third harmonic of a pulsar; folded at three of its periods without one; at its own period. */
+/* Hum at every third harmonic of a pulsar; folded at three of its periods without one; at its own period; and with a pulsar
+ * of a quarter of the period, which is none of the whole. */
 static void test_hum(uint64_t *random)
 {
-    const struct psr_cand_score with = measure_with_hum(random, 20, 3),
-                                alone = measure_with_hum(random, 0, 3),
-                                same = measure_with_hum(random, 20, 1);
+    const struct psr_cand_score with = measure_with_hum(random, 20, 1, 3),
+                                alone = measure_with_hum(random, 0, 1, 3),
+                                same = measure_with_hum(random, 20, 1, 1),
+                                shorter = measure_with_hum(random, 40, 4, 3);
     ok(with.probability > 0.9 && with.number[PSR_CAND_ALPHA] < 1 &&
            is_near(with.number[PSR_CAND_SNR], 16, 5),
        "a pulsar beside hum: %.4f, S/N %.1f", with.probability, with.number[PSR_CAND_SNR]);
@@ -208,6 +225,8 @@ static void test_hum(uint64_t *random)
        alone.probability);
     ok(same.probability < PSR_CAND_LINE && same.number[PSR_CAND_ALPHA] > 1,
        "what has all its harmonics at DM 0 is there: %.4f", same.probability);
+    ok(shorter.probability < PSR_CAND_LINE && shorter.number[PSR_CAND_ALPHA] > 1,
+       "a sum of hum and another pulsar is there: %.4f", shorter.probability);
 }
 
 static double rank_one(struct psr_cand_score score, double chance)
