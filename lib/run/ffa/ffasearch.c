@@ -186,12 +186,13 @@ psr_status psr_ffasearch_create(psr_ffasearch **out, const struct psr_ffasearch_
     psr_status st = psr_copy_desc(&f->d, sizeof f->d, d, "FFA search", err);
     if (!st)
         st = check(&f->d, err);
-    if (st) {
+    if (!st)
+        st = psr_ffasearch_weights_create(&f->weights, err);
+    if (st)
         free(f);
-        return st;
-    }
-    *out = f;
-    return PSR_OK;
+    else
+        *out = f;
+    return st;
 }
 
 /* --- plans ------------------------------------------------------------------------------------ */
@@ -347,6 +348,7 @@ void psr_ffasearch_destroy(psr_ffasearch *f)
         return;
     clear_plan(f);
     psr_ffasearch_forget(f);
+    psr_ffasearch_weights_destroy(f->weights);
     psr_ffa_stack_clear(&f->stack);
     free(f->found);
     free(f->row);

@@ -30,12 +30,20 @@ struct psr_ffasearch {
     const char **name;             /* [batch] of the last execute; borrowed */
     struct psr_ffa_result *result; /* [batch] */
 
+    struct psr_ffasearch_weights *weights; /* for psr_ffasearch_prepare; threads share it */
+
     struct psr_ffasearch_found *found; /* [nfound] kept for the next merge */
     size_t nfound, found_room;
     struct psr_ffa_stack stack; /* of those that are kept, which have no peaks */
     struct psr_ffa_row *row;    /* of the last merge */
     struct psr_sift_hit *hit;   /* that rows point to */
 };
+
+/* What series are prepared with.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_ffasearch_weights_create(struct psr_ffasearch_weights **out,
+                                                       psr_err *err);
+void psr_ffasearch_weights_destroy(struct psr_ffasearch_weights *weights);
 
 /* Makes peaks of the stack. */
 PSR_MUST_CHECK psr_status psr_ffasearch_stack(struct psr_ffasearch *f, psr_err *err);

@@ -5,6 +5,7 @@
 #include "stats/stats.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,16 +31,24 @@ struct coarse {
     float line[2];      /* that was subtracted from x, at its ends */
 };
 
-/* Returned: false if a sum is not finite */
+/* Sums beside each other do not wait for one another.  Returned: false if a sum is not finite */
 static bool sum_samples(struct coarse *c, const float *x)
 {
+    enum { BESIDE = 4 };
     double all = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        double sum = 0;
+    for (size_t i = 0; i < c->n; i += BESIDE) {
+        const size_t last = c->n - i < BESIDE ? c->n - i - 1 : BESIDE - 1;
+        const float *from[BESIDE];
+        double sum[BESIDE] = {0};
+        for (size_t j = 0; j < BESIDE; j++)
+            from[j] = x + (i + (j < last ? j : last)) * c->times;
         for (size_t k = 0; k < c->times; k++)
-            sum += (double)x[i * c->times + k];
-        c->x[i] = (float)(sum / (double)c->times);
-        all += (double)c->x[i];
+            for (size_t j = 0; j < BESIDE; j++)
+                sum[j] += (double)from[j][k];
+        for (size_t j = 0; j <= last; j++) {
+            c->x[i + j] = (float)(sum[j] / (double)c->times);
+            all += (double)c->x[i + j];
+        }
     }
     for (size_t i = 0; i < c->n; i++)
         c->x[i] -= (float)(all / (double)c->n);
@@ -58,36 +67,115 @@ static void clip_outliers(const struct coarse *c)
         x[i] = fminf(fmaxf(c->x[i], middle - most), middle + most);
 }
 
-/* Powers of x, with weights that keep a line within four bins: those over the median of the upper half. */
-static psr_status measure(struct coarse *c, const float *x, size_t n, float *power, psr_err *err)
+/* A transform of n values with weights that keep a line within four bins. */
+struct weighted {
+    struct weighted *next;
+    size_t n;
+    psr_rfft *plan;
+    float *weight; /* [n] */
+};
+
+/* Those of all lengths so far: to plan one takes longer than to run it, and only one thread at a time can. */
+struct psr_ffasearch_weights {
+    pthread_mutex_t lock;
+    struct weighted *first;
+};
+
+psr_status psr_ffasearch_weights_create(struct psr_ffasearch_weights **out, psr_err *err)
 {
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return psr_fail_nomem(err, "spectra", sizeof **out);
+    pthread_mutex_init(&(*out)->lock, NULL);
+    return PSR_OK;
+}
+
+static void weighted_destroy(struct weighted *w)
+{
+    psr_rfft_destroy(w->plan);
+    free(w->weight);
+    free(w);
+}
+
+void psr_ffasearch_weights_destroy(struct psr_ffasearch_weights *all)
+{
+    if (!all)
+        return;
+    for (struct weighted *w = all->first, *next; w; w = next) {
+        next = w->next;
+        weighted_destroy(w);
+    }
+    pthread_mutex_destroy(&all->lock);
+    free(all);
+}
+
+static psr_status weighted_create(struct weighted **out, size_t n, psr_err *err)
+{
+    struct weighted *w = calloc(1, sizeof *w);
+    float *weight = malloc(n * sizeof *weight);
+    psr_status st = w && weight ? psr_rfft_create(&w->plan, (int64_t)n, err)
+                                : psr_fail_nomem(err, "a spectrum", 4.0 * (double)n);
+    if (st) {
+        free(weight);
+        free(w);
+        return st;
+    }
+    w->n = n;
+    w->weight = weight;
     for (size_t i = 0; i < n; i++)
-        c->work[i] = x[i] * (float)(1 - cos(2 * M_PI * ((double)i + 0.5) / (double)n));
-    psr_status st = psr_spectrum_transform(c->work, (int64_t)n, false, err);
-    power[0] = 0;
-    for (size_t k = 1; k < n / 2 && !st; k++)
-        power[k] = c->work[2 * k] * c->work[2 * k] + c->work[2 * k + 1] * c->work[2 * k + 1];
-    const float white = st ? 0 : psr_quantile_select(power + n / 4, n / 2 - n / 4, n / 8);
-    for (size_t k = 1; k < n / 2 && white > 0; k++)
-        power[k] /= white;
+        weight[i] = (float)(1 - cos(2 * M_PI * ((double)i + 0.5) / (double)n));
+    *out = w;
+    return PSR_OK;
+}
+
+static psr_status find_weighted(struct psr_ffasearch_weights *all, size_t n,
+                                const struct weighted **out, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    pthread_mutex_lock(&all->lock);
+    struct weighted *w = all->first;
+    while (w && w->n != n)
+        w = w->next;
+    if (!w && !(st = weighted_create(&w, n, err))) {
+        w->next = all->first;
+        all->first = w;
+    }
+    pthread_mutex_unlock(&all->lock);
+    *out = w;
     return st;
 }
 
-/* Medians of the powers of all parts. */
-static psr_status measure_parts(struct coarse *c, psr_err *err)
+/* Powers of x over the median of the upper half. */
+static void measure(struct coarse *c, const struct weighted *w, const float *x, float *power)
 {
-    const size_t n = c->n / PARTS / 2 * 2, nbin = n / 2;
+    const size_t n = w->n;
+    for (size_t i = 0; i < n; i++)
+        c->work[i] = x[i] * w->weight[i];
+    psr_rfft_execute_centred(w->plan, c->work, c->work);
+    power[0] = 0;
+    for (size_t k = 1; k < n / 2; k++)
+        power[k] = c->work[2 * k] * c->work[2 * k] + c->work[2 * k + 1] * c->work[2 * k + 1];
+    const float white = psr_quantile_select(power + n / 4, n / 2 - n / 4, n / 8);
+    for (size_t k = 1; k < n / 2 && white > 0; k++)
+        power[k] /= white;
+}
+
+/* Medians of the powers of all parts. */
+static psr_status measure_parts(struct coarse *c, const struct weighted *w, psr_err *err)
+{
+    const size_t n = w->n, nbin = n / 2;
     float *each = malloc(NPART * nbin * sizeof *each), at[NPART];
-    psr_status st = each ? PSR_OK : psr_fail_nomem(err, "spectra", 4.0 * NPART * (double)nbin);
-    for (size_t p = 0; p < NPART && !st; p++)
-        st = measure(c, c->clipped + p * (c->n - n) / (NPART - 1), n, each + p * nbin, err);
-    for (size_t k = 0; k < nbin && !st; k++) {
+    if (!each)
+        return psr_fail_nomem(err, "spectra", 4.0 * NPART * (double)nbin);
+    for (size_t p = 0; p < NPART; p++)
+        measure(c, w, c->clipped + p * (c->n - n) / (NPART - 1), each + p * nbin);
+    for (size_t k = 0; k < nbin; k++) {
         for (size_t p = 0; p < NPART; p++)
             at[p] = each[p * nbin + k];
         c->part[k] = psr_quantile_select(at, NPART, NPART / 2);
     }
     free(each);
-    return st;
+    return PSR_OK;
 }
 
 /* The median power around bin k, of nbin. */
@@ -166,16 +254,22 @@ static void subtract(const struct coarse *c, float *x, size_t nsamp)
     }
 }
 
-static psr_status whiten(struct coarse *c, float *x, size_t nsamp, size_t end, psr_err *err)
+static psr_status whiten(struct coarse *c, struct psr_ffasearch_weights *weights, float *x,
+                         size_t nsamp, size_t end, psr_err *err)
 {
     const int64_t n = (int64_t)c->n;
+    const struct weighted *whole, *part;
     if (!sum_samples(c, x))
         return PSR_OK;
     take_line(c);
     clip_outliers(c);
-    psr_status st = measure(c, c->clipped, c->n, c->all, err);
+    psr_status st = find_weighted(weights, c->n, &whole, err);
     if (!st)
-        st = measure_parts(c, err);
+        st = find_weighted(weights, c->n / PARTS / 2 * 2, &part, err);
+    if (st)
+        return st;
+    measure(c, whole, c->clipped, c->all);
+    st = measure_parts(c, part, err);
     if (st || !is_red(c, end))
         return st;
     st = psr_spectrum_transform(c->x, n, false, err);
@@ -206,7 +300,7 @@ psr_status psr_ffasearch_prepare(const psr_ffasearch *f, float *x, int64_t nsamp
     c.work = c.clipped + each;
     c.all = c.work + each;
     c.part = c.all + c.n / 2;
-    const psr_status st = whiten(&c, x, (size_t)nsamp, end, err);
+    const psr_status st = whiten(&c, f->weights, x, (size_t)nsamp, end, err);
     free(room);
     return st;
 }
