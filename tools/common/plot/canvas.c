@@ -273,11 +273,14 @@ void canvas_map(struct canvas *c, const struct canvas_panel *p, const unsigned c
 void canvas_dot(struct canvas *c, const struct canvas_panel *p, double x, double y, double radius,
                 uint32_t colour)
 {
-    if (!isfinite(x) || !isfinite(y))
+    const double px = canvas_x(p, x), py = canvas_y(p, y);
+    const bool is_seen = px > p->left - radius && px < p->left + p->width + radius &&
+                         py > p->top - radius && py < p->top + p->height + radius;
+    if (!is_seen) /* as most events of an observation beside those of a burst, or not a number */
         return;
     begin_clip(c, p);
     choose_ink(c, colour, (colour >> 24) / 255.0);
-    c->cairo.arc(c->pen, canvas_x(p, x), canvas_y(p, y), radius, 0, 2 * M_PI);
+    c->cairo.arc(c->pen, px, py, radius, 0, 2 * M_PI);
     c->cairo.fill(c->pen);
     c->cairo.restore(c->pen);
 }
