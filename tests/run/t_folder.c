@@ -214,6 +214,7 @@ static void test_kept(void)
         const char *const path = save_file("kept.fil", spectra);
         struct psr_folder_desc d = describe(&path, &first);
         psr_folder *f = NULL;
+        first.nthen = 0;
         d.presto = false;
         d.end = part ? 0.75 : 1;
         d.clean_auto = d.keep_spectra = true;
