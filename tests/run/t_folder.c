@@ -239,6 +239,36 @@ static void test_kept(void)
     }
 }
 
+/* Cubes of so many bins that memory holds few of them beside the spectra. */
+static void test_passes(const char *const *path)
+{
+    static struct taken once, again;
+    struct psr_folder_candidate wide[NCAND];
+    struct psr_folder_desc d = describe(path, &once);
+    memcpy(wide, cands, sizeof wide);
+    for (int i = 0; i < NCAND; i++)
+        wide[i].nbin = 2000;
+    d.cand = wide;
+    d.clean_auto = true;
+    ok(run(&d) == PSR_OK && once.n == NCAND, "folds of many bins in one pass");
+    for (int64_t mem = 7 << 20; mem < 16 << 20; mem += 2 << 20) {
+        struct psr_folder_report report = {.npass = 0};
+        psr_folder *f = NULL;
+        memset(&again, 0, sizeof again);
+        d.ctx = &again;
+        d.mem_bytes = mem;
+        psr_status st = psr_folder_create(&f, &d, &err);
+        if (!st)
+            st = psr_folder_run(f, &err);
+        if (!st)
+            psr_folder_describe(f, &report);
+        psr_folder_destroy(f);
+        ok(!st && !memcmp(once.profile, again.profile, sizeof once.profile),
+           "the same in %zu passes with %lld bytes: %s", report.npass, (long long)mem,
+           st ? err.msg : "");
+    }
+}
+
 static bool is_in_order(const struct taken *t, size_t n)
 {
     bool good = t->nthen == n;
@@ -316,6 +346,7 @@ int main(void)
     path = save_file("x.fil", spectra);
     test_cleaning(&path);
     test_kept();
+    test_passes(&path);
     test_threads(&path);
     test_refusals(&path);
     return done_testing();

@@ -387,12 +387,13 @@ void psr_fold_kept_begin(struct psr_fold_kept *k, const struct psr_fold_input *i
 }
 
 /* Pages are touched here for the first time, at which one thread is slower than many. */
-void psr_fold_kept_take(struct psr_fold_kept *k, const struct psr_block *block, int nthread)
+void psr_fold_kept_take(struct psr_fold_kept *k, const struct psr_block *block, bool end,
+                        int nthread)
 {
     enum { ROWS = 512 };
     unsigned char *to = k->row + k->n * k->row_bytes;
     const unsigned char *from = block->spectra;
-    if (!k->row)
+    if (!k->row || k->complete)
         return;
     if (block->n > k->room - k->n) {
         psr_fold_kept_clear(k);
@@ -404,6 +405,7 @@ void psr_fold_kept_take(struct psr_fold_kept *k, const struct psr_block *block, 
         memcpy(to + t * k->row_bytes, from + t * k->row_bytes, n * k->row_bytes);
     }
     k->n += block->n;
+    k->complete = end;
 }
 
 void psr_fold_kept_clear(struct psr_fold_kept *k)

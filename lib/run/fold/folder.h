@@ -186,8 +186,10 @@ bool psr_fold_reads_all(const struct psr_folder_desc *desc);
 void psr_fold_kept_begin(struct psr_fold_kept *kept, const struct psr_fold_input *in,
                          double room_bytes);
 
-/* Keeps a block, with so many threads. */
-void psr_fold_kept_take(struct psr_fold_kept *kept, const struct psr_block *block, int nthread);
+/* Keeps a block of a pass, with so many threads; nothing once all are kept.
+ * Given: end   it is the last one */
+void psr_fold_kept_take(struct psr_fold_kept *kept, const struct psr_block *block, bool end,
+                        int nthread);
 void psr_fold_kept_clear(struct psr_fold_kept *kept);
 
 struct psr_folder {

@@ -120,11 +120,10 @@ static psr_status read_blocks(psr_folder *f, struct psr_fold_shares *folds,
             st = psr_fold_shares_execute(folds, block.spectra, block.n, block.step, block.nstep,
                                          err);
         if (!st)
-            psr_fold_kept_take(&f->kept, &block, psr_count_threads((int)f->d.nthread));
+            psr_fold_kept_take(&f->kept, &block, end, psr_count_threads((int)f->d.nthread));
         psr_charge(&f->fold_s, &since_s);
         if (st)
             break;
-        f->kept.complete = f->kept.row && end;
         *nread += (int64_t)block.n;
         if (f->d.progress)
             f->d.progress(f->d.ctx, *nread);
