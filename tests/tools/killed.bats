@@ -141,23 +141,26 @@ sets() {
 }
 
 @test "50 kills and stops of gpufold -resume at any moment end in the same files" {
-    local i how pid seed=${PSRKIT_TEST_SEED-$RANDOM} run
+    local i how pid seed=${PSRKIT_TEST_SEED-$RANDOM} run began whole at_ms
     need_long
     echo "PSRKIT_TEST_SEED=$seed"
     RANDOM=$seed
     fakebin -q -seed 3 -tobs 8 -tsamp 256 -nchans 32 -nbits 8 -period 20 -dm 10 -o in.fil
     touch -d '1 hour ago' in.fil
     for ((i = 0; i < 12; i++)); do echo "c$i $((i + 5)) 0.02$i"; done | cat <(echo '# name DM p') - >list
-    run="gpufold -q -topo -harmonics -json -clean auto -cands ../list -o t ../in.fil"
+    run="gpufold -q -topo -n 16 -nsub 8 -npart 4 -harmonics -json -clean auto -cands ../list -o t ../in.fil"
     mkdir new
+    began=$(date +%s%N)
     (cd new && $run >lines)
+    whole=$((($(date +%s%N) - began) / 1000000)) # ms
     mkdir at
     for ((i = 0; i < 50; i++)); do
         how=KILL
         [ $((RANDOM % 2)) = 0 ] || how=TERM
+        at_ms=$((RANDOM % whole))
         (cd at && exec $run -resume >/dev/null) 3>&- &
         pid=$!
-        sleep 0.$(printf %03d $((RANDOM % 600)))
+        sleep "$(printf '%d.%03d' $((at_ms / 1000)) $((at_ms % 1000)))"
         kill -$how $pid 2>/dev/null || true
         wait $pid || true
         [ $((RANDOM % 4)) != 0 ] || {
