@@ -120,6 +120,9 @@ PSR_MUST_CHECK psr_status psr_names_read(struct psr_names *names, const char *pa
 /* Puts them into the order of strcmp. */
 void psr_names_sort(struct psr_names *names);
 
+/* The name of a sorted list that equals one; NULL: there is none. */
+const char *psr_names_find(const struct psr_names *names, const char *name);
+
 void psr_names_clear(struct psr_names *names);
 
 /* Lists the devices that a command line names, each as psr_device_choose takes it: of "all" every GPU, of "0,1" both
@@ -273,6 +276,14 @@ void psr_read_ring_stop(struct psr_read_ring *r);
     static int name(const void *pa, const void *pb)                                                \
     {                                                                                              \
         const type *a = pa, *b = pb;                                                               \
+        return order;                                                                              \
+    }                                                                                              \
+    static int name(const void *, const void *)
+/* The same of pointers to elements. */
+#define PSR_COMPARE_POINTERS(name, type, order)                                                    \
+    static int name(const void *pa, const void *pb)                                                \
+    {                                                                                              \
+        const type *a = *(const type *const *)pa, *b = *(const type *const *)pb;                   \
         return order;                                                                              \
     }                                                                                              \
     static int name(const void *, const void *)

@@ -176,11 +176,7 @@ struct accelsift_folds {
 
 /* Scores of folds: read, given to candidates, which are ordered by them. */
 
-static int by_name(const void *pa, const void *pb)
-{
-    const struct accelsift_fold *a = pa, *b = pb;
-    return strcmp(a->name, b->name);
-}
+PSR_COMPARE(by_name, struct accelsift_fold, strcmp(a->name, b->name));
 
 static psr_status take_fold(struct accelsift_folds *folds, const struct json_value *line,
                             psr_err *err)
@@ -300,15 +296,8 @@ struct identity {
     size_t i; /* its place among the names */
 };
 
-static int compare_identities(const void *pa, const void *pb)
-{
-    const struct identity *a = pa, *b = pb;
-    if (a->dev != b->dev)
-        return a->dev < b->dev ? -1 : 1;
-    if (a->ino != b->ino)
-        return a->ino < b->ino ? -1 : 1;
-    return a->i < b->i ? -1 : a->i > b->i;
-}
+PSR_COMPARE(compare_identities, struct identity,
+            PSR_THEN(PSR_RISING(dev), PSR_THEN(PSR_RISING(ino), PSR_RISING(i))));
 
 static void drop_names(struct psr_names *lists)
 {

@@ -1,6 +1,8 @@
 /* Reports a run of gpurfifind: what is masked and why, periodic interference, times. */
 #include "report.h"
 
+#include "base/tool.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -66,12 +68,7 @@ void gpurfifind_print_cells(const struct cli *tool, const struct psr_rfi_run_rep
     print_counts(tool, r, r->found, tests, sizeof tests / sizeof *tests);
 }
 
-static int by_power(const void *a, const void *b)
-{
-    const struct psr_rfi_line *x = *(const struct psr_rfi_line *const *)a;
-    const struct psr_rfi_line *y = *(const struct psr_rfi_line *const *)b;
-    return (x->power < y->power) - (x->power > y->power);
-}
+PSR_COMPARE_POINTERS(by_power, struct psr_rfi_line, PSR_FALLING(power));
 
 psr_status gpurfifind_print_sums(const struct cli *tool, const struct psr_rfi_run_report *r,
                                  psr_err *err)
@@ -104,19 +101,9 @@ psr_status gpurfifind_print_sums(const struct cli *tool, const struct psr_rfi_ru
     return PSR_OK;
 }
 
-static int by_sigma(const void *a, const void *b)
-{
-    const struct psr_rfi_birdie *x = *(const struct psr_rfi_birdie *const *)a;
-    const struct psr_rfi_birdie *y = *(const struct psr_rfi_birdie *const *)b;
-    return (x->sigma < y->sigma) - (x->sigma > y->sigma);
-}
-
-static int by_nobs(const void *a, const void *b)
-{
-    const struct psr_rfi_birdie *x = *(const struct psr_rfi_birdie *const *)a;
-    const struct psr_rfi_birdie *y = *(const struct psr_rfi_birdie *const *)b;
-    return x->nobs != y->nobs ? (x->nobs < y->nobs) - (x->nobs > y->nobs) : by_sigma(a, b);
-}
+PSR_COMPARE_POINTERS(by_sigma, struct psr_rfi_birdie, PSR_FALLING(sigma));
+PSR_COMPARE_POINTERS(by_nobs, struct psr_rfi_birdie,
+                     PSR_THEN(PSR_FALLING(nobs), PSR_FALLING(sigma)));
 
 static void print_best(const struct cli *tool, const char *what,
                        const struct psr_rfi_birdie *const *birdie, size_t n)

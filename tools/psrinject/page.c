@@ -1,5 +1,7 @@
 /* Writes the page of the recall: curves of what was found, and the list of what was lost. */
 #include "psrinject.h"
+
+#include "base/tool.h"
 #include "tools/common/html.h"
 
 #include <math.h>
@@ -87,11 +89,7 @@ struct inject_share inject_share(size_t k, size_t n)
     return (struct inject_share){p, (m * p + 0.5) / all - half, (m * p + 0.5) / all + half};
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+PSR_COMPARE_VALUES(compare, double);
 
 /* The ends of thirds of a parameter.
  * Returned: whether it varies */

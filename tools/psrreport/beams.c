@@ -34,18 +34,10 @@ struct report_beams {
     size_t n;
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    if (x->known != y->known)
-        return x->known ? -1 : 1;
-    const int order = strcmp(x->telescope, y->telescope);
-    if (order)
-        return order;
-    if (x->start_s != y->start_s)
-        return x->start_s < y->start_s ? -1 : 1;
-    return (x->folder > y->folder) - (x->folder < y->folder);
-}
+PSR_COMPARE(by_time, struct place,
+            PSR_THEN(PSR_FALLING(known),
+                     PSR_THEN(strcmp(a->telescope, b->telescope),
+                              PSR_THEN(PSR_RISING(start_s), PSR_RISING(folder)))));
 
 /* Reads parts of a folder without a word: what is wrong with them is said when its row is written.
  * Returned: NULL: nothing can be read; the caller clears and frees it otherwise */

@@ -74,18 +74,6 @@ static psr_status report_read_fold_numbers(struct report *r, psr_err *err)
     return st;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Names are sorted. */
-static const char *find_name(const struct report *r, const char *name)
-{
-    char *const *found = bsearch(&name, r->files.name, r->files.n, sizeof *r->files.name, by_name);
-    return found ? *found : NULL;
-}
-
 static psr_status read_fold(struct report *r, const char *name, psr_err *err)
 {
     struct report_fold *f = &r->fold[r->nfold];
@@ -113,7 +101,7 @@ static psr_status read_fold(struct report *r, const char *name, psr_err *err)
         f->file = name;
         char picture[512];
         const int n = snprintf(picture, sizeof picture, "%s.png", name);
-        f->picture = n < (int)sizeof picture ? find_name(r, picture) : NULL;
+        f->picture = n < (int)sizeof picture ? psr_names_find(&r->files, picture) : NULL;
         r->nfold++;
     }
     psr_bestprof_clear(&f->best);
@@ -175,12 +163,9 @@ enum report_class report_classify(const struct report_cand *c)
     return psr_sift_marks_count(c->marks) ? REPORT_MARKED : REPORT_GOOD;
 }
 
-static int by_candidate(const void *a, const void *b)
-{
-    const struct report_fold *const *x = a, *const *y = b;
-    const int order = strcmp((*x)->best.candidate, (*y)->best.candidate);
-    return order ? order : strcmp((*x)->file, (*y)->file);
-}
+PSR_COMPARE_POINTERS(by_candidate, struct report_fold,
+                     PSR_THEN(strcmp(a->best.candidate, b->best.candidate),
+                              strcmp(a->file, b->file)));
 
 /* In the order of the list; folds that it does not have follow by significance. */
 static int by_rank(const void *a, const void *b)

@@ -252,13 +252,7 @@ static const struct cli_option options[] = {
      "Print nothing, but write the marks into the lists, for psrreport."},
 };
 
-static int compare_pulses(const void *a, const void *b)
-{
-    const struct pulse *const *p = a, *const *q = b;
-    if ((*p)->snr != (*q)->snr)
-        return (*p)->snr < (*q)->snr ? 1 : -1;
-    return (*p > *q) - (*p < *q);
-}
+PSR_COMPARE_POINTERS(compare_pulses, struct pulse, PSR_THEN(PSR_FALLING(snr), (a > b) - (a < b)));
 
 static psr_status write_all(psr_outfile *f, const struct lists *l, psr_err *err)
 {

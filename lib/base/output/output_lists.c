@@ -120,10 +120,7 @@ static const char *name_of(const psr_outfile *list)
     return psr_path_file(psr_outfile_name(list));
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(name_of(*(psr_outfile *const *)a), name_of(*(psr_outfile *const *)b));
-}
+PSR_COMPARE_POINTERS(by_name, psr_outfile, strcmp(name_of(a), name_of(b)));
 
 /* Lines of one width, so that a name is found by halving. */
 static psr_status write_index(const struct psr_output_lists *l, psr_outfile *to, psr_err *err)

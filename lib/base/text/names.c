@@ -113,15 +113,19 @@ psr_status psr_names_read(struct psr_names *names, const char *path, psr_err *er
     return st;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+PSR_COMPARE_POINTERS(by_name, char, strcmp(a, b));
 
 void psr_names_sort(struct psr_names *names)
 {
     if (names->n)
         qsort((void *)names->name, names->n, sizeof *names->name, by_name);
+}
+
+const char *psr_names_find(const struct psr_names *names, const char *name)
+{
+    char *const *found =
+        names->n ? bsearch(&name, names->name, names->n, sizeof name, by_name) : NULL;
+    return found ? *found : NULL;
 }
 
 void psr_names_clear(struct psr_names *names)

@@ -68,13 +68,7 @@ static void add_row(struct merging *m, const struct psr_sift_cand *c, unsigned m
     };
 }
 
-static int by_snr(const void *pa, const void *pb)
-{
-    const struct psr_ffa_row *a = pa, *b = pb;
-    if (a->snr < b->snr || a->snr > b->snr)
-        return a->snr > b->snr ? -1 : 1;
-    return (a->freq_hz > b->freq_hz) - (a->freq_hz < b->freq_hz);
-}
+PSR_COMPARE(by_snr, struct psr_ffa_row, PSR_THEN(PSR_FALLING(snr), PSR_RISING(freq_hz)));
 
 /* What a sift of a blind search rejects for its DMs stays in the list, marked if it is undispersed. */
 static bool is_kept(const struct psr_sift_cand *c)

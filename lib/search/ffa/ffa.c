@@ -219,23 +219,10 @@ struct placed {
     const struct psr_ffa_hit *hit;
 };
 
-static int by_series_and_period(const void *pa, const void *pb)
-{
-    const struct placed *a = pa, *b = pb;
-    if (a->hit->series != b->hit->series)
-        return a->hit->series < b->hit->series ? -1 : 1;
-    if (a->period_s != b->period_s)
-        return a->period_s < b->period_s ? -1 : 1;
-    return (a->hit->trial > b->hit->trial) - (a->hit->trial < b->hit->trial);
-}
-
-static int by_strength(const void *pa, const void *pb)
-{
-    const struct psr_ffa_peak *a = pa, *b = pb;
-    if (a->snr != b->snr)
-        return a->snr > b->snr ? -1 : 1;
-    return (a->trial > b->trial) - (a->trial < b->trial);
-}
+PSR_COMPARE(by_series_and_period, struct placed,
+            PSR_THEN(PSR_RISING(hit->series),
+                     PSR_THEN(PSR_RISING(period_s), PSR_RISING(hit->trial))));
+PSR_COMPARE(by_strength, struct psr_ffa_peak, PSR_THEN(PSR_FALLING(snr), PSR_RISING(trial)));
 
 static struct psr_ffa_peak make_peak(const struct psr_ffa_search *s, const struct placed *at,
                                      size_t n)

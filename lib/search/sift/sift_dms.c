@@ -83,50 +83,23 @@ static bool is_part(const char *name)
     return false;
 }
 
-/* Beginnings of names, up to and with DM. */
-struct roots {
-    char **root; /* [n] sorted, each once */
-    size_t n;
-};
-
-static int compare_roots(const void *pa, const void *pb)
+/* Beginnings of names, up to and with DM, sorted. */
+static psr_status list_roots(struct psr_names *roots, const struct psr_sift *s, size_t first,
+                             psr_err *err)
 {
-    return strcmp(*(char *const *)pa, *(char *const *)pb);
-}
-
-static psr_status list_roots(struct roots *r, const struct psr_sift *s, size_t first, psr_err *err)
-{
-    size_t n = 0;
-    *r = (struct roots){.root = calloc(s->nlist - first + 1, sizeof *r->root)};
-    if (!r->root)
-        return psr_fail_nomem(err, "names", 8.0 * (double)s->nlist);
-    for (size_t i = first; i < s->nlist; i++) {
-        const char *number = psr_series_dm_text(s->list[i].file);
-        const char *end = number ? number : s->list[i].file;
-        char *root = strndup(s->list[i].path, (size_t)(end - s->list[i].path));
-        if (!root)
-            return psr_fail_nomem(err, "names", 64);
-        r->root[r->n++] = root;
+    psr_status st = PSR_OK;
+    for (size_t i = first; i < s->nlist && !st; i++) {
+        const char *path = s->list[i].path, *number = psr_series_dm_text(s->list[i].file);
+        char *root = strndup(path, (size_t)((number ? number : s->list[i].file) - path));
+        st = root ? psr_names_add(roots, root, err) : psr_fail_nomem(err, "names", 64);
+        free(root);
     }
-    qsort(r->root, r->n, sizeof *r->root, compare_roots);
-    for (size_t i = 0; i < r->n; i++)
-        if (n && !strcmp(r->root[n - 1], r->root[i]))
-            free(r->root[i]);
-        else
-            r->root[n++] = r->root[i];
-    r->n = n;
-    return PSR_OK;
-}
-
-static void clear_roots(struct roots *r)
-{
-    for (size_t i = 0; i < r->n; i++)
-        free(r->root[i]);
-    free(r->root);
+    psr_names_sort(roots);
+    return st;
 }
 
 /* An .inf file whose root is one of the lists'. */
-static psr_status add_inf(struct psr_sift *s, const struct roots *r, const char *folder,
+static psr_status add_inf(struct psr_sift *s, const struct psr_names *roots, const char *folder,
                           const char *name, psr_err *err)
 {
     double dm = 0;
@@ -138,7 +111,7 @@ static psr_status add_inf(struct psr_sift *s, const struct roots *r, const char 
     if (!root)
         return psr_fail_nomem(err, name, (double)n);
     snprintf(root, n, "%s%.*s", folder, (int)(number - name), name);
-    const bool known = bsearch(&root, r->root, r->n, sizeof *r->root, compare_roots) != NULL;
+    const bool known = psr_names_find(roots, root) != NULL;
     free(root);
     return known ? psr_sift_add_dms(s, &dm, 1, err) : PSR_OK;
 }
@@ -156,26 +129,26 @@ static psr_status add_presto_inf(struct psr_sift *s, const char *name, psr_err *
     return psr_sift_add_dms(s, &dm, 1, err);
 }
 
-static psr_status add_name(struct psr_sift *s, const struct roots *r, const char *folder,
+static psr_status add_name(struct psr_sift *s, const struct psr_names *roots, const char *folder,
                            const char *name, psr_err *err)
 {
     return !psr_path_ends(name, ".inf") || *name == '.' ? PSR_OK
            : s->d.presto                                ? add_presto_inf(s, name, err)
-                                                        : add_inf(s, r, folder, name, err);
+                                                        : add_inf(s, roots, folder, name, err);
 }
 
 /* Whether lists that were read may be in it: all are opened only for presto. */
-static bool is_known(const struct roots *r, bool presto, const char *path)
+static bool is_known(const struct psr_names *roots, bool presto, const char *path)
 {
     const size_t n = strlen(path) - strlen(".lists");
-    for (size_t i = 0; i < r->n && !presto; i++)
-        if (!strncmp(r->root[i], path, n) && r->root[i][n] == '_')
+    for (size_t i = 0; i < roots->n && !presto; i++)
+        if (!strncmp(roots->name[i], path, n) && roots->name[i][n] == '_')
             return true;
     return presto;
 }
 
 /* The .inf files in ROOT.lists.  What is no such file holds none. */
-static psr_status add_members(struct psr_sift *s, const struct roots *r, const char *folder,
+static psr_status add_members(struct psr_sift *s, const struct psr_names *roots, const char *folder,
                               const char *name, psr_err *err)
 {
     struct psr_names all = {.n = 0};
@@ -184,23 +157,23 @@ static psr_status add_members(struct psr_sift *s, const struct roots *r, const c
     psr_status st = path ? PSR_OK : psr_fail_nomem(err, name, (double)n);
     if (path)
         snprintf(path, n, "%s%s", folder, name);
-    if (path && is_known(r, s->d.presto, path) && psr_lists_names(&all, path, NULL) == PSR_OK)
+    if (path && is_known(roots, s->d.presto, path) && psr_lists_names(&all, path, NULL) == PSR_OK)
         for (size_t i = 0; i < all.n && !st; i++)
-            st = add_name(s, r, folder, psr_path_file(all.name[i]), err);
+            st = add_name(s, roots, folder, psr_path_file(all.name[i]), err);
     psr_names_clear(&all);
     free(path);
     return st;
 }
 
 /* Given:  folder   with its slash, or empty */
-static psr_status scan_folder(struct psr_sift *s, const struct roots *r, const char *folder,
+static psr_status scan_folder(struct psr_sift *s, const struct psr_names *roots, const char *folder,
                               psr_err *err)
 {
     DIR *dir = opendir(*folder ? folder : ".");
     psr_status st = PSR_OK;
     for (struct dirent *e; dir && !st && (e = readdir(dir));)
-        st = psr_is_lists(e->d_name) ? add_members(s, r, folder, e->d_name, err)
-                                     : add_name(s, r, folder, e->d_name, err);
+        st = psr_is_lists(e->d_name) ? add_members(s, roots, folder, e->d_name, err)
+                                     : add_name(s, roots, folder, e->d_name, err);
     if (dir)
         closedir(dir);
     return st;
@@ -208,19 +181,20 @@ static psr_status scan_folder(struct psr_sift *s, const struct roots *r, const c
 
 psr_status psr_sift_find_dms(struct psr_sift *s, size_t first, psr_err *err)
 {
-    struct roots r;
+    struct psr_names roots = {.n = 0};
     char *last = NULL;
-    psr_status st = list_roots(&r, s, first, err);
-    for (size_t i = 0; i < r.n && !st; i++) {
-        const size_t n = (size_t)(psr_path_file(r.root[i]) - r.root[i]);
-        if (last && strlen(last) == n && !strncmp(last, r.root[i], n))
+    psr_status st = list_roots(&roots, s, first, err);
+    for (size_t i = 0; i < roots.n && !st; i++) {
+        const char *root = roots.name[i];
+        const size_t n = (size_t)(psr_path_file(root) - root);
+        if (last && strlen(last) == n && !strncmp(last, root, n))
             continue;
         free(last);
-        last = strndup(r.root[i], n);
-        st = last ? scan_folder(s, &r, last, err) : psr_fail_nomem(err, "names", (double)n);
+        last = strndup(root, n);
+        st = last ? scan_folder(s, &roots, last, err) : psr_fail_nomem(err, "names", (double)n);
     }
     free(last);
-    clear_roots(&r);
+    psr_names_clear(&roots);
     return st;
 }
 

@@ -15,12 +15,7 @@ struct range {
     double low, high;
 };
 
-static int compare_events(const void *a, const void *b)
-{
-    const struct psr_event *p = *(const struct psr_event *const *)a;
-    const struct psr_event *q = *(const struct psr_event *const *)b;
-    return (p->snr < q->snr) - (p->snr > q->snr);
-}
+PSR_COMPARE_POINTERS(compare_events, struct psr_event, PSR_FALLING(snr));
 
 /* A little room around [low, high], and some where they are equal. */
 static struct range widen(double low, double high, double part)

@@ -418,11 +418,7 @@ static struct extent measure(const struct psr_pulscan_hit *hit, size_t n)
     return e;
 }
 
-static int best_candidate_first(const void *pa, const void *pb)
-{
-    const struct psr_pulscan_cand *a = pa, *b = pb;
-    return best_first(&a->best, &b->best);
-}
+PSR_COMPARE(best_candidate_first, struct psr_pulscan_cand, best_first(&a->best, &b->best));
 
 static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n,
                                      const struct psr_pulscan_merge_desc *desc,

@@ -75,12 +75,8 @@ PSR_COMPARE(compare_places, struct node,
             PSR_THEN(PSR_RISING(event->trial),
                      PSR_THEN(PSR_RISING(first), compare_merits(a->event, b->event))));
 
-static int compare_ranks(const void *a, const void *b)
-{
-    const struct node *p = *(const struct node *const *)a, *q = *(const struct node *const *)b;
-    int order = compare_merits(p->event, q->event);
-    return order ? order : (p > q) - (p < q);
-}
+PSR_COMPARE_POINTERS(compare_ranks, struct node,
+                     PSR_THEN(compare_merits(a->event, b->event), (a > b) - (a < b)));
 
 PSR_COMPARE(compare_clusters, struct psr_cluster, compare_merits(&a->best, &b->best));
 
