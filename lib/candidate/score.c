@@ -473,17 +473,6 @@ static void score_search(const struct psr_sift_cand *cand)
  * folds that moved by more than this, one in 30 is the pulsar's that was searched for. */
 static const double MOVED_BINS = 0.3, MOVED_ODDS = 0.03;
 
-/* No known pulsar has a DM below 2, but one in twelve rows of interference, whose channels are shifted by a part of a turn. */
-static const double LEAST_DM = 1, DM_ERRORS = 3, LOW_DM_ODDS = 0.02;
-
-/* Whether the DM is below any pulsar's, wherever the fold moved it, and by so many errors. */
-static bool has_low_dm(const struct psr_sift_cand *cand)
-{
-    const double *number = cand->score->number;
-    const double moved = cand->dm * (1 + number[PSR_CAND_BETA]);
-    return cand->dm > 0 && moved * (1 + DM_ERRORS * number[PSR_CAND_GAMMA]) < LEAST_DM;
-}
-
 static void add_what_sift_knows(const struct psr_sift_cand *cand)
 {
     struct psr_cand_score *s = cand->score;
@@ -494,10 +483,6 @@ static void add_what_sift_knows(const struct psr_sift_cand *cand)
     if (s->moved_bins > MOVED_BINS) {
         multiply_odds(s, MOVED_ODDS);
         add_reason(s, "the fold moved the period");
-    }
-    if (has_low_dm(cand)) {
-        multiply_odds(s, LOW_DM_ODDS);
-        add_reason(s, "DM below that of any pulsar");
     }
 }
 
