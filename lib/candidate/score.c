@@ -3,6 +3,7 @@
 
 #include "search/fold/trials/fold_state.h"
 #include "search/sift/sift_state.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <psrkit/experimental/sift.h>
 #include <psrkit/series.h>
@@ -87,6 +88,13 @@ static void cand_explain(struct psr_cand_score *score)
     }
 }
 
+static void add_reason(struct psr_cand_score *score, const char *words)
+{
+    const size_t n = strlen(score->reasons);
+    if (!strstr(score->reasons, words))
+        snprintf(score->reasons + n, sizeof score->reasons - n, "%s%s", n ? "; " : "", words);
+}
+
 /* Numbers of a fold: its profile over the band, the observation and DM. */
 
 /* Beyond these an acceleration is no binary's; so many bins of drift are no acceleration yet. */
@@ -96,7 +104,7 @@ static const double MOST_ACCEL_MS2 = 1000, LEAST_DRIFT = 4;
 static const double STANDS_SIGMA = 1;
 
 struct cube {
-    struct psr_fold_harmonics h;
+    struct psr_fold_harmonics h; /* its rows at the best period and DM */
     const struct psr_pfd *fold;
     struct psr_fold_coefs *band, *part; /* [nsub], [npart] at the best period and DM */
     struct psr_fold_coefs sum;
@@ -215,6 +223,55 @@ static double expect_share(double snr, size_t n)
     return 0.5 * erfc((STANDS_SIGMA - snr / sqrt((double)n)) / sqrt(2));
 }
 
+/* In standard deviations of a cell, a sub-band of a part: noise and pulsars have no more, or all cells have as much, by their median.
+ * The call of a telephone has more, at a phase of its own; the sum of calls is bright at some DM, by the few that agree. */
+static const double CELL_SIGMA = 3;
+
+/* Of 131 folds of pulsars three have a smaller share, and are broken by interference; of 1105 others two in three have. */
+static const double FEW_CELLS_SHARE = 0.75;
+
+/* Share of the S/N that is left if no cell counts more than that.
+ * Given: cell   [2 * npart * nsub] to work in */
+static double find_common_share(const struct cube *c, float *cell)
+{
+    const size_t n = c->h.npart * c->h.nsub;
+    const double per_var = (double)c->fold->nbin / psr_fold_correction(c->fold) / 2;
+    float *ratio = cell + n; /* to its own noise */
+    double all = 0, common = 0;
+    size_t nfilled = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double sigma = sqrt(c->fold->stats[i].prof_var * per_var);
+        struct psr_fold_coefs rest = c->sum;
+        add(&rest, &c->h.row[i], -1);
+        const double size = sqrt(psr_fold_coefs_project(&rest, &rest, c->n));
+        cell[i] = 0;
+        if (!(sigma > 0) || !(size > 0))
+            continue;
+        cell[i] = (float)(psr_fold_coefs_project(&rest, &c->h.row[i], c->n) / size);
+        ratio[nfilled++] = fabsf(cell[i]) / (float)sigma;
+        all += cell[i];
+    }
+    const double median = nfilled ? psr_quantile_median(ratio, nfilled) : 0;
+    const double most = CELL_SIGMA * fmax(1, median);
+    for (size_t i = 0; i < n; i++) {
+        const double limit = most * sqrt(fmax(c->fold->stats[i].prof_var * per_var, 0));
+        common += fmin(fmax(cell[i], -limit), limit);
+    }
+    return all > 0 ? fmin(fmax(common / all, 0), 1) : 1;
+}
+
+/* Only what cells have in common counts as S/N. */
+static psr_status limit_cells(const struct cube *c, double *snr, psr_err *err)
+{
+    const size_t n = 2 * c->h.npart * c->h.nsub;
+    float *cell = malloc(n * sizeof *cell);
+    if (!cell)
+        return psr_fail_nomem(err, "cells of a fold", (double)n * sizeof *cell);
+    *snr *= find_common_share(c, cell);
+    free(cell);
+    return PSR_OK;
+}
+
 static double correlate_halves(const struct cube *c, const struct psr_fold_coefs *piece, size_t n)
 {
     struct psr_fold_coefs half[2] = {{.h = {0}}, {.h = {0}}};
@@ -322,6 +379,7 @@ static void leave_hum_out(struct cube *c)
         return;
     leave_out(c->band, c->h.nsub, is_line);
     leave_out(c->part, c->h.npart, is_line);
+    leave_out(c->h.row, c->h.npart * c->h.nsub, is_line);
     c->sum = rest;
 }
 
@@ -341,10 +399,11 @@ static psr_status align(struct cube *c, psr_err *err)
         c->band_turns[j] = c->fold->dm * c->h.per_dm[j];
     for (size_t i = 0; i < npart; i++)
         for (size_t j = 0; j < nsub; j++) {
-            struct psr_fold_coefs row = {.h = {0}};
-            psr_fold_coefs_add(&row, &c->h.row[i * nsub + j], c->part_turns[i] + c->band_turns[j]);
-            add(&c->band[j], &row, 1);
-            add(&c->part[i], &row, 1);
+            struct psr_fold_coefs row = {.h = {0}}, *cell = &c->h.row[i * nsub + j];
+            psr_fold_coefs_add(&row, cell, c->part_turns[i] + c->band_turns[j]);
+            *cell = row;
+            add(&c->band[j], cell, 1);
+            add(&c->part[i], cell, 1);
         }
     for (size_t j = 0; j < nsub; j++)
         add(&c->sum, &c->band[j], 1);
@@ -378,9 +437,14 @@ psr_status psr_cand_measure(struct psr_cand_score *score, const struct psr_pfd *
             score->number[PSR_CAND_PULSE_SHARE] = find_pulse_snr(&c) / score->number[PSR_CAND_SNR];
         st = measure_shares(&c, score->number, err);
     }
+    const double snr = score->number[PSR_CAND_SNR];
+    if (!st)
+        st = limit_cells(&c, &score->number[PSR_CAND_SNR], err);
     if (!st) {
         score->probability = psr_cand_probability(score->number);
         cand_explain(score);
+        if (score->number[PSR_CAND_SNR] < FEW_CELLS_SHARE * snr)
+            add_reason(score, "few sub-bands of few parts carry it");
     }
     free(c.band);
     free(c.part);
@@ -440,13 +504,6 @@ static double find_chance_share(const struct psr_sift_cand *cand)
 {
     const double sigma = psr_gauss_sigma(psr_logp_from_sf(log(cand->chance)));
     return cand->chance > 0 ? fmin(fmax(1 - sigma / NOISE_SIGMA, 0), 1) : 0;
-}
-
-static void add_reason(struct psr_cand_score *score, const char *words)
-{
-    const size_t n = strlen(score->reasons);
-    if (!strstr(score->reasons, words))
-        snprintf(score->reasons + n, sizeof score->reasons - n, "%s%s", n ? "; " : "", words);
 }
 
 static void score_search(const struct psr_sift_cand *cand)

@@ -367,12 +367,12 @@ enum psr_cand_number {
     PSR_CAND_HALVES_BAND, /* correlation of the profiles of the lower and the upper half of the band */
     PSR_CAND_HALVES_TIME, /* of the first and the second half of the observation */
     PSR_CAND_ACCEL_OK, /* 1: acceleration below 1000 m/s^2, or less than 4 bins of drift; 0: neither */
-    PSR_CAND_COVERED,   /* share of sub-bands and parts with data, times the share of a turn that a
+    PSR_CAND_COVERED, /* share of sub-bands and parts with data, times the share of a turn that a
                              part covers */
-    PSR_CAND_SNR,       /* root of Z^2 - 2 n of the n harmonics of the profile */
-    PSR_CAND_DM0_SIGMA, /* root of the Z^2 that DM 0 has less, negative where it has more */
-    PSR_CAND_BANDS_RATIO, /* share_bands over what a pulse of this S/N in all sub-bands has: Phi(S/N / sqrt(n) - 1) */
-    PSR_CAND_PULSE_SHARE, /* S/N of the best boxcar in the profile over S/N */
+    PSR_CAND_SNR, /* root of Z^2 - 2 n of the n harmonics of the profile, times what cells have in common of it */
+    PSR_CAND_DM0_SIGMA,   /* root of the Z^2 that DM 0 has less, negative where it has more */
+    PSR_CAND_BANDS_RATIO, /* share_bands over what a pulse of this S/N in all sub-bands has: Phi(S/N / sqrt(n) - 1), S/N being the root */
+    PSR_CAND_PULSE_SHARE, /* S/N of the best boxcar in the profile over the root */
     PSR_CAND_NNUMBER,
 };
 

@@ -14,7 +14,7 @@ static const double PERIOD_S = 0.5, PART_S = 4, LOW_MHZ = 1210, WIDTH_MHZ = 20;
 
 static psr_err err;
 
-/* A pulse of S/N snr over all: in sub-bands and parts up to these. */
+/* A pulse of S/N snr over all: in sub-bands and parts up to these; 0 parts: in each sub-band in one part of its own. */
 struct pulse {
     double snr, dm, width; /* turns */
     int nsub, npart;
@@ -52,8 +52,8 @@ static void make_fold(struct psr_pfd *fold, uint64_t *random, const struct pulse
     for (int i = 0; i < NPART; i++)
         for (int j = 0; j < NSUB; j++) {
             double *row = fold->profile + (i * NSUB + j) * NBIN;
-            const bool on = i < p->npart && j < p->nsub;
-            const double height = p->snr / sqrt(size * p->npart * p->nsub);
+            const bool on = j < p->nsub && (p->npart ? i < p->npart : i == 5 * j % NPART);
+            const double height = p->snr / sqrt(size * fmax(p->npart, 1) * p->nsub);
             for (int b = 0; b < NBIN; b++) {
                 double x = (double)b / NBIN - 0.5 - turns_late(j, p->dm);
                 x -= round(x);
@@ -261,6 +261,22 @@ static void test_chance(uint64_t *random)
        rank_one(pulse, 0.5), pulse.probability);
 }
 
+/* Calls of telephones, a sub-band and a part each, that agree at some DM are bright; what all cells have in common is not. */
+static void test_calls(uint64_t *random)
+{
+    const struct pulse calls = {120, 40, 0.02, NSUB, 0}, bright = {400, 40, 0.02, NSUB, NPART},
+                       brief = {25, 40, 0.02, NSUB, 3};
+    const struct psr_cand_score a = measure(random, &calls, 40), b = measure(random, &bright, 40),
+                                c = measure(random, &brief, 40);
+    ok(a.number[PSR_CAND_SNR] < 9 && a.probability < PSR_CAND_LINE &&
+           strstr(a.reasons, "few sub-bands of few parts"),
+       "16 calls of S/N 30 in all: %.1f, %.3f", a.number[PSR_CAND_SNR], a.probability);
+    ok(b.number[PSR_CAND_SNR] > 380, "cells of S/N 25 each are a bright pulsar's: %.1f",
+       b.number[PSR_CAND_SNR]);
+    ok(c.number[PSR_CAND_SNR] > 5 && !strstr(c.reasons, "few sub-bands of few parts"),
+       "a pulsar in three parts of 16, of S/N 11 over all: %.1f", c.number[PSR_CAND_SNR]);
+}
+
 static void test_probability(void)
 {
     double number[PSR_CAND_NNUMBER];
@@ -353,6 +369,7 @@ int main(void)
     test_impossible(&random);
     test_hum(&random);
     test_chance(&random);
+    test_calls(&random);
     test_probability();
     test_rank();
     return done_testing();
