@@ -174,11 +174,11 @@ static void ref_look(struct ref_band *b, size_t w, struct ref_modes *m)
         bool steps;
         double now = ref_value(b, (size_t)(log2((double)w) + 0.5), v + k * G, &steps);
         if (value[k] > edge && now > 0) {
-            double fourth = 0;
+            double all = 0;
             for (size_t g = 0; g < G; g++)
-                fourth += v[k * G + g] * v[k * G + g] * v[k * G + g] * v[k * G + g];
+                all += v[k * G + g];
             memcpy(m->v[m->n], v + k * G, G * sizeof *v);
-            m->whole[m->n] = fourth * 0.6 * (double)G < 1;
+            m->whole[m->n] = all * all > 0.7 * (double)G;
             m->w[m->n] = w;
             m->value[m->n++] = now;
         }

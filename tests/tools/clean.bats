@@ -145,6 +145,15 @@ refused() {
     [ -s m_DM0.00.dat ]
 }
 
+@test "-clean auto: gains of three receivers that drift are no pulses" {
+    [ -n "${PSRKIT_TEST_DATA-}" ] || skip "PSRKIT_TEST_DATA is not set"
+    for name in parkes_4bit parkes_1bit; do
+        [ -r "$PSRKIT_TEST_DATA/$name.fil" ] || skip "there is no $name.fil in PSRKIT_TEST_DATA"
+        gpudedisp -q -clean auto -nobary -nowrite -singlepulse -lodm 0 -dmstep 0.5 -numdms 240 -o x "$PSRKIT_TEST_DATA/$name.fil"
+        awk '/^[^#]/ && $1 > 7 { print; bad = 1 } END { exit bad }' x.cand
+    done
+}
+
 @test "single pulses: those of one sub-band, and at the edge of a masked stretch, are marked; bursts are not" {
     sky="-q -seed 5 -nbits 32 -nchans 64 -tsamp 256 -tobs 8 -fch1 1500 -foff 4"
     search="-q -nobary -nowrite -singlepulse -threshold 7 -lodm 0 -dmstep 10 -numdms 40"

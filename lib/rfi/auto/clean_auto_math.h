@@ -52,7 +52,7 @@ struct psr_auto_modes {
     size_t width[PSR_AUTO_GROUPS],
         slowest[PSR_AUTO_GROUPS]; /* slowest: what is slower stays; 0: nothing */
     double v[PSR_AUTO_GROUPS][PSR_AUTO_GROUPS], value[PSR_AUTO_GROUPS];
-    bool whole[PSR_AUTO_GROUPS];    /* of more of the band than a receiver has */
+    bool whole[PSR_AUTO_GROUPS];    /* as strong in all of the band, whatever receivers it has */
     double centre[PSR_AUTO_GROUPS]; /* medians of single spectra */
     double middle[PSR_AUTO_GROUPS]; /* v times these */
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const double excess_limit = 0.4, first_limit = 0.8, sudden_limit = 8, spread_least = 2,
-                    whole_share = 0.6;
+                    whole_share = 0.7;
 enum { TILES_LEAST = 12, GROUPS = PSR_AUTO_GROUPS };
 enum { SUDDEN_SHARE = 32, SUDDEN_TIMES = 4, HISTORY_LEAST = 8 };
 
@@ -143,10 +143,10 @@ static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes 
         if (now <= 0)
             continue;
         memcpy(m->v[m->n], v, G * sizeof *v);
-        double fourth = 0;
+        double sum = 0;
         for (size_t g = 0; g < G; g++)
-            fourth += v[g] * v[g] * v[g] * v[g];
-        m->whole[m->n] = fourth * whole_share * (double)G < 1;
+            sum += v[g];
+        m->whole[m->n] = sum * sum > whole_share * (double)G;
         m->width[m->n] = (size_t)1 << k;
         m->value[m->n++] = now;
     }
