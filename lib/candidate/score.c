@@ -343,14 +343,14 @@ static void leave_out(struct psr_fold_coefs *piece, size_t n, const bool *is_lin
  * are of a shorter period. */
 static bool is_of_shorter_period(const struct cube *c, const struct psr_fold_coefs *sum, size_t n)
 {
-    int divisor = 0;
+    int64_t divisor = 0;
     double others = 0;
     for (size_t k = 0; k < n; k++)
         if (power_of(c, sum, k) > REJECT_CHI2)
-            divisor = psr_sift_divisor((int)k + 1, divisor);
+            divisor = psr_common_divisor((int64_t)k + 1, divisor);
     for (size_t k = 0; k < n && divisor > 1; k++) {
         const double power = power_of(c, sum, k);
-        others += power > 0 && ((int)k + 1) % divisor ? power - NOISE_CHI2 : 0;
+        others += power > 0 && ((int64_t)k + 1) % divisor ? power - NOISE_CHI2 : 0;
     }
     return divisor > 1 && others < REJECT_CHI2;
 }
@@ -361,12 +361,12 @@ static void leave_hum_out(struct cube *c)
 {
     struct psr_fold_coefs flat = {.h = {0}}, rest = c->sum;
     bool is_line[PSR_FOLD_HARMONICS];
-    int divisor = 0;
+    int64_t divisor = 0;
     for (size_t j = 0; j < c->h.nsub; j++)
         psr_fold_coefs_add(&flat, &c->band[j], -c->band_turns[j]);
     for (size_t k = 0; k < PSR_FOLD_HARMONICS; k++) {
         is_line[k] = power_of(c, &flat, k) > power_of(c, &c->sum, k) + REJECT_CHI2;
-        divisor = is_line[k] ? psr_sift_divisor((int)k + 1, divisor) : divisor;
+        divisor = is_line[k] ? psr_common_divisor((int64_t)k + 1, divisor) : divisor;
     }
     if (divisor < 2)
         return;

@@ -59,6 +59,19 @@ double psr_simplex_descend(const struct psr_simplex *f, double *x, double step, 
  * not.  x stays where that is not within reach. */
 void psr_simplex_polish(const struct psr_simplex *f, double *x, double reach);
 
+/* --- whole numbers --- */
+
+/* The greatest common divisor; that of 0 and another is the other. */
+static inline int64_t psr_common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 /* --- lists of spans of bins --- */
 
 /* Puts n spans, of any order and overlap, in ascending order and apart from each other, within bins

@@ -3,6 +3,7 @@
 
 #include "beam/beam_internal.h"
 #include "formats/spectra/header_keys.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -303,16 +304,6 @@ static psr_status read_lengths(struct psr_beam_sums *s, const struct psr_beam_in
     return st;
 }
 
-static size_t common_divisor(size_t a, size_t b)
-{
-    while (b > 0) {
-        size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Sums must fit into rows of the shortest, and end together from time to time. */
 static psr_status check_lengths(struct psr_beam_sums *s, const struct psr_beam_input *in,
                                 const char *file, psr_err *err)
@@ -329,7 +320,8 @@ static psr_status check_lengths(struct psr_beam_sums *s, const struct psr_beam_i
                 err, PSR_EFORMAT,
                 "%s: sums of %zu samples at %g MHz, must be a multiple of the shortest, %zu", file,
                 s->length[f], in->freq_mhz[f], s->tds);
-        s->unit = s->unit / common_divisor(s->unit, s->length[f]) * s->length[f];
+        s->unit *=
+            s->length[f] / (size_t)psr_common_divisor((int64_t)s->unit, (int64_t)s->length[f]);
         if (s->unit > MOST_TDS)
             return psr_fail(err, PSR_EFORMAT,
                             "%s: sums end together after more than %d samples: make the long ones "

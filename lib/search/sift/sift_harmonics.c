@@ -2,6 +2,7 @@
 #include "search/sift/sift_state.h"
 
 #include "base/tool.h"
+#include "stats/stats.h"
 
 #include <limits.h>
 #include <math.h>
@@ -404,7 +405,7 @@ static int count_places(int q)
 {
     int places = 0;
     for (int p = 1; p < q; p++)
-        places += psr_sift_divisor(p, q) == 1;
+        places += psr_common_divisor(p, q) == 1;
     return places;
 }
 
@@ -417,7 +418,7 @@ static void remove_lines(struct removing *m, struct psr_sift_near *near)
         const int end = q > 1 ? MOST_HARMONIC * q : MOST_LINE + 1;
         m->places += (double)count_places(q) / q;
         for (int p = 1; p < end; p++) {
-            if (MOST_HARMONIC * p <= q || psr_sift_divisor(p, q) != 1)
+            if (MOST_HARMONIC * p <= q || psr_common_divisor(p, q) != 1)
                 continue;
             m->numer = p;
             m->denom = q;
@@ -453,7 +454,7 @@ static int find_turns(const struct removing *m, const struct psr_sift_entry *a,
     const double q = rint(p * a->f / b->f);
     const double bins = psr_sift_fold_error(m->s, a, p, b, q);
     const double snr = a->folded ? a->sigma : FOLD_SHARE * a->sigma;
-    if (!(q > p && q < INT_MAX) || psr_sift_divisor((int)q, p) != 1 ||
+    if (!(q > p && q < INT_MAX) || psr_common_divisor((int64_t)q, p) != 1 ||
         !(fabs(p * a->f - q * b->f) * tobs_s < bins) ||
         !(b->sigma < snr / sqrt(p * q) + FOLD_NOISE) || !psr_sift_may_explain(m->s, a, b, 1, 1))
         return 0;

@@ -2,6 +2,7 @@
 #include "sift_state.h"
 
 #include "astro/barycentre.h"
+#include "stats/stats.h"
 #include <math.h>
 #include <psrkit/signif.h>
 #include <stdlib.h>
@@ -240,7 +241,8 @@ enum psr_sift_lines psr_sift_leave_lines_out(const struct psr_sift *s,
 {
     const double f_hz = row->r / list->tobs_s * scale, half_bin_hz = 0.5 / list->tobs_s;
     double off = 0, all = 0;
-    int n = 0, divisor = 0;
+    int n = 0;
+    int64_t divisor = 0;
     for (int h = 0; h < row->nharm; h++) {
         const double power = row->harm_power[h];
         const bool at_line =
@@ -249,7 +251,7 @@ enum psr_sift_lines psr_sift_leave_lines_out(const struct psr_sift *s,
         all += power;
         off += at_line ? 0 : power;
         n += !at_line;
-        divisor = at_line ? psr_sift_divisor(h + 1, divisor) : divisor;
+        divisor = at_line ? psr_common_divisor(h + 1, divisor) : divisor;
     }
     if (divisor < 2 || off >= OFF_SHARE * all)
         return PSR_SIFT_NO_LINES;

@@ -106,17 +106,6 @@ struct psr_sift {
     struct psr_sift_hit *hit;
 };
 
-/* The greatest common divisor; that of 0 and another is the other. */
-static inline int psr_sift_divisor(int a, int b)
-{
-    while (b) {
-        const int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static inline double psr_sift_tobs(const struct psr_sift *s, const struct psr_sift_entry *e)
 {
     return s->list[e->list].tobs_s;

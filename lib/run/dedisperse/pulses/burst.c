@@ -4,6 +4,7 @@
 #include "base/obs_internal.h"
 #include "base/tool.h"
 #include "search/singlepulse/singlepulse_internal.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <psrkit/ddplan.h>
@@ -57,16 +58,6 @@ psr_status psr_pulse_search_create(psr_singlepulse **out, const struct psr_sink_
 
 /* --- the clock -------------------------------------------------------------------------------- */
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 psr_status psr_pulse_clock_make(struct psr_pulse_clock *c, const struct psr_sink_stream *stream,
                                 psr_err *err)
 {
@@ -76,7 +67,7 @@ psr_status psr_pulse_clock_make(struct psr_pulse_clock *c, const struct psr_sink
     if (!c->scale || !c->sweep)
         return psr_fail_nomem(err, "the clock of events", (double)stream->ndm * 16);
     for (size_t k = 0; k < stream->nline; k++)
-        tick = common_divisor(stream->line[k].downsamp, tick);
+        tick = psr_common_divisor(stream->line[k].downsamp, tick);
     for (const struct psr_sink_line *l = stream->line; l < stream->line + stream->nline; l++)
         for (size_t i = l->first; i < l->first + l->nseries; i++) {
             c->scale[i] = (size_t)(l->downsamp / tick);

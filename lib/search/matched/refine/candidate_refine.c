@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/threads/threads.h"
 #include "search/matched/response/accel_internal.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <psrkit/signif.h>
@@ -18,11 +19,6 @@ enum { MOST_DEN = 4, MOST_NUM = 9999 };
 static const double NOTES_CHANCE = 0.02;
 static const double LEAST_EVEN = 20, MOST_ODD = 0.01, NOISE = 3; /* power */
 
-static int divisor(int a, int b)
-{
-    return b ? divisor(b, a % b) : a;
-}
-
 /* Whether c lies at num / den of better's frequency, and that says something: harmonics of a low
  * frequency that is badly known are everywhere. */
 static bool is_harmonic(const struct psr_accel_cand *better, const struct psr_accel_cand *c,
@@ -34,7 +30,7 @@ static bool is_harmonic(const struct psr_accel_cand *better, const struct psr_ac
     *num = (int)lround(multiple);
     double ratio = (double)*num / den;
     double near = 0.5 + 3 * (c->r.error + ratio * better->r.error);
-    return divisor(*num, den) == 1 && 2 * near * den / better->r.value < NOTES_CHANCE &&
+    return psr_common_divisor(*num, den) == 1 && 2 * near * den / better->r.value < NOTES_CHANCE &&
            fabs(c->r.value - ratio * better->r.value) <= near;
 }
 
