@@ -322,8 +322,9 @@ static double is_physical(const struct cube *c)
 
 /* --- hum -------------------------------------------------------------------------------------- */
 
-/* In Z^2, that is chi-squared: what speaks for a DM and against another; noise of a harmonic. */
-static const double REJECT_CHI2 = 16, NOISE_CHI2 = 2;
+/* In Z^2, that is chi-squared: what speaks for a DM and against another; of one harmonic, as in one fold of 75 one of a pulsar has
+ * 16 by chance; noise of a harmonic. */
+static const double REJECT_CHI2 = 16, LINE_CHI2 = 32, NOISE_CHI2 = 2;
 
 static double power_of(const struct cube *c, const struct psr_fold_coefs *sum, size_t k)
 {
@@ -365,7 +366,7 @@ static void leave_hum_out(struct cube *c)
     for (size_t j = 0; j < c->h.nsub; j++)
         psr_fold_coefs_add(&flat, &c->band[j], -c->band_turns[j]);
     for (size_t k = 0; k < PSR_FOLD_HARMONICS; k++) {
-        is_line[k] = power_of(c, &flat, k) > power_of(c, &c->sum, k) + REJECT_CHI2;
+        is_line[k] = power_of(c, &flat, k) > power_of(c, &c->sum, k) + LINE_CHI2;
         divisor = is_line[k] ? psr_common_divisor((int64_t)k + 1, divisor) : divisor;
     }
     if (divisor < 2)
