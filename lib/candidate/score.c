@@ -198,6 +198,15 @@ struct share {
     size_t n;
 };
 
+/* The part of a piece that has the profile of the others; NAN: they have none. */
+static double project_on_others(const struct cube *c, const struct psr_fold_coefs *piece)
+{
+    struct psr_fold_coefs rest = c->sum;
+    add(&rest, piece, -1);
+    const double size = sqrt(psr_fold_coefs_project(&rest, &rest, c->n));
+    return size > 0 ? psr_fold_coefs_project(&rest, piece, c->n) / size : NAN;
+}
+
 /* Share of pieces that have the profile of the others.
  * Given:  var [n]   of each one's noise; 0: no data */
 static struct share share_of(const struct cube *c, const struct psr_fold_coefs *piece,
@@ -205,14 +214,11 @@ static struct share share_of(const struct cube *c, const struct psr_fold_coefs *
 {
     size_t stands = 0, all = 0;
     for (size_t j = 0; j < n; j++) {
-        struct psr_fold_coefs rest = c->sum;
-        add(&rest, &piece[j], -1);
-        const double size = sqrt(psr_fold_coefs_project(&rest, &rest, c->n));
-        if (!(var[j] > 0) || !(size > 0))
+        const double part = project_on_others(c, &piece[j]);
+        if (!(var[j] > 0) || isnan(part))
             continue;
         all++;
-        stands +=
-            psr_fold_coefs_project(&rest, &piece[j], c->n) / size > STANDS_SIGMA * sqrt(var[j] / 2);
+        stands += part > STANDS_SIGMA * sqrt(var[j] / 2);
     }
     return (struct share){all > 1 ? (double)stands / (double)all : NAN, all};
 }
@@ -230,32 +236,32 @@ static const double CELL_SIGMA = 3;
 /* Of 131 folds of pulsars three have a smaller share, and are broken by interference; of 1105 others two in three have. */
 static const double FEW_CELLS_SHARE = 0.75;
 
+/* A cell's part of the profile, and its noise. */
+struct cell {
+    float part;
+    double sigma;
+};
+
 /* Share of the S/N that is left if no cell counts more than that.
- * Given: cell   [2 * npart * nsub] to work in */
-static double find_common_share(const struct cube *c, float *cell)
+ * Given: cell, ratio   [npart * nsub] to work in */
+static double find_common_share(const struct cube *c, struct cell *cell, float *ratio)
 {
-    const size_t n = c->h.npart * c->h.nsub;
     const double per_var = (double)c->fold->nbin / psr_fold_correction(c->fold) / 2;
-    float *ratio = cell + n; /* to its own noise */
     double all = 0, common = 0;
-    size_t nfilled = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->h.npart * c->h.nsub; i++) {
         const double sigma = sqrt(c->fold->stats[i].prof_var * per_var);
-        struct psr_fold_coefs rest = c->sum;
-        add(&rest, &c->h.row[i], -1);
-        const double size = sqrt(psr_fold_coefs_project(&rest, &rest, c->n));
-        cell[i] = 0;
-        if (!(sigma > 0) || !(size > 0))
+        const double part = project_on_others(c, &c->h.row[i]);
+        if (!(sigma > 0) || isnan(part))
             continue;
-        cell[i] = (float)(psr_fold_coefs_project(&rest, &c->h.row[i], c->n) / size);
-        ratio[nfilled++] = fabsf(cell[i]) / (float)sigma;
-        all += cell[i];
+        cell[n] = (struct cell){(float)part, sigma};
+        ratio[n] = fabsf(cell[n].part) / (float)sigma;
+        all += cell[n++].part;
     }
-    const double median = nfilled ? psr_quantile_median(ratio, nfilled) : 0;
-    const double most = CELL_SIGMA * fmax(1, median);
+    const double most = CELL_SIGMA * fmax(1, n ? psr_quantile_median(ratio, n) : 0);
     for (size_t i = 0; i < n; i++) {
-        const double limit = most * sqrt(fmax(c->fold->stats[i].prof_var * per_var, 0));
-        common += fmin(fmax(cell[i], -limit), limit);
+        const double limit = most * cell[i].sigma;
+        common += fmin(fmax(cell[i].part, -limit), limit);
     }
     return all > 0 ? fmin(fmax(common / all, 0), 1) : 1;
 }
@@ -263,13 +269,16 @@ static double find_common_share(const struct cube *c, float *cell)
 /* Only what cells have in common counts as S/N. */
 static psr_status limit_cells(const struct cube *c, double *snr, psr_err *err)
 {
-    const size_t n = 2 * c->h.npart * c->h.nsub;
-    float *cell = malloc(n * sizeof *cell);
-    if (!cell)
-        return psr_fail_nomem(err, "cells of a fold", (double)n * sizeof *cell);
-    *snr *= find_common_share(c, cell);
+    const size_t n = c->h.npart * c->h.nsub;
+    struct cell *cell = malloc(n * sizeof *cell);
+    float *ratio = malloc(n * sizeof *ratio);
+    psr_status st =
+        cell && ratio ? PSR_OK : psr_fail_nomem(err, "cells of a fold", (double)n * sizeof *cell);
+    if (!st)
+        *snr *= find_common_share(c, cell, ratio);
     free(cell);
-    return PSR_OK;
+    free(ratio);
+    return st;
 }
 
 static double correlate_halves(const struct cube *c, const struct psr_fold_coefs *piece, size_t n)

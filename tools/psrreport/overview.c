@@ -29,14 +29,6 @@ struct overview {
     int code;
 };
 
-static bool has_name(const struct report *r, const char *name)
-{
-    for (size_t i = 0; i < r->files.n; i++)
-        if (!strcmp(r->files.name[i], name))
-            return true;
-    return false;
-}
-
 /* The .log that was written last, of equals the last by name; NULL: none. */
 static const char *find_log(const struct report *r)
 {
@@ -83,7 +75,7 @@ static void put_state(struct overview *o, const struct report *r, const psr_err 
 {
     struct html *h = &o->page.html;
     char reason[LOG_BYTES];
-    const bool good = !failure && has_name(r, "report.html") && !r->problems.n;
+    const bool good = !failure && psr_names_find(&r->files, "report.html") && !r->problems.n;
     o->ngood += good;
     o->nbad += !good;
     html_raw(h, good ? "<td>" : "<td class=\"bad\">");
@@ -125,7 +117,7 @@ static psr_status put_picture(struct overview *o, struct report *r, psr_err *err
 static void put_folder(struct html *h, const struct report *r)
 {
     html_raw(h, "<td>");
-    if (has_name(r, "report.html")) {
+    if (psr_names_find(&r->files, "report.html")) {
         char *real = *r->folder == '/' ? strdup("") : strdup("./");
         html_raw(h, "<a href=\"");
         html_href(h, real ? real : "", r->folder);
