@@ -152,8 +152,9 @@ void psr_output_lists_clear(struct psr_output_lists *l);
 /* --- what a run has completed, for the next one after it was killed --------------------------- */
 
 /* A tar file, ROOT.searched, to which each completed part adds its lists and then a member STEM.searched, by one
- * write: "KEY TEXT", where KEY is a digest of all that the lists depend on.  What a killed run has written in part
- * is cut off.  A run that ends well removes it.  A run without a record, as where another has it or the disk is
+ * write: "KEY SUM TEXT", where KEY is a digest of all that the lists depend on, and SUM one of KEY, the lists and
+ * TEXT.  What a killed run has written in part is cut off; a part that has other bytes than SUM says is not there.
+ * A run that ends well removes it.  A run without a record, as where another has it or the disk is
  * full, only cannot be gone on with. */
 
 enum { PSR_RECORD_TEXT = 160 };

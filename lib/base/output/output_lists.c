@@ -190,27 +190,45 @@ void psr_output_lists_clear(struct psr_output_lists *l)
 
 /* --- the record of a run ---------------------------------------------------------------------- */
 
+/* Of a key, and of the digest of a part. */
 enum { KEY_DIGITS = 16 };
 
-/* Adds the part that ends with a member.
- * Returned: *taken, false if that is no key and text */
-static psr_status take_entry(struct psr_output_record *r, const struct psr_tar_member *m,
-                             int64_t first, bool *taken, psr_err *err)
+/* Adds a part, unless its bytes are not those that were written.  Given: key, sum, text   of its last member */
+static psr_status take_part(struct psr_output_record *r, uint64_t key, uint64_t sum,
+                            const char *text, int64_t first, int64_t end, psr_err *err)
 {
-    char text[KEY_DIGITS + 1 + PSR_RECORD_TEXT] = "", *end = text;
-    *taken = m->n > KEY_DIGITS && m->n < (int64_t)sizeof text &&
-             pread(r->fd, text, (size_t)m->n, (off_t)m->at) == (ssize_t)m->n;
-    const uint64_t key = strtoull(text, &end, 16);
-    *taken = *taken && end == text + KEY_DIGITS && *end == ' ';
-    if (!*taken)
+    const size_t n = (size_t)(end - first);
+    char *bytes = malloc(n + 1);
+    if (!bytes)
+        return psr_fail_nomem(err, r->path, (double)n);
+    const bool whole = pread(r->fd, bytes, n, (off_t)first) == (ssize_t)n &&
+                       psr_digest_text(psr_digest_bytes(key, bytes, n), text) == sum;
+    free(bytes);
+    if (!whole)
         return PSR_OK;
     psr_status st = psr_grow(&r->entry, &r->room, r->n, sizeof *r->entry, "a record", err);
     if (st)
         return st;
     struct psr_record_entry *e = &r->entry[r->n++];
-    *e = (struct psr_record_entry){.key = key, .first = first, .end = m->first};
-    strcpy(e->text, end + 1);
+    *e = (struct psr_record_entry){.key = key, .first = first, .end = end};
+    strcpy(e->text, text);
     return PSR_OK;
+}
+
+/* Takes the part that ends with a member.
+ * Returned: *taken, false if that is no key, digest and text */
+static psr_status take_entry(struct psr_output_record *r, const struct psr_tar_member *m,
+                             int64_t first, bool *taken, psr_err *err)
+{
+    enum { AHEAD = 2 * (KEY_DIGITS + 1) };
+    char text[AHEAD + PSR_RECORD_TEXT] = "", *end = text;
+    *taken = m->n > AHEAD && m->n < (int64_t)sizeof text &&
+             pread(r->fd, text, (size_t)m->n, (off_t)m->at) == (ssize_t)m->n;
+    const uint64_t key = strtoull(text, &end, 16);
+    *taken = *taken && end == text + KEY_DIGITS && *end == ' ';
+    const uint64_t sum = *taken ? strtoull(end + 1, &end, 16) : 0;
+    *taken = *taken && end == text + AHEAD - 1 && *end == ' ';
+    return *taken ? take_part(r, key, sum, end + 1, first, m->first, err) : PSR_OK;
 }
 
 /* Reads all parts, and cuts off what follows the last. */
@@ -292,19 +310,26 @@ static void append(struct psr_output_record *r, const char *bytes, size_t n)
 psr_status psr_output_record_add(struct psr_output_record *r, uint64_t key, const char *stem,
                                  const char *text, psr_outfile *const *list, size_t n, psr_err *err)
 {
-    char name[PSR_TAR_NAME], line[KEY_DIGITS + 1 + PSR_RECORD_TEXT];
+    char name[PSR_TAR_NAME], line[2 * (KEY_DIGITS + 1) + PSR_RECORD_TEXT];
     psr_outfile *all = NULL;
+    size_t size;
     psr_status st = psr_outfile_hold(&all, stem, err);
     for (size_t i = 0; i < n && !st; i++) {
-        size_t size;
         const void *bytes = psr_outfile_held(list[i], &size);
         st = add_member(all, psr_path_file(psr_outfile_name(list[i])), bytes, size, err);
     }
-    const int length = snprintf(line, sizeof line, "%016" PRIx64 " %s", key, text);
-    if (!st && snprintf(name, sizeof name, "%s" PSR_RECORD, psr_path_file(stem)) < PSR_TAR_NAME)
-        st = add_member(all, name, line, (size_t)length, err);
-    if (!st) {
-        size_t size;
+    if (st) {
+        psr_outfile_abort(all);
+        return st;
+    }
+    const void *lists = psr_outfile_held(all, &size);
+    const uint64_t sum = psr_digest_text(psr_digest_bytes(key, lists, size), text);
+    const int length =
+        snprintf(line, sizeof line, "%016" PRIx64 " %016" PRIx64 " %s", key, sum, text);
+    const bool named =
+        snprintf(name, sizeof name, "%s" PSR_RECORD, psr_path_file(stem)) < PSR_TAR_NAME;
+    st = named ? add_member(all, name, line, (size_t)length, err) : PSR_OK;
+    if (!st && named) {
         const void *bytes = psr_outfile_held(all, &size);
         append(r, bytes, size);
     }
