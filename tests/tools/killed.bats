@@ -445,7 +445,7 @@ ends_soon() {
                 before=0
                 continue
             fi
-            searched=$(tar tf at/t.searched 2>err | grep -c '[.]searched$') || true
+            searched=$(tar tf at/t.searched 2>err | grep -c '_DM.*[.]searched$') || true
             [ "$searched" -ge "$before" ] || { echo "killed at $at: $searched of $before are left"; false; }
             before=$searched
         done
@@ -513,6 +513,104 @@ ends_soon() {
         fi
         (cd at && "${run[@]}" 2>../said)
         [ "$before" -eq 0 ] || grep -q "$before of 30 series were searched for slow pulsars by an earlier run" said
+        diff -r new at
+    done
+}
+
+# ends_with MEMBER COMMAND...: runs it in at/, killed at the first step after which the record has a part of that name.
+ends_with() {
+    local member=$1 n
+    shift
+    for ((n = 1; n < 60; n++)); do
+        rm -rf at
+        mkdir at
+        (cd at && KILL_AT=$n LD_PRELOAD=$killer exec "$@" 2>../said) || true
+        ! tar tf at/t.searched 2>err | grep -qx "$member[.]searched" || return 0
+    done
+    echo "no step leaves $member"
+    return 1
+}
+
+# Their events are recorded once the input has been read, before series are searched for periods.
+@test "so do single pulses, of the whole band, its parts, and finer and longer samples" {
+    local taken='single pulses: [1-9][0-9]* events of [1-9][0-9]* series are taken from t.searched' of n how
+    fakebin -q -seed 7 -tobs 20 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff -4 -o plain.fil \
+        -add "burst dm=40 t=9 width=0.004 snr=30" -add "burst dm=5 t=4 width=0.3 snr=60" -add "burst dm=55 t=14 width=0.01 snr=25"
+    make_radec # barycentred
+    printf '%s\n' '0 5 6 1 0' '30 5 6 4 0' >plan
+    run="gpudedisp -v -clean auto -plan ../plan -nowrite -singlepulse -threshold 5 -csv -views 3 -halve 1 -fine 4 -maxwidth 0.5 -o t"
+    for of in 'radec.fil' '-nobary plain.fil'; do
+        command=($run -accelsearch "-zmax 0 -numharm 1" ${of/ / ../})
+        [[ $of == -* ]] || command[-1]=../$of
+        rm -rf new killed
+        mkdir new
+        (cd new && "${command[@]}" 2>../said)
+        fails grep -q "$taken" said
+        ls new/t_fine.singlepulse new/t_*MHz.singlepulse new/t.bursts.jsonl new/t.pulses.csv
+        [ "$(wc -l <new/t.cand)" -gt 1 ]
+        ends_with t_pulses "${command[@]}"
+        cp -a at killed
+        (cd at && "${command[@]}" 2>../said)
+        grep -q "$taken" said
+        diff -r new at
+    done
+    # Of a record that is damaged or cut they are searched again; other settings take those of no other.
+    n=$(LC_ALL=C grep -abo t_pulses.searched killed/t.searched | head -1 | cut -d: -f1)
+    for how in 600 $((n / 2)) $((n - 600)) $((n + 520)) cut; do
+        rm -rf at
+        cp -a killed at
+        case $how in
+        cut) truncate -s $((n / 2)) at/t.searched ;;
+        *) printf '\125' | dd of=at/t.searched bs=1 seek="$how" conv=notrunc 2>/dev/null ;;
+        esac
+        fails cmp -s at/t.searched killed/t.searched
+        (cd at && "${command[@]}" 2>../said)
+        fails grep -q "$taken" said
+        diff -r new at || { echo "$how"; false; }
+    done
+    for how in '-threshold 5.5' '-maxwidth 0.4' '-detrend 1000' '-fine 3' '-halve 2' -noclip; do
+        rm -rf at
+        cp -a killed at
+        (cd at && "${command[@]}" $how 2>../said)
+        fails grep -q "$taken" said || { echo "$how"; false; }
+        [ ! -e at/t.searched ]
+    done
+    # What is damaged of one series takes no other with it.
+    rm -rf old
+    mv killed old
+    ends_with 't_DM.*' "${command[@]}"
+    n=$(stat -c %s old/t.searched)
+    cmp -n "$n" old/t.searched at/t.searched
+    printf '\125' | dd of=at/t.searched bs=1 seek=$((n + 600)) conv=notrunc 2>/dev/null
+    (cd at && "${command[@]}" 2>../said)
+    grep -q "$taken" said
+    fails grep -q 'earlier run' said
+    diff -r new at
+    mv old killed
+    # An input that changes while the rest is searched is not that of the pulses.
+    rm -rf at
+    cp -a killed at
+    cp -p plain.fil in.fil
+    command[-1]=../in.fil
+    ends_with t_pulses "${command[@]}"
+    mkfifo birds
+    (cd at && exec "${command[@]}" -accelsearch "-zmax 0 -numharm 1 -zaplist ../birds" 2>../said) 3>&- &
+    exec 7>birds
+    touch in.fil
+    echo '50 0.1' >&7
+    exec 7>&-
+    fails wait $!
+    grep -q '^gpudedisp: ../in.fil: it has changed since it was searched for single pulses$' said
+    [ -z "$(ls at | grep -v searched)" ]
+    command[-1]=../plain.fil
+    # What makes pulses of events, and searches for periods, changes none.
+    for how in '-timetol 9 -views 1' '-segments'; do
+        rm -rf at new
+        cp -a killed at
+        mkdir new
+        (cd new && "${command[@]}" $how 2>../said)
+        (cd at && "${command[@]}" $how 2>../said)
+        grep -q "$taken" said || { echo "$how"; false; }
         diff -r new at
     done
 }

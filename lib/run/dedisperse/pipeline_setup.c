@@ -321,6 +321,19 @@ static psr_status begin_sinks(struct psr_pipeline *p, psr_err *err)
     return st ? st : psr_sinks_begin(p->sinks, &p->stream, err);
 }
 
+/* Where an earlier run has recorded the pulses, nobody takes the series of parts of the band. */
+static psr_status leave_out_lines(struct psr_pipeline *p, psr_err *err)
+{
+    (void)err;
+    for (size_t k = 0; k < p->trials.nline; k++) {
+        if (p->trials.line[k].part && !psr_sinks_take_line(p->sinks, k) && !p->shared)
+            psr_lines_leave_out(p->lines, k);
+        if (!psr_sinks_take_equalised(p->sinks))
+            psr_lines_leave_plain(p->lines, k);
+    }
+    return PSR_OK;
+}
+
 /* Trials that an earlier run completed are left out before plans are made. */
 static psr_status skip_completed(struct psr_pipeline *p, psr_err *err)
 {
@@ -407,7 +420,8 @@ psr_status psr_pipeline_prepare_input(struct psr_pipeline *p, psr_err *err)
 
 psr_status psr_pipeline_prepare_run(struct psr_pipeline *p, psr_err *err)
 {
-    static prepare_step *const step[] = {create_lines, create_buffers, begin_sinks};
+    static prepare_step *const step[] = {create_lines, create_buffers, begin_sinks,
+                                         leave_out_lines};
     psr_status st = p->trials.ndm ? take_steps(p, step, sizeof step / sizeof *step, err) : PSR_OK;
     p->ready_s = psr_seconds();
     return st;

@@ -367,8 +367,9 @@ struct sink {
     const struct psr_sink_ops *ops;
     const void *desc;
     void *state;
-    bool begun, finished, parts;
-    double *charged_s; /* what its time counts as */
+    bool begun, finished, parts, equalised;
+    bool (*recalled)(const void *state); /* once begun; NULL: never */
+    double *charged_s;                   /* what its time counts as */
 };
 
 struct psr_sinks {
@@ -381,9 +382,14 @@ struct psr_sinks {
     double write_s, search_s;
 };
 
+static bool is_recalled(const struct sink *k)
+{
+    return k->recalled && k->recalled(k->state);
+}
+
 static bool takes_line(const psr_sinks *s, const struct sink *k, size_t line)
 {
-    return k->parts || line < s->whole.nline;
+    return !is_recalled(k) && (k->parts || line < s->whole.nline);
 }
 
 static size_t count_whole(const struct psr_sink_stream *stream)
@@ -424,16 +430,18 @@ static void add_rows(psr_sinks *s, const struct psr_pipeline_desc *d)
         bool on;
         const void *desc;
         bool searches;
-        bool parts; /* takes lines of parts of the band */
+        bool parts;     /* takes lines of parts of the band */
+        bool equalised; /* takes equalised series */
+        bool (*recalled)(const void *state);
     } rows[NROW] = {
-        {&psr_sink_pulses, d->pulses, d->pulses, true, true},
-        {&psr_sink_live, d->live, d->live, true, false},
-        {&psr_sink_whole_series, d->fourier || d->ffa, &s->keep, true, false},
-        {&psr_sink_fourier, d->fourier, &s->fourier, true, false},
-        {&psr_sink_ffa, d->ffa, &s->ffa, true, false},
-        {&psr_sink_checksums, d->checksums, NULL, false, false},
-        {&psr_sink_subbands, d->files == PSR_FILES_SUBBANDS, NULL, false, false},
-        {&psr_sink_series, psr_pipeline_has_series(d), &s->series, false, false},
+        {&psr_sink_pulses, d->pulses, d->pulses, true, true, true, psr_sink_pulses_are_recalled},
+        {&psr_sink_live, d->live, d->live, true, false, true, NULL},
+        {&psr_sink_whole_series, d->fourier || d->ffa, &s->keep, true, false, false, NULL},
+        {&psr_sink_fourier, d->fourier, &s->fourier, true, false, false, NULL},
+        {&psr_sink_ffa, d->ffa, &s->ffa, true, false, false, NULL},
+        {&psr_sink_checksums, d->checksums, NULL, false, false, false, NULL},
+        {&psr_sink_subbands, d->files == PSR_FILES_SUBBANDS, NULL, false, false, false, NULL},
+        {&psr_sink_series, psr_pipeline_has_series(d), &s->series, false, false, false, NULL},
     };
     s->series = (struct psr_sink_series_desc){.tim = d->files == PSR_FILES_TIM, .nopad = d->nopad};
     describe_kept(s, d);
@@ -443,6 +451,8 @@ static void add_rows(psr_sinks *s, const struct psr_pipeline_desc *d)
                 (struct sink){.ops = row->ops,
                               .desc = row->desc,
                               .parts = row->parts,
+                              .equalised = row->equalised,
+                              .recalled = row->recalled,
                               .charged_s = row->searches ? &s->search_s : &s->write_s};
 }
 
@@ -458,8 +468,10 @@ psr_status psr_sinks_create(psr_sinks **out, const struct psr_pipeline_desc *des
     }
     add_rows(s, desc);
     for (size_t k = 0; k < desc->nsink; k++)
-        s->sink[s->n++] = (struct sink){
-            .ops = desc->sink[k].ops, .desc = desc->sink[k].desc, .charged_s = &s->search_s};
+        s->sink[s->n++] = (struct sink){.ops = desc->sink[k].ops,
+                                        .desc = desc->sink[k].desc,
+                                        .equalised = true,
+                                        .charged_s = &s->search_s};
     *out = s;
     return PSR_OK;
 }
@@ -547,6 +559,22 @@ bool psr_sinks_take_gaps(const psr_sinks *s)
     bool any = false;
     for (size_t k = 0; k < s->n; k++)
         any |= s->sink[k].ops->gap != NULL;
+    return any;
+}
+
+bool psr_sinks_take_line(const psr_sinks *s, size_t line)
+{
+    bool any = false;
+    for (const struct sink *k = s->sink; k < s->sink + s->n; k++)
+        any |= k->ops->push && takes_line(s, k, line);
+    return any;
+}
+
+bool psr_sinks_take_equalised(const psr_sinks *s)
+{
+    bool any = false;
+    for (const struct sink *k = s->sink; k < s->sink + s->n; k++)
+        any |= k->equalised && !is_recalled(k);
     return any;
 }
 

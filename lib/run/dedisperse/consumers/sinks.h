@@ -45,6 +45,11 @@ const void *psr_sinks_result(const psr_sinks *s, const char *name); /* NULL: the
 bool psr_sinks_take_devices(const psr_sinks *s);
 bool psr_sinks_take_gaps(const psr_sinks *s);
 
+/* Whether a sink still takes the series of a line, and whether one takes those that are equalised: a search that an
+ * earlier run has completed takes none. */
+bool psr_sinks_take_line(const psr_sinks *s, size_t line);
+bool psr_sinks_take_equalised(const psr_sinks *s);
+
 /* Seconds spent in sinks that write, and in sinks that search. */
 double psr_sinks_write_s(const psr_sinks *s);
 double psr_sinks_search_s(const psr_sinks *s);
@@ -56,6 +61,9 @@ void psr_sinks_abort(psr_sinks *s);
 
 extern const struct psr_sink_ops psr_sink_series, psr_sink_subbands, psr_sink_checksums,
     psr_sink_pulses, psr_sink_live, psr_sink_fourier, psr_sink_ffa;
+
+/* Whether psr_sink_pulses, once begun, has what an earlier run has found. */
+bool psr_sink_pulses_are_recalled(const void *state);
 
 /* Describes the files of series. */
 struct psr_sink_series_desc {

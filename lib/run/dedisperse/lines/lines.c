@@ -16,6 +16,8 @@ struct line {
     size_t stride;
     struct psr_mask_noise noise;
     bool resident;      /* series stay on devices */
+    bool left_out;      /* nobody takes its series, */
+    bool plain;         /* or nobody takes them equalised */
     bool again;         /* the steps of these spectra have been taken */
     int64_t gaps_known; /* spectra up to which the line knows of gaps, of masks */
     int64_t masks_known;
@@ -212,6 +214,16 @@ psr_status psr_lines_reserve(psr_lines *l, const size_t *stride, const bool *res
                : psr_fail_nomem(err, "a block of data", 4 * (double)room);
 }
 
+void psr_lines_leave_out(psr_lines *l, size_t line)
+{
+    l->line[line].left_out = true;
+}
+
+void psr_lines_leave_plain(psr_lines *l, size_t line)
+{
+    l->line[line].plain = true;
+}
+
 /* --- for every block -------------------------------------------------------------------------- */
 
 psr_status psr_lines_push(psr_lines *l, const struct psr_block *spectra, psr_err *err)
@@ -305,7 +317,7 @@ static psr_status correct_on_devices(struct line *of, const struct psr_block *sp
         return psr_mask_correction_execute_device(
             of->correction, spectra->step, of->again ? 0 : spectra->nstep, series->device_series,
             series->ndevice_series, series->n, err);
-    if (!of->equaliser)
+    if (!of->equaliser || of->plain)
         return PSR_OK;
     return psr_mask_correction_equalise_device(
         of->equaliser, spectra->missing, of->again ? 0 : spectra->nmissing, &of->noise,
@@ -315,7 +327,7 @@ static psr_status correct_on_devices(struct line *of, const struct psr_block *sp
 static psr_status equalise_on_host(psr_lines *l, struct line *of, const struct psr_block *spectra,
                                    size_t n, struct psr_block *series, psr_err *err)
 {
-    if (!of->equaliser)
+    if (!of->equaliser || of->plain)
         return PSR_OK;
     series->equalised = l->equalised;
     return psr_mask_correction_equalise(of->equaliser, spectra->missing, spectra->nmissing,
@@ -435,7 +447,7 @@ int64_t psr_lines_nleast(const psr_lines *l, size_t line)
 
 bool psr_lines_is_full(const psr_lines *l, size_t line)
 {
-    return l->d.numout && l->line[line].nout >= l->d.numout;
+    return l->line[line].left_out || (l->d.numout && l->line[line].nout >= l->d.numout);
 }
 
 bool psr_lines_are_full(const psr_lines *l)

@@ -303,6 +303,10 @@ PSR_MUST_CHECK psr_status psr_lines_check_length(const psr_lines *l, size_t line
 PSR_MUST_CHECK psr_status psr_lines_reserve(psr_lines *l, const size_t *stride,
                                             const bool *resident, psr_err *err);
 
+/* From now on a line has no series, as if it were full; or none that are equalised. */
+void psr_lines_leave_out(psr_lines *l, size_t line);
+void psr_lines_leave_plain(psr_lines *l, size_t line);
+
 /* --- for every block -------------------------------------------------------------------------- */
 
 /* Takes spectra, which must stay unchanged until every line that is not full has been run.

@@ -114,9 +114,21 @@ PSR_MUST_CHECK psr_status psr_pulse_spectra_create(psr_pulse_spectra **out,
 /* The line of a trial. */
 size_t psr_pulse_line_of(const struct psr_sink_stream *stream, size_t trial);
 
-/* Notes where in the input the samples of a block begin.  Status: PSR_ENOMEM */
+/* Sample "first" of a line's series begins with this spectrum, and those after it with the spectra that follow. */
+struct psr_pulse_place {
+    int64_t first, spectrum;
+};
+
+/* Notes where in the input the samples of a block begin, or one of them, after all before it.
+ * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line,
                                                  const struct psr_block *b, psr_err *err);
+PSR_MUST_CHECK psr_status psr_pulse_spectra_place(psr_pulse_spectra *p, size_t line,
+                                                  struct psr_pulse_place place, psr_err *err);
+
+/* Returned: [*n] the least places that say where all samples of a line begin */
+const struct psr_pulse_place *psr_pulse_spectra_places(const psr_pulse_spectra *p, size_t line,
+                                                       size_t *n);
 
 /* Begins to add the marks of psr_pulse_spectrum_marks to the first PSR_PULSE_SPECTRA of n clusters, best first, in a
  * thread of its own: reading takes as long as a search may on a GPU.  Does nothing if the input cannot be read again.

@@ -153,13 +153,8 @@ enum {
         10 /* one in so many spectra of a pulse is clipped: it is brighter than it seems */
 };
 
-/* Sample "first" of a line's series begins with this spectrum. */
-struct place {
-    int64_t first, spectrum;
-};
-
 struct places {
-    struct place *place; /* [n] ascending */
+    struct psr_pulse_place *place; /* [n] ascending */
     size_t n, room;
 };
 
@@ -213,10 +208,12 @@ psr_status psr_pulse_spectra_create(psr_pulse_spectra **out, const struct psr_si
     return st;
 }
 
-/* From this sample on, others begin with the spectra that follow. */
-static psr_status note_place(struct places *l, struct place now, int64_t downsamp, psr_err *err)
+psr_status psr_pulse_spectra_place(psr_pulse_spectra *p, size_t line, struct psr_pulse_place now,
+                                   psr_err *err)
 {
-    const struct place *last = l->n ? &l->place[l->n - 1] : NULL;
+    const int64_t downsamp = p->stream->line[line].downsamp;
+    struct places *l = &p->line[line];
+    const struct psr_pulse_place *last = l->n ? &l->place[l->n - 1] : NULL;
     if (last && last->spectrum + (now.first - last->first) * downsamp == now.spectrum)
         return PSR_OK;
     psr_status st =
@@ -231,17 +228,23 @@ psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line, const struc
                                   psr_err *err)
 {
     const int64_t downsamp = p->stream->line[line].downsamp;
-    struct places *l = &p->line[line];
+    struct psr_pulse_place now = {b->first, b->spectrum};
     int64_t shift = 0;
-    psr_status st =
-        b->n ? note_place(l, (struct place){b->first, b->spectrum}, downsamp, err) : PSR_OK;
+    psr_status st = b->n ? psr_pulse_spectra_place(p, line, now, err) : PSR_OK;
     for (size_t k = 0; k < b->nmoved && !st; k++) {
         const int64_t next = (int64_t)b->moved[k].at + (b->moved[k].step < 0);
         shift += b->moved[k].step;
-        st = note_place(l, (struct place){b->first + next + shift, b->spectrum + next * downsamp},
-                        downsamp, err);
+        now = (struct psr_pulse_place){b->first + next + shift, b->spectrum + next * downsamp};
+        st = psr_pulse_spectra_place(p, line, now, err);
     }
     return st;
+}
+
+const struct psr_pulse_place *psr_pulse_spectra_places(const psr_pulse_spectra *p, size_t line,
+                                                       size_t *n)
+{
+    *n = p->line[line].n;
+    return p->line[line].place;
 }
 
 size_t psr_pulse_line_of(const struct psr_sink_stream *stream, size_t trial)
@@ -271,7 +274,7 @@ static int64_t first_of(const psr_pulse_spectra *p, const struct psr_event *e)
         else
             high = middle;
     }
-    const struct place none = {0}, *at = l->n ? &l->place[low] : &none;
+    const struct psr_pulse_place none = {0}, *at = l->n ? &l->place[low] : &none;
     return at->spectrum + (sample - at->first) * p->stream->line[line].downsamp;
 }
 

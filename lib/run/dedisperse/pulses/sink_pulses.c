@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 4096 };
+/* So many events are recorded at most: a storm of interference takes memory that a search may need. */
+enum { NAME_BYTES = 4096, RECORDED_EVENTS = 1000000 };
 
 struct pulses {
     struct psr_sink_pulses_desc d;
@@ -27,6 +28,8 @@ struct pulses {
     size_t ngap, gap_room;
     double *device_s; /* [nline] */
     psr_pulse_spectra *spectra;
+    bool recalled; /* events and gaps are those of an earlier run, and nothing is searched */
+    uint64_t key;  /* of what they are recorded by */
     struct psr_pulses_found found;
 };
 
@@ -75,6 +78,11 @@ static void name_csv(char name[NAME_BYTES], const struct psr_sink_stream *stream
     snprintf(name, NAME_BYTES, "%s.pulses.csv", stream->root);
 }
 
+static void name_record(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+{
+    snprintf(name, NAME_BYTES, "%s_pulses", stream->root);
+}
+
 static bool is_first_of_part(const struct psr_sink_stream *stream, size_t line)
 {
     const struct psr_sink_line *l = &stream->line[line];
@@ -121,6 +129,149 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
     return st ? st : check(ctx, name, err);
 }
 
+/* --- the record of what was found ------------------------------------------------------------- */
+
+/* Begins the record, in the machine's own bytes; events, gaps and places follow. */
+struct recorded {
+    uint64_t nevent, ngap, nplace;
+    double end_s;
+};
+
+struct recorded_event {
+    double snr;
+    int64_t sample, width, trial;
+};
+
+struct recorded_place {
+    int64_t line;
+    struct psr_pulse_place place;
+};
+
+/* Of all that events depend on: how they become pulses is none of it. */
+static uint64_t digest_search(const struct pulses *s)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    const double number[] = {s->d.threshold, s->d.maxwidth_s, s->d.detrend};
+    uint64_t key = psr_digest_text(PSR_DIGEST_START, "single pulses");
+    key = psr_digest_bytes(key, number, sizeof number);
+    key = psr_digest_bytes(key, stream->dm, stream->ndm * sizeof *stream->dm);
+    for (const struct psr_sink_line *l = stream->line; l < stream->line + stream->nline; l++) {
+        const double line[] = {(double)l->first, (double)l->nseries,     (double)l->downsamp,
+                               (double)l->part,  (double)l->least_width, l->low_mhz,
+                               l->high_mhz};
+        key = psr_digest_text(psr_digest_bytes(key, line, sizeof line), l->note);
+    }
+    return key;
+}
+
+static psr_status save_events(const struct pulses *s, psr_outfile *f, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (const struct psr_event *e = s->event; e < s->event + s->found.nevent && !st; e++) {
+        const struct recorded_event r = {e->snr, e->sample, e->width, (int64_t)e->trial};
+        st = psr_outfile_write(f, &r, sizeof r, err);
+    }
+    return st;
+}
+
+static psr_status save(const struct pulses *s, psr_outfile *f, psr_err *err)
+{
+    struct recorded head = {s->found.nevent, s->ngap, 0, s->found.end_s};
+    size_t n;
+    for (size_t k = 0; k < s->stream.nline; k++) {
+        (void)psr_pulse_spectra_places(s->spectra, k, &n);
+        head.nplace += n;
+    }
+    psr_status st = psr_outfile_write(f, &head, sizeof head, err);
+    if (!st)
+        st = save_events(s, f, err);
+    if (!st)
+        st = psr_outfile_write(f, s->gap, s->ngap * sizeof *s->gap, err);
+    for (size_t k = 0; k < s->stream.nline; k++) {
+        const struct psr_pulse_place *place = psr_pulse_spectra_places(s->spectra, k, &n);
+        for (size_t i = 0; i < n && !st; i++) {
+            const struct recorded_place r = {(int64_t)k, place[i]};
+            st = psr_outfile_write(f, &r, sizeof r, err);
+        }
+    }
+    return st;
+}
+
+static psr_status keep(const struct pulses *s, psr_err *err)
+{
+    char name[NAME_BYTES];
+    psr_outfile *f;
+    if (s->found.nevent > RECORDED_EVENTS)
+        return PSR_OK;
+    name_record(name, &s->stream);
+    psr_status st = psr_outfile_hold(&f, name, err);
+    if (!st)
+        st = save(s, f, err);
+    if (!st)
+        st = psr_output_group_record_file(s->stream.group, digest_search(s), f, err);
+    psr_outfile_abort(f);
+    return st;
+}
+
+static psr_status take_events(struct pulses *s, const struct recorded_event *r, size_t n,
+                              psr_err *err)
+{
+    s->event = malloc((n + 1) * sizeof *s->event);
+    if (!s->event)
+        return psr_fail_nomem(err, "the events", (double)n * sizeof *s->event);
+    for (size_t i = 0; i < n; i++)
+        s->event[i] =
+            (struct psr_event){r[i].snr, r[i].sample, (int)r[i].width, (size_t)r[i].trial};
+    s->found.event = s->event;
+    s->found.nevent = n;
+    return PSR_OK;
+}
+
+/* Given: bytes [n]   that are those that save wrote, of the same series */
+static psr_status restore(struct pulses *s, const void *bytes, size_t n, psr_err *err)
+{
+    const struct recorded *head = bytes;
+    if (n < sizeof *head || head->nevent > n || head->ngap > n || head->nplace > n)
+        return PSR_OK;
+    const struct recorded_event *event = (const void *)(head + 1);
+    const struct psr_span *gap = (const void *)(event + head->nevent);
+    const struct recorded_place *place = (const void *)(gap + head->ngap);
+    if ((const void *)(place + head->nplace) != (const char *)bytes + n)
+        return PSR_OK;
+    psr_status st = take_events(s, event, head->nevent, err);
+    if (!st)
+        st = psr_reserve(&s->gap, &s->gap_room, head->ngap + 1, sizeof *s->gap,
+                         "the gaps of a search", err);
+    for (size_t i = 0; i < head->ngap && !st; i++)
+        s->gap[s->ngap++] = gap[i];
+    for (const struct recorded_place *r = place; r < place + head->nplace && !st; r++)
+        st = psr_pulse_spectra_place(s->spectra, (size_t)r->line, r->place, err);
+    s->found.end_s = head->end_s;
+    s->recalled = !st;
+    return st;
+}
+
+static psr_status recall(struct pulses *s, psr_err *err)
+{
+    char name[NAME_BYTES];
+    psr_outfile *f = NULL;
+    size_t n;
+    s->key = digest_search(s);
+    name_record(name, &s->stream);
+    psr_status st = psr_output_group_recall_file(s->stream.group, s->key, name, &f, err);
+    if (!f)
+        return st;
+    const void *bytes = psr_outfile_held(f, &n);
+    st = restore(s, bytes, n, err);
+    psr_outfile_abort(f);
+    return st;
+}
+
+bool psr_sink_pulses_are_recalled(const void *state)
+{
+    return ((const struct pulses *)state)->recalled;
+}
+
 /* --- the search ------------------------------------------------------------------------------- */
 
 /* Names of the files of events, with or without series; they have no .inf. */
@@ -157,7 +308,9 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
         st = psr_pulse_spectra_create(&s->spectra, &s->stream, err);
     if (!st)
         st = check_names(stream, err);
-    for (size_t k = 0; k < stream->nline && !st; k++)
+    if (!st)
+        st = recall(s, err);
+    for (size_t k = 0; k < stream->nline && !st && !s->recalled; k++)
         st = psr_pulse_search_create(&s->search[k], stream, k, &s->d, false, err);
     return st;
 }
@@ -198,18 +351,14 @@ static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *e
 
 /* --- what was found --------------------------------------------------------------------------- */
 
-/* Gaps are counted in spectra so far. */
-static psr_status take_clock(struct pulses *s, psr_err *err)
+/* They were counted in spectra so far. */
+static void take_gaps(struct pulses *s)
 {
-    psr_status st = psr_pulse_clock_make(&s->clock, &s->stream, err);
-    for (size_t k = 0; k < s->ngap && !st; k++) {
+    for (size_t k = 0; k < s->ngap; k++) {
         s->gap[k].first /= s->clock.tick;
         s->gap[k].count /= s->clock.tick;
     }
     s->ngap = psr_spans_join(s->gap, s->ngap);
-    s->found.scale = s->clock.scale;
-    s->found.tsamp_s = s->clock.tick_s;
-    return st;
 }
 
 static size_t count_events(const struct pulses *s)
@@ -271,23 +420,33 @@ static psr_status group_events(struct pulses *s, psr_err *err)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static psr_status write_series(struct pulses *s, size_t line, size_t i, psr_err *err)
+/* The events of a trial, which begin with *next; those of the trial after it begin with *next then. */
+static psr_status write_trial(const struct pulses *s, size_t line, size_t i, psr_outfile *f,
+                              size_t *next, psr_err *err)
+{
+    const struct psr_sink_line *l = &s->stream.line[line];
+    const size_t trial = l->first + i, first = *next;
+    while (*next < s->found.nevent && s->event[*next].trial == trial)
+        ++*next;
+    return psr_singlepulse_write(f, s->stream.dm[trial], l->tsamp_s, s->event + first,
+                                 *next - first, err);
+}
+
+static psr_status write_series(const struct pulses *s, size_t line, size_t i, size_t *next,
+                               psr_err *err)
 {
     const struct psr_sink_stream *stream = &s->stream;
-    const struct psr_event *event;
     psr_outfile *part;
     char name[NAME_BYTES];
-    double dm = stream->dm[stream->line[line].first + i];
-    size_t n = psr_singlepulse_events(s->search[line], i, &event);
-    name_events(name, stream, dm);
+    name_events(name, stream, stream->dm[stream->line[line].first + i]);
     psr_status st = psr_output_group_add_list(stream->group, name, &part, err);
     if (!st)
-        st = psr_singlepulse_write(part, dm, stream->line[line].tsamp_s, event, n, err);
+        st = write_trial(s, line, i, part, next, err);
     return st ? st : psr_outfile_park(part, err);
 }
 
 /* All events of a part of the band in one file, trial by trial. */
-static psr_status write_part(struct pulses *s, size_t line, psr_err *err)
+static psr_status write_part(const struct pulses *s, size_t line, size_t *next, psr_err *err)
 {
     const struct psr_sink_stream *stream = &s->stream;
     const size_t part = stream->line[line].part;
@@ -295,29 +454,22 @@ static psr_status write_part(struct pulses *s, size_t line, psr_err *err)
     char name[NAME_BYTES];
     name_part(name, stream, &stream->line[line]);
     psr_status st = psr_output_group_add_list(stream->group, name, &f, err);
-    size_t next = 0;
-    while (next < s->found.nevent && s->event[next].trial < stream->line[line].first)
-        next++;
     for (; line < stream->nline && stream->line[line].part == part; line++)
-        for (size_t i = 0; i < stream->line[line].nseries && !st; i++) {
-            const size_t trial = stream->line[line].first + i, first = next;
-            while (next < s->found.nevent && s->event[next].trial == trial)
-                next++;
-            st = psr_singlepulse_write(f, stream->dm[trial], stream->line[line].tsamp_s,
-                                       s->event + first, next - first, err);
-        }
+        for (size_t i = 0; i < stream->line[line].nseries && !st; i++)
+            st = write_trial(s, line, i, f, next, err);
     return st ? st : psr_outfile_park(f, err);
 }
 
-static psr_status write_events(struct pulses *s, psr_err *err)
+static psr_status write_events(const struct pulses *s, psr_err *err)
 {
     const struct psr_sink_stream *stream = &s->stream;
     psr_status st = PSR_OK;
+    size_t next = 0;
     for (size_t k = 0; k < stream->nline && !st; k++) {
         if (is_first_of_part(stream, k))
-            st = write_part(s, k, err);
+            st = write_part(s, k, &next, err);
         for (size_t i = 0; !stream->line[k].part && i < stream->line[k].nseries && !st; i++)
-            st = write_series(s, k, i, err);
+            st = write_series(s, k, i, &next, err);
     }
     return st;
 }
@@ -413,20 +565,41 @@ static psr_status write_files(struct pulses *s, psr_err *err)
     return st ? st : write_list(s, err);
 }
 
-static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
+static psr_status finish_search(struct pulses *s, const struct psr_sink_end *end, psr_err *err)
 {
-    struct pulses *s = state;
     psr_status st = PSR_OK;
     for (size_t k = 0; k < s->stream.nline && !st; k++) {
         st = psr_singlepulse_finish(s->search[k], err);
         s->device_s[k] = psr_singlepulse_device_seconds(s->search[k]);
         s->found.end_s = fmax(s->found.end_s, (double)end[k].nout * s->stream.line[k].tsamp_s);
     }
-    s->found.device_s = s->device_s;
-    if (!st)
-        st = take_clock(s, err);
+    take_gaps(s);
     if (!st)
         st = collect_events(s, err);
+    return st ? st : keep(s, err);
+}
+
+/* The input may have changed since. */
+static psr_status check_recalled(const struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    if (digest_search(s) != s->key)
+        return psr_fail(err, PSR_EIO, "%s: it has changed since it was searched for single pulses",
+                        stream->input);
+    psr_note(&stream->notes, "single pulses: %zu events of %zu series are taken from %s" PSR_RECORD,
+             s->found.nevent, stream->ndm, stream->root);
+    return PSR_OK;
+}
+
+static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
+{
+    struct pulses *s = state;
+    psr_status st = psr_pulse_clock_make(&s->clock, &s->stream, err);
+    s->found.scale = s->clock.scale;
+    s->found.tsamp_s = s->clock.tick_s;
+    s->found.device_s = s->device_s;
+    if (!st)
+        st = s->recalled ? check_recalled(s, err) : finish_search(s, end, err);
     return st ? st : group_events(s, err);
 }
 
