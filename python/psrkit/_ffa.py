@@ -6,6 +6,8 @@ from ._declarations import ffi
 from ._library import FormatError, Watch, check, fail, lib, new_error
 from ._table import make_table
 
+LEAST_SAMPLES = 4096
+CPU = ffi.new("char[]", b"cpu")
 UNITS = {"period_s": "s", "freq_hz": "Hz", "width_s": "s", "lo_hz": "Hz", "hi_hz": "Hz", "dm": "pc cm-3"}
 
 
@@ -20,11 +22,11 @@ def ffa(series, tsamp_s, dms=0.0, *, ranges=None, sigma=0.0, rmed_s=0.0, backend
     dms : float or array [dm]
         DM of each series, for the list.
     ranges : sequence of (pmin_s, pmax_s) or (pmin_s, pmax_s, bmin, bmax), optional
-        Periods, ascending, and bins of a profile; default: 0.2 to 120 s, cut to what the series holds.
+        Periods, ascending, and bins of a profile; default: those of gpuffa, 0.2 to 120 s or a tenth of the series.
     sigma : float
         Threshold; 0: one false alarm in ten series of noise.
     rmed_s : float
-        Window of the running median that is subtracted, s; 0: two periods; below 0: none is.
+        Window of the running median that is subtracted, s; 0: two periods, and red noise is taken out first, as by gpuffa; below 0: none is.
     backend, device, nthread, mem_bytes
         As in dedisperse.
     progress : callable or True, optional
@@ -43,10 +45,12 @@ def ffa(series, tsamp_s, dms=0.0, *, ranges=None, sigma=0.0, rmed_s=0.0, backend
     x, dms = as_series(series), as_doubles(dms, "dms")
     if len(dms) not in (1, len(x)):
         fail("dms", "%d DMs" % len(dms), "one for each of %d series" % len(x))
-    desc, out, err, watch = ffi.new("struct psr_ffa_desc *"), ffi.new("psr_ffa **"), new_error(), Watch(progress, len(x))
+    search, desc, out, err, watch = make_search(rmed_s), ffi.new("struct psr_ffa_desc *"), ffi.new("psr_ffa **"), new_error(), Watch(progress, len(x))
     desc.size, desc.nsamp, desc.tsamp_s, desc.sigma, desc.rmed_s = ffi.sizeof(desc[0]), x.shape[1], tsamp_s, sigma, rmed_s
     name = ffi.new("char[]", backend.encode())
     desc.backend, desc.device, desc.nthread, desc.mem_bytes, desc.should_stop = name, device, nthread, mem_bytes, watch.should_stop
+    if ranges is None and x.shape[1] >= LEAST_SAMPLES:
+        ranges = choose_ranges(search, x.shape[1], tsamp_s)
     c_ranges = ffi.new("struct psr_ffa_range[]", len(ranges) if ranges is not None else 1)
     for c, item in zip(c_ranges, ranges or ()):
         c.pmin_s, c.pmax_s = item[:2]
@@ -59,7 +63,9 @@ def ffa(series, tsamp_s, dms=0.0, *, ranges=None, sigma=0.0, rmed_s=0.0, backend
     def work():
         rows, result, inputs, kind = [], ffi.new("struct psr_ffa_result *"), ffi.new("float *[1]"), struct_dtype("struct psr_ffa_peak")
         for i in range(len(x)):
-            inputs[0] = address(x[i], "float *")
+            row = x[i].copy()  # from which red noise is taken out
+            inputs[0] = address(row, "float *")
+            check(lib.psr_ffasearch_prepare(search, inputs[0], len(row), tsamp_s, err), err)
             check(lib.psr_ffa_execute(plan, 1, inputs, result, err), err)
             if result.bad >= 0:
                 raise FormatError("series %d: sample %d is no finite number" % (i, result.bad), "series", float(x[i][result.bad]), "finite")
@@ -70,6 +76,22 @@ def ffa(series, tsamp_s, dms=0.0, *, ranges=None, sigma=0.0, rmed_s=0.0, backend
         return rows
 
     return make_peaks(watch.run(work) or [], np.broadcast_to(dms, (len(x),)))
+
+
+def make_search(rmed_s):
+    """The search of gpuffa, which knows its ranges and how series are prepared."""
+    desc, out, err = ffi.new("struct psr_ffasearch_desc *"), ffi.new("psr_ffasearch **"), new_error()
+    lib.psr_ffasearch_set_defaults(desc, ffi.sizeof(desc[0]))
+    desc.rmed_s, desc.device = rmed_s, CPU
+    check(lib.psr_ffasearch_create(out, desc, err), err)
+    return ffi.gc(out[0], lib.psr_ffasearch_destroy)
+
+
+def choose_ranges(search, nsamp, tsamp_s):
+    shape, info, err = ffi.new("struct psr_ffasearch_shape *"), ffi.new("struct psr_ffasearch_info *"), new_error()
+    shape.nsamp, shape.tsamp_s = nsamp, tsamp_s
+    check(lib.psr_ffasearch_plan_sized(search, shape, 1, info, ffi.sizeof(info[0]), err), err)
+    return [(r.pmin_s, r.pmax_s, r.bmin, r.bmax) for r in info.range[0:info.nrange]]
 
 
 def make_peaks(rows, dms):

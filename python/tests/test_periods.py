@@ -63,6 +63,25 @@ def test_fast_folding_finds_a_slow_pulsar():
     assert abs(best["period_s"] - 1.3) < 2e-3 and best["dm"] == 20 and best["snr"] > 30
 
 
+def test_fast_folding_takes_red_noise_out_as_gpuffa_does(tmp_path):
+    n = 1 << 17
+    level = np.fft.rfftfreq(n, TSAMP)
+    level[1:] = np.sqrt(1 + (level[1:] / 10) ** -3.0)  # as strong as white noise at 10 Hz, of slope 3
+    noise = np.fft.irfft(np.fft.rfft(np.random.default_rng(4).normal(size=n)) * level).astype(np.float32)
+    kept = noise.copy()
+    strongest = [max(psrkit.ffa(noise, TSAMP, sigma=5, **options)["snr"]) for options in ({}, {"rmed_s": 20.0})]
+    assert strongest[0] < 8 and strongest[1] > 12, strongest
+    np.testing.assert_array_equal(noise, kept)
+    x = noise + np.where(np.arange(n) * TSAMP % 4.3 < 0.03, np.float32(1.2), np.float32(0))
+    found = psrkit.ffa(x, TSAMP)
+    assert abs(found["period_s"][0] - 4.3) < 3e-3 and found["snr"][0] > 12 and np.all(found["period_s"] <= n * TSAMP / 10)
+    if shutil.which("gpuffa"):
+        psrkit.write_series(tmp_path / "x.dat", x, dict(tbin_s=TSAMP))
+        subprocess.run(["gpuffa", "-q", "-device", "cpu", "x.dat"], check=True, capture_output=True, cwd=tmp_path)
+        best = np.genfromtxt(tmp_path / "x_ffa.csv", delimiter=",", names=True, usecols=range(7)).flat[0]
+        assert abs(best["period_s"] / found["period_s"][0] - 1) < 1e-9 and abs(best["snr"] - found["snr"][0]) < 2e-3
+
+
 def test_errors():
     for args, options, field in (((np.zeros(100), None), {}, "tsamp_s"), ((np.zeros(100), 0.0), {}, "tsamp_s"),
                                  ((np.zeros(4096), TSAMP), {"harmonics": 3, "method": "matched"}, "harmonics"), ((np.zeros(4096), TSAMP), {"method": "luck"}, "method"),
