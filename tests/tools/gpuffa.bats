@@ -182,6 +182,28 @@ observation() {
     done <<<$'part 5:8 0.7\nmost 0:7,12 0.325'
 }
 
+# interference WHAT SEED: 128 s of noise with interference as rfi.fil, and its list at DMs of 0 to 300.
+interference() {
+    fakebin -q -seed "$2" -tobs 128 -tsamp 1000 -nchans 32 -fch1 1500 -foff -10 -nbits 8 -period 0 -rfi "$1" -o rfi.fil
+    gpuffa -q -topo -lodm 0 -dmstep 20 -numdms 16 rfi.fil
+}
+
+@test "hum is found at multiples of its period and at DM 0, whose rows are marked; drop-outs leave no rows without a mark" {
+    for seed in 1 2; do
+        interference "mains level=0.3" $seed
+        # Of 12 cycles of 20 ms and more.
+        [ "$(awk -F, 'NR > 1 && $3 == 0 && $8 == "dm0"' rfi_ffa.csv | wc -l)" -gt 50 ]
+        [ "$(awk -F, 'NR > 1 && $3 == 0 && $8 == "-"' rfi_ffa.csv)" = "" ]
+        [[ $(sed -n 2p rfi_ffa.csv) == *,dm0,* ]]
+        # What is left of it at other DMs, at which it is in step again, is far below.
+        awk -F, 'NR == 2 { most = $4 } NR > 1 && $8 == "-" && $4 > most / 3 { bad = 1 } END { exit bad }' rfi_ffa.csv
+        for drop in "drop width=20e-3 share=0.01" "drop width=0.1 share=0.01"; do
+            interference "$drop" $seed
+            [ "$(awk -F, 'NR > 1 && $8 == "-"' rfi_ffa.csv)" = "" ]
+        done
+    done
+}
+
 @test "gpudedisp -ffa beside -accelsearch, and its mistakes" {
     observation
     gpudedisp -q -nobary -lodm 100 -dmstep 100 -numdms 2 -nowrite -ffa "-pmin 1 -pmax 2" -accelsearch "-zmax 0" -o both obs.fil

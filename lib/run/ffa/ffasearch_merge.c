@@ -44,7 +44,7 @@ static size_t find_series(const struct merging *m, size_t k)
 }
 
 /* Rejects have no hits: they get one of their own. */
-static void add_row(struct merging *m, const struct psr_sift_cand *c, unsigned marks)
+static void add_row(struct merging *m, const struct psr_sift_cand *c)
 {
     const size_t k = (size_t)c->number - 1, i = find_series(m, k), n = c->hit ? c->nhit : 1;
     const struct psr_ffa_peak *p = &m->f->found[i].peak[k - m->first[i]];
@@ -62,7 +62,7 @@ static void add_row(struct merging *m, const struct psr_sift_cand *c, unsigned m
         .width_s = p->width_s,
         .duty = p->duty,
         .nbin = p->nbin,
-        .marks = marks,
+        .marks = c->marks,
         .hit = hit,
         .nhit = n,
     };
@@ -70,7 +70,7 @@ static void add_row(struct merging *m, const struct psr_sift_cand *c, unsigned m
 
 PSR_COMPARE(by_snr, struct psr_ffa_row, PSR_THEN(PSR_FALLING(snr), PSR_RISING(freq_hz)));
 
-/* What a sift of a blind search rejects for its DMs stays in the list, marked if it is undispersed. */
+/* What a sift of a blind search rejects for its DMs stays in the list. */
 static bool is_kept(const struct psr_sift_cand *c)
 {
     return c->reason == PSR_SIFT_LOW_DM || c->reason == PSR_SIFT_DM_GAPS;
@@ -89,10 +89,10 @@ static psr_status fill(struct merging *m, const struct psr_sift_result *r, psr_e
     if (!f->row || !f->hit)
         return psr_fail_nomem(err, "candidates", (double)nrow * sizeof *f->row);
     for (size_t k = 0; k < r->ncand; k++)
-        add_row(m, &r->cand[k], r->cand[k].marks);
+        add_row(m, &r->cand[k]);
     for (size_t k = 0; k < r->nreject; k++)
         if (is_kept(&r->reject[k]))
-            add_row(m, &r->reject[k], r->reject[k].reason == PSR_SIFT_LOW_DM ? PSR_SIFT_DM0 : 0U);
+            add_row(m, &r->reject[k]);
     qsort(f->row, m->nrow, sizeof *f->row, by_snr);
     return PSR_OK;
 }

@@ -344,8 +344,11 @@ static psr_status fill_rejects(psr_sift *s, size_t *n, psr_err *err)
     if (!s->reject)
         return psr_fail_nomem(err, "rejects", (double)s->norder * sizeof *s->reject);
     psr_status st = psr_sift_sort(s, err);
-    for (size_t k = 0; k < s->norder && !st; k++)
-        s->reject[(*n)++] = describe(s, &s->all.entry[s->order[k]]);
+    for (size_t k = 0; k < s->norder && !st; k++) {
+        const struct psr_sift_entry *e = &s->all.entry[s->order[k]];
+        s->reject[*n] = describe(s, e);
+        psr_sift_mark(s, e, &s->reject[(*n)++]);
+    }
     return st;
 }
 
