@@ -5,6 +5,10 @@ import pytest
 
 import psrkit
 
+# `make check-long` and .ci/run run what takes long too.
+LONG = bool(os.environ.get("PSRKIT_LONG"))
+takes_long = pytest.mark.skipif(not LONG, reason="a long case: PSRKIT_LONG=1 or make check-long runs it")
+
 
 @pytest.fixture
 def rng():

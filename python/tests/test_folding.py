@@ -1,5 +1,4 @@
 """Folds: what was injected, files, and folds of gpufold."""
-import os
 import shutil
 import subprocess
 
@@ -7,6 +6,7 @@ import numpy as np
 import pytest
 
 import psrkit
+from conftest import takes_long
 
 
 @pytest.fixture(scope="module")
@@ -117,13 +117,13 @@ def test_a_fold_without_a_search_has_the_values_that_were_asked_for(pulsar):
     assert abs(found.pd - 1e-7) < 1e-15 and found.dm == 30.1
 
 
-def test_a_constant_period_has_no_derivative(pulsar):
-    for period_s in (0.1, 0.10001, 0.09998):
-        found = psrkit.fold(pulsar, dict(period_s=period_s, dm=30), npart=16, nsub=16)
-        assert found.pd == 0 and found.pdd == 0 and abs(found.period_s - 0.1) < 4 * found.period_err_s
+@pytest.mark.parametrize("period_s", [pytest.param(0.1, marks=takes_long), 0.10001, pytest.param(0.09998, marks=takes_long)])
+def test_a_constant_period_has_no_derivative(pulsar, period_s):
+    found = psrkit.fold(pulsar, dict(period_s=period_s, dm=30), npart=16, nsub=16)
+    assert found.pd == 0 and found.pdd == 0 and abs(found.period_s - 0.1) < 4 * found.period_err_s
 
 
-@pytest.mark.skipif(not os.environ.get("PSRKIT_LONG"), reason="takes long")
+@takes_long
 def test_errors_are_how_far_values_are_off():
     """Of six folds, each of another noise: with a constant period, and with one that changes."""
     for pdot in (0.0, 2e-6):
@@ -168,11 +168,11 @@ def test_an_orbit_is_the_same_where_it_is_made_and_folded():
     assert with_orbit.sigma > 40 and without.sigma < with_orbit.sigma / 2
 
 
-def test_profiles_of_parts_and_bands_are_at_the_best_values(pulsar):
-    for options in ({}, dict(search=False), dict(refine=False)):
-        found = psrkit.fold(pulsar, dict(period_s=0.10001, dm=31, pd=1e-6), npart=16, nsub=16, **options)
-        for profile in (found.time_profile.sum(axis=0), found.band_profile.sum(axis=0)):
-            assert np.abs(profile - found.best_profile).max() < 1e-4 * np.ptp(found.best_profile)
+@pytest.mark.parametrize("options", [{}, dict(search=False), pytest.param(dict(refine=False), marks=takes_long)])
+def test_profiles_of_parts_and_bands_are_at_the_best_values(pulsar, options):
+    found = psrkit.fold(pulsar, dict(period_s=0.10001, dm=31, pd=1e-6), npart=16, nsub=16, **options)
+    for profile in (found.time_profile.sum(axis=0), found.band_profile.sum(axis=0)):
+        assert np.abs(profile - found.best_profile).max() < 1e-4 * np.ptp(found.best_profile)
 
 
 def test_folds_of_presto_are_drawn_aligned(data):

@@ -8,10 +8,18 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
 
-def test_pictures(tmp_path):
-    obs = psrkit.fake([psrkit.burst(3.0, 100, snr=40), psrkit.pulsar(0.1, 30, snr=60)], nchan=64, nsamp=32768, foff_mhz=-4)
+@pytest.fixture(scope="module")
+def obs():
+    return psrkit.fake([psrkit.burst(3.0, 100, snr=40), psrkit.pulsar(0.1, 30, snr=60)], nchan=64, nsamp=32768, foff_mhz=-4)
+
+
+@pytest.fixture(scope="module")
+def fold(obs):
+    return psrkit.fold(obs, dict(period_s=0.1, dm=30), npart=8, nsub=8)
+
+
+def test_pictures(obs, fold, tmp_path):
     dms = np.arange(0, 200, 10.0)
-    fold = psrkit.fold(obs, dict(period_s=0.1, dm=30), npart=8, nsub=8)
     waterfall = psrkit.plot_waterfall(obs, 3.0, 100)
     for i, figure in enumerate((waterfall, psrkit.plot_fold(fold), psrkit.plot_plane(fold),
                                 psrkit.plot_plane(psrkit.dedisperse(obs, dms), dms, obs.tsamp_s))):
@@ -33,9 +41,7 @@ def test_errors():
         psrkit.plot_plane(np.zeros((3, 100)))
 
 
-def test_axes_of_a_fold_have_units():
-    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=64, nsamp=32768, foff_mhz=-4)
-    fold = psrkit.fold(obs, dict(period_s=0.1, dm=30), npart=8, nsub=8)
+def test_axes_of_a_fold_have_units(obs, fold):
     axes = {axis.get_ylabel(): axis for axis in psrkit.plot_fold(fold).axes}
     time, band = axes["time, s"].get_ylim(), axes["frequency, MHz"].get_ylim()
     assert time[0] == 0 and abs(time[1] - fold.tobs_s) < 1e-9 and abs(fold.tobs_s - obs.tobs_s) < 1
