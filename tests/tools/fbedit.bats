@@ -129,15 +129,15 @@ value() {
 }
 
 @test "levels in PSRFITS stand for values" {
+    fbedit -q -nbits 32 -end 8192smp -o a.fil "$g8"
     for nbits in 4 8 16; do
-        fbedit -q -nbits 32 -o a.fil "$g8"
         fbedit -q -nbits $nbits -o b.fits a.fil
         fbedit -q -o c.fil b.fits
         [ "$(value c.fil nbits d4)" = 32 ]
         # The scatter of a channel is some 35; half a level is a quarter of it with 4 bits.
         paste <(data a.fil | od -An -v -w4 -t f4) <(data c.fil | od -An -v -w4 -t f4) | awk -v nbits=$nbits '
             { d = $1 - $2; s += d * d; n++ }
-            END { most = nbits == 4 ? 8 : nbits == 8 ? 2 : 0.01; print sqrt(s / n); exit !(n == 29696 * 32 && sqrt(s / n) < most) }'
+            END { most = nbits == 4 ? 8 : nbits == 8 ? 2 : 0.01; print sqrt(s / n); exit !(n == 8192 * 32 && sqrt(s / n) < most) }'
     done
 }
 
@@ -179,7 +179,7 @@ series() {
 @test "levels of whole numbers are those of the same floats, beyond what they are measured on" {
     fakebin -q -period 0 -nchans 40 -nbits 8 -tobs 4.5 -tsamp 10 -fch1 1500 -foff 2 -seed 3 -o a.fil
     fbedit -q -nbits 32 -o floats.fil a.fil
-    for bits in 4 2 1; do
+    for bits in 4 ${PSRKIT_LONG:+2 1}; do
         fbedit -q -nbits $bits -o b.fil a.fil
         fbedit -q -nbits $bits -o c.fil floats.fil
         cmp b.fil c.fil
@@ -355,10 +355,14 @@ series() {
         skip "built without HDF5"
     fi
     for f in 8 16 32; do
-        fbedit -q -nbits $f -o a.fil "$g8"
-        fbedit -q -o a.h5 a.fil
+        fbedit -q -nbits $f -o $f.fil "$g8"
+        fbedit -q -o $f.h5 $f.fil
+    done
+    sleep 1.1 # a file of HDF5 would hold the time at which it was made
+    for f in 8 16 32; do
+        mv $f.fil a.fil
+        mv $f.h5 a.h5
         fbedit -q -o b.fil a.h5
-        sleep 1.1 # a file of HDF5 would hold the time at which it was made
         fbedit -q -o b.h5 a.fil
         cmp a.h5 b.h5
         cmp a.fil b.fil
@@ -386,23 +390,23 @@ series() {
     local python=${PSRKIT_PYTHON:-python3} range
     grep -q '^#define PSR_HDF5_SO' "$builddir/config.h" || skip "built without HDF5"
     "$python" -c 'import h5py, numpy' 2>/dev/null || skip "no h5py"
-    for range in '0 5000' '777 4001' '4999 5000' '1500 1501'; do
-        "$python" - $range <<'END'
+    "$python" - 0 5000 777 4001 4999 5000 1500 1501 <<'END'
 import sys, h5py, numpy as np
 x = np.random.default_rng(1).integers(0, 30000, (5000, 2, 300), dtype="u2")
 with h5py.File("f.h5", "w") as f:
     f.attrs["CLASS"] = "FILTERBANK"
     d = f.create_dataset("data", data=x, chunks=(90, 1, 77), compression="gzip", compression_opts=1)
     d.attrs.update(dict(fch1=1500.0, foff=-1.0, tsamp=1e-4, tstart=60000.0, nchans=300, nifs=2, nbits=16))
-first, end = map(int, sys.argv[1:])
-x[first:end].astype("i4").sum(axis=1).astype("f4").tofile("sum")
-x[first:end, 1].tofile("second")
+for first, end in zip(map(int, sys.argv[1::2]), map(int, sys.argv[2::2])):
+    x[first:end].astype("i4").sum(axis=1).astype("f4").tofile(f"sum{first}")
+    x[first:end, 1].tofile(f"second{first}")
 END
+    for range in '0 5000' '777 4001' '4999 5000' '1500 1501'; do
         set -- $range
         fbedit -q -state Coherence -nbits 32 -start ${1}smp -end ${2}smp -o a.fil f.h5
-        cmp <(data a.fil) sum
+        cmp <(data a.fil) sum$1
         fbedit -q -if 1 -start ${1}smp -end ${2}smp -o a.fil f.h5
-        cmp <(data a.fil) second
+        cmp <(data a.fil) second$1
     done
 }
 
@@ -460,14 +464,18 @@ END
 }
 
 @test "a run that is stopped or killed leaves no file" {
-    (cat "$g8"; sleep 20) | fbedit -q -o x.fil - &
+    mkfifo pipe
+    fbedit -q -o x.fil - <pipe &
     pid=$!
+    exec 7>pipe
+    cat "$g8" >&7
     for ((i = 0; i < 100; i++)); do
         [ -z "$(find . -name 'x.fil.part*')" ] || break
         sleep 0.05
     done
     kill -TERM $pid
     wait $pid || true
+    exec 7>&-
     leaves_no 'x[_.]*'
 }
 
@@ -495,28 +503,31 @@ END
         fbedit -q -order down "${@:3}" -nbits 32 -o c.fil in.fil
         "$python" "$srcdir/tests/tools/check_cutout.py" c.fil c_0001.h5 "$(printf '%b' "$1" | cut -f 3)" "$2" "$highest"
     }
+    check_long() {
+        [ -z "${PSRKIT_LONG-}" ] || check "$@"
+    }
     highest=1500
     fakebin -q -add "burst dm=60 t=2 width=8e-3 snr=40" -nchans 64 -nbits 8 -tobs 6 -tsamp 256 -fch1 1500 -foff 2 -seed 3 -o down.fil
     fbedit -q -order up -o in.fil down.fil
     check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3
-    check '40\t7813\t2.000128\t0\t2\t60' 2.56e-4          # bins of a sample
-    check '40\t78\t0.019968\t5\t2\t200' 8.192e-3          # before the first spectrum
+    check_long '40\t7813\t2.000128\t0\t2\t60' 2.56e-4     # bins of a sample
+    check_long '40\t78\t0.019968\t5\t2\t200' 8.192e-3     # before the first spectrum
     check '40\t23200\t5.9393\t5\t2\t100' 8.192e-3         # after the last
-    check '40\t7813\t2.000128\t4.907\t2\t0' 7.680e-3      # DM 0
+    check_long '40\t7813\t2.000128\t4.907\t2\t0' 7.680e-3 # DM 0
     check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -tdecimate 3 -fdecimate 2
-    check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -chans 4:60 # the highest is another
+    check_long '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -chans 4:60 # the highest is another
     make_rfi
     mv rfi.fil in.fil
     check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -mask "$mask"
     highest=800
-    for bits in 4 32; do
+    for bits in 4 ${PSRKIT_LONG:+32}; do
         fakebin -q -nchans 300 -nbits $bits -tobs 3 -tsamp 256 -fch1 800 -foff -1 -seed 3 -period 0 -o in.fil
         check '40\t3000\t0.768\t2\t2\t500' 1.024e-3
     done
 }
 
 @test "random operations are those of numpy, and formats, pipes and threads change nothing" {
-    local python=${PSRKIT_PYTHON:-python3} seconds=6
+    local python=${PSRKIT_PYTHON:-python3} seconds=2
     "$python" -c 'import numpy' 2>/dev/null || skip "no numpy"
     [ -z "${PSRKIT_LONG-}" ] || seconds=60
     "$python" "$srcdir/tests/tools/check_edits.py" fbedit $seconds ${PSRKIT_TEST_SEED-}
@@ -524,15 +535,17 @@ END
 
 @test "a damaged HDF5 file is read, or refused in one line" {
     grep -q '^#define PSR_HDF5_SO' "$builddir/config.h" || skip "built without HDF5"
-    local seed=${PSRKIT_TEST_SEED-1} times=3 corpus=$srcdir/tests/fuzz/corpus/fbh5 size at i f
+    local seed=${PSRKIT_TEST_SEED-1} times=2 corpus=$srcdir/tests/fuzz/corpus/fbh5 size at i f
     try() {
         run timeout 60 fbedit -q -o y.fil "$1"
         [ "$status" = 0 ] || { [[ $status == [13] ]] && [ "${#lines[@]}" = 1 ] && [ ! -e y.fil ]; }
         rm -f y.fil
     }
     try "$srcdir/tests/tools/fbh5_crash.h5" # HDF5 1.10 follows a text out of its memory
-    try "$srcdir/tests/tools/fbh5_hang.h5"  # and reads without end
-    [ -z "${PSRKIT_LONG-}" ] || times=30
+    if [ -n "${PSRKIT_LONG-}" ]; then
+        times=30
+        try "$srcdir/tests/tools/fbh5_hang.h5" # and reads without end, which ends after 5 s of a processor
+    fi
     RANDOM=$seed
     for f in "$corpus"/b*.h5 "$corpus"/text.h5; do
         size=$(stat -c %s "$f")
