@@ -96,7 +96,7 @@ static void make_stream(struct stream *s, uint64_t *random, double loss, size_t 
 /* A datagram that is none of the stream's. */
 static void send_hostile(const struct stream *s, int fd, uint64_t *random)
 {
-    static unsigned char packet[DATAGRAM_MAX];
+    unsigned char packet[DATAGRAM_MAX];
     const size_t whole = s->prefix + s->per_datagram * s->frame_bytes;
     const size_t length[] = {1, whole, whole - 1, (size_t)tap_between(random, 0, 9000)};
     const size_t kind = tap_random(random) % 4;
@@ -120,7 +120,7 @@ static void change_kind(unsigned char *header, enum early kind)
 
 static void send_early(const struct stream *s, int fd)
 {
-    static unsigned char packet[DATAGRAM_MAX];
+    unsigned char packet[DATAGRAM_MAX];
     const bool mixed = s->early == KINDS_MIXED, other_size = s->early == OTHER_SIZE;
     const size_t bytes = s->per_datagram * s->frame_bytes,
                  n = other_size ? 3 * s->frame_bytes : bytes;
@@ -138,11 +138,11 @@ static void send_early(const struct stream *s, int fd)
 static void *send_stream(void *arg)
 {
     const struct stream *s = arg;
-    static unsigned char packet[DATAGRAM_MAX];
+    unsigned char packet[DATAGRAM_MAX];
     const size_t bytes = s->per_datagram * s->frame_bytes;
     uint64_t number = 0, random = s->random;
-    const int fd = loopback_sender(s->port);
-    nanosleep(&(struct timespec){0, 200000000}, NULL); /* the receiver opens */
+    nanosleep(&(struct timespec){0, 200000000}, NULL); /* all receivers open */
+    const int fd = loopback_sender(s->port);           /* none of their ports */
     send_early(s, fd);
     for (int i = 0; s->hostile && i < 20; i++)
         send_hostile(s, fd, &random);
@@ -201,40 +201,98 @@ static bool same(const struct result *a, const struct result *b)
            m->duplicates == n->duplicates;
 }
 
-static void test_stream(uint64_t *random, double loss, size_t reorder, bool hostile,
-                        enum early early)
-{
-    struct stream s = {.per_datagram = (size_t)tap_between(random, 1, 2),
-                       .prefix = tap_random(random) >> 63 ? SEQUENCE_BYTES : 0,
-                       .hostile = hostile,
-                       .early = early,
-                       .port = loopback_port()};
+/* A stream that is sent and read while others are: most of the time they wait. */
+struct transfer {
+    struct stream s;
+    double loss, bw_mhz;
+    size_t reorder, room;
     struct result file, net;
-    psr_err err = {.msg = ""};
+    psr_status st;
+    psr_err err;
     pthread_t thread;
+};
+
+static void *receive_stream(void *arg)
+{
+    struct transfer *t = arg;
+    pthread_t sender;
     char name[64];
-    make_stream(&s, random, loss, reorder);
-    const char *path = scratch("frames.vdif");
-    scratch_write(path, s.frames.bytes, s.frames.n);
-    const double bw_mhz = s.vdif.per_second * FRAME_NSAMP * 1e-6 * (double)s.made.nchan;
-    const size_t room = s.made.nsamp + 100;
-    psr_status st = read_all(&file, path, room, bw_mhz, &err);
-    snprintf(name, sizeof name, "udp://127.0.0.1:%d?idle=2", s.port);
-    if (pthread_create(&thread, NULL, send_stream, &s))
+    snprintf(name, sizeof name, "udp://127.0.0.1:%d?idle=2", t->s.port);
+    if (pthread_create(&sender, NULL, send_stream, &t->s))
         exit(EXIT_FAILURE);
-    if (!st)
-        st = read_all(&net, name, room, bw_mhz, &err);
-    pthread_join(thread, NULL);
-    const bool overflowed = !strstr(net.note, " 0 found the kernel's");
-    ok(!st && (overflowed || same(&file, &net)),
+    t->st = read_all(&t->net, name, t->room, t->bw_mhz, &t->err);
+    pthread_join(sender, NULL);
+    return NULL;
+}
+
+/* A port that no other transfer has. */
+static int own_port(const struct transfer *t, size_t n)
+{
+    int port = loopback_port();
+    for (size_t i = 0; i < n; i++)
+        if (t[i].s.port == port)
+            port = loopback_port(), i = (size_t)-1;
+    return port;
+}
+
+/* t[n] is made, its file read, and it can be sent. */
+static void add_transfer(struct transfer *t, size_t n, uint64_t *random, bool hostile,
+                         enum early early)
+{
+    struct transfer *new = &t[n];
+    new->s = (struct stream){.per_datagram = (size_t)tap_between(random, 1, 2),
+                             .prefix = tap_random(random) >> 63 ? SEQUENCE_BYTES : 0,
+                             .hostile = hostile,
+                             .early = early,
+                             .port = own_port(t, n)};
+    make_stream(&new->s, random, new->loss, new->reorder);
+    const char *path = scratch("frames.vdif");
+    scratch_write(path, new->s.frames.bytes, new->s.frames.n);
+    new->bw_mhz = new->s.vdif.per_second *FRAME_NSAMP * 1e-6 * (double)new->s.made.nchan;
+    new->room = new->s.made.nsamp + 100;
+    if (read_all(&new->file, path, new->room, new->bw_mhz, &new->err)) {
+        printf("Bail out! %s\n", new->err.msg);
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void report_transfer(struct transfer *t)
+{
+    const struct stream *s = &t->s;
+    const bool overflowed = !strstr(t->net.note, " 0 datagrams found the kernel's");
+    ok(!t->st && (overflowed || same(&t->file, &t->net)),
        "%zu threads of %zu channels, %zu frames a datagram behind %zu bytes, %g lost, reordered by "
        "%zu%s: %lld lost, %lld twice%s",
-       s.vdif.nthread, s.vdif.nchan, s.per_datagram, s.prefix, loss, reorder,
-       hostile ? ", among hostile ones" : early_name[early], (long long)file.count.lost,
-       (long long)file.count.duplicates, overflowed ? " (the kernel lost some: not compared)" : "");
-    diag("%s", st ? err.msg : net.note);
-    free(file.x), free(file.lost), free(net.x), free(net.lost);
-    free(s.frames.bytes), free(s.made.level);
+       s->vdif.nthread, s->vdif.nchan, s->per_datagram, s->prefix, t->loss, t->reorder,
+       s->hostile ? ", among hostile ones" : early_name[s->early], (long long)t->file.count.lost,
+       (long long)t->file.count.duplicates,
+       overflowed ? " (the kernel lost some: not compared)" : "");
+    diag("%s", t->st ? t->err.msg : t->net.note);
+    free(t->file.x), free(t->file.lost), free(t->net.x), free(t->net.lost);
+    free(t->s.frames.bytes), free(t->s.made.level);
+}
+
+enum { PLAIN = 5, NTRANSFER = PLAIN + KINDS_MIXED };
+
+static void start_transfers(struct transfer *t, uint64_t *random)
+{
+    const double losses[PLAIN] = {0, 0.001, 0.05, 0.05, 0.05};
+    for (size_t i = 0; i < NTRANSFER; i++) {
+        t[i].loss = i < PLAIN ? losses[i] : 0;
+        t[i].reorder = i == 3 || i == 4 ? 16 : 0;
+        add_transfer(t, i, random, i == 4, i < PLAIN ? NOTHING : (enum early)(i - PLAIN + 1));
+    }
+    for (size_t i = 0; i < NTRANSFER; i++)
+        if (pthread_create(&t[i].thread, NULL, receive_stream, &t[i]))
+            exit(EXIT_FAILURE);
+}
+
+static void test_transfers(struct transfer *t)
+{
+    for (size_t i = 0; i < NTRANSFER; i++)
+        pthread_join(t[i].thread, NULL);
+    for (size_t i = 0; i < NTRANSFER; i++)
+        report_transfer(&t[i]);
 }
 
 /* --- a reader that is too slow ---------------------------------------------------------------- */
@@ -290,7 +348,7 @@ static void test_slow_reader(uint64_t *random)
     const size_t first = st ? 0 : read_frames(u, s.frame_bytes, ROOM);
     const size_t later = st ? 0 : read_frames(u, s.frame_bytes, BURST);
     pthread_join(thread, NULL);
-    const bool overflowed = !strstr(r.note, " 0 found the kernel's");
+    const bool overflowed = !strstr(r.note, " 0 datagrams found the kernel's");
     char counts[64];
     snprintf(counts, sizeof counts, "and %d frames ours; 0 were foreign", BURST - ROOM);
     ok(!st && (overflowed || (first == ROOM && later == MORE && strstr(r.note, counts))),
@@ -371,15 +429,11 @@ int main(void)
 {
     uint64_t random = tap_seed();
     scratch_make();
-    test_stream(&random, 0, 0, false, NOTHING);
-    test_stream(&random, 0.001, 0, false, NOTHING);
-    test_stream(&random, 0.05, 0, false, NOTHING);
-    test_stream(&random, 0.05, 16, false, NOTHING);
-    test_stream(&random, 0.05, 16, true, NOTHING);
-    for (enum early early = OTHER_SIZE; early <= KINDS_MIXED; early++)
-        test_stream(&random, 0, 0, false, early);
+    static struct transfer t[NTRANSFER];
+    start_transfers(t, &random);
     test_slow_reader(&random);
     test_input(&random, false);
     test_input(&random, true);
+    test_transfers(t);
     return done_testing();
 }
