@@ -105,6 +105,22 @@ make_rfi() {
     mask=$golden/mask/r_rfifind.mask
 }
 
+# side_by_side NAME...: functions that wait most of the time, each in a folder of its own and with its own output; all must
+# succeed.
+side_by_side() {
+    local name pids=() bad=0
+    for name; do
+        mkdir "$name"
+        (cd "$name" && set -e && "$name") >"$name.out" 2>&1 3>&- &
+        pids+=($!)
+    done
+    for name; do
+        wait "${pids[0]}" || { echo "$name:"; cat "$name.out"; bad=1; }
+        pids=("${pids[@]:1}")
+    done
+    return $bad
+}
+
 # commands_of PAGE: its commands for a shell.
 commands_of() {
     sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$1"

@@ -16,8 +16,8 @@ field() {
     sed -n "s/.*\"$1\": \([^,}]*\)[,}].*/\1/p" "$2"
 }
 
-@test "pulses are told while the input goes on, within the bound" {
-    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+# While the input goes on, within the bound.
+told_soon() {
     choose_address
     gpudedisp -live "${search[@]}" -o pulses "udp://$at?idle=5" 2>log &
     await_receiver
@@ -32,8 +32,7 @@ field() {
     grep -q ' spectra, 9.0 s: 3 pulses, 0 of them marked; latency 0\.[0-9]* s, 0\.[0-9]* s at most (bound: 0\.[0-9]* s and what the machine takes); peak [0-9]* MB' log
 }
 
-@test "no pulse waits for the sweep of higher DMs" {
-    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+no_wait_for_higher_dms() {
     choose_address
     # DM 4000 sweeps over 3.4 s.
     gpudedisp -live -lodm 0 -dmstep 20 -numdms 201 -maxwidth 0.02 -threshold 7 -o pulses "udp://$at?idle=5" 2>log &
@@ -44,6 +43,26 @@ field() {
     [ "$(field dm pulses | paste -sd ' ')" = "80 160 40" ] || [ "$(field dm pulses | paste -sd ' ')" = "80 140 40" ]
     [ "$(field latency_s pulses | awk '!($1 < 1)' | wc -l)" -eq 0 ]
     awk '/bound: / {sub(".*bound: ", ""); exit !($1 < 0.5)}' log
+}
+
+dumps_from_network() {
+    choose_address
+    mkdir kept
+    gpudedisp -live "${search[@]}" -ring 3 -dump kept -o pulses "udp://$at?idle=5" 2>log &
+    await_receiver
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 5 -udp "$at"
+    wait
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 5 -o a.fil
+    cat pulses log
+    [ "$(ls kept | wc -l)" -eq 2 ]
+    for dump in kept/*; do
+        same_spectra "$dump" a.fil 128
+    done
+}
+
+@test "pulses are told while the input goes on, none waits for the sweep of higher DMs, and what comes over a network is dumped" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    side_by_side told_soon no_wait_for_higher_dms dumps_from_network
 }
 
 @test "the bound counts the sweep of each trial's neighbours, where DMs are not even" {
@@ -272,22 +291,6 @@ same_spectra() {
     done
 }
 
-@test "dumps of what comes over a network" {
-    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
-    choose_address
-    mkdir kept
-    gpudedisp -live "${search[@]}" -ring 3 -dump kept -o pulses "udp://$at?idle=5" 2>log &
-    await_receiver
-    fakebin "${sky[@]}" "${bursts[@]}" -tobs 5 -udp "$at"
-    wait
-    fakebin "${sky[@]}" "${bursts[@]}" -tobs 5 -o a.fil
-    cat pulses log
-    [ "$(ls kept | wc -l)" -eq 2 ]
-    for dump in kept/*; do
-        same_spectra "$dump" a.fil 128
-    done
-}
-
 @test "dumps that cannot be kept are counted, and the search goes on" {
     mkdir kept
     fakebin "${sky[@]}" "${bursts[@]}" -tobs 9 -o a.fil
@@ -320,24 +323,22 @@ chain() {
     field mjd_top pulses | awk '{d = ($1 - 60000) * 86400 - (NR == 1 ? 2 : 3.5); if (d > 2e-3 || d < -2e-3) exit 1}'
 }
 
-@test "voltages from the network: the chain finds bursts at their DMs and times" {
-    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+chain_finds() {
     chain
     fails grep 'are lost' log.digifil
 }
 
-@test "voltages from the network: lost, late and repeated frames are counted and make no pulses" {
-    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+# Lost, late and repeated frames are counted and make no pulses.
+chain_counts() {
     chain -loss 0.05 -twice 0.05 -reorder 64
     lost=$(sed -n 's/.* frames, \([0-9]*\) of them.*/\1/p' sent)
     [ "$lost" -gt 5 ]
-    overflowed=$(sed -n 's/.* received; \([0-9]*\) found the kernel.*/\1/p' log.digifil | tail -n 1)
+    overflowed=$(sed -n 's/.* received; \([0-9]*\) datagrams found the kernel.*/\1/p' log.digifil | tail -n 1)
     missing=$(sed -n 's/.* frames read, \([0-9]*\) missing.*/\1/p' log.digifil | tail -n 1)
     [ "$missing" -eq $((lost + overflowed)) ]
 }
 
-@test "gpudigifil says how late its spectra were" {
-    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+says_how_late() {
     choose_address
     voltages=(-q -vdif -fch1 610 -foff 2 -nchans 1 -nifs 1 -nbits 8)
     gpudigifil -freq 610 -F 64 -t 16 -b 8 -I 0.5 -o a.fil "udp://$at?idle=1" 2>log &
@@ -355,6 +356,11 @@ chain() {
     gpudigifil -q -freq 610 -F 64 -t 16 -b 8 -I 0.1 -o c.fil - <a.vdif 2>log
     [ ! -s log ]
     cmp b.fil c.fil
+}
+
+@test "voltages from the network: bursts have their DMs and times, what is lost is counted, and how late spectra were is said" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    side_by_side chain_finds chain_counts says_how_late
 }
 
 @test "SIGTERM ends the wait for a sender that is silent, before and after it began" {

@@ -6,6 +6,7 @@ load helper
 
 setup() {
     need_pictures
+    ndrawn=0
     cd "$BATS_TEST_TMPDIR"
     pulses="-q -nobary -noclip -lodm 40 -numdms 3 -singlepulse -threshold 4 -nowrite"
 }
@@ -20,11 +21,18 @@ nothing_ran() {
     [ -z "$(find . -name '*.part*')" ] || { find .; false; }
 }
 
-# is_svg FILE: it is well-formed and whole.
+# is_svg FILE: it is whole, and well-formed, which are_well_formed says of all at the end.
 is_svg() {
     grep -q '^</svg>' "./$1" || { ls; false; }
+    mkdir -p drawn
+    mv "./$1" drawn/$((++ndrawn))
+}
+
+are_well_formed() {
+    [ "$(ls drawn | wc -l)" -eq "$ndrawn" ]
     command -v python3 >/dev/null || return 0
-    python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "./$1"
+    python3 -c 'import sys, xml.dom.minidom
+for name in sys.argv[1:]: xml.dom.minidom.parse(name)' drawn/*
 }
 
 # make_line: line.dat, whose spectrum has a line.
@@ -40,18 +48,16 @@ make_line() {
         ddplan -d 20 -o "$name.svg" >/dev/null
         is_svg "$name.svg"
         nothing_ran ddplan "$name"
-        rm "./$name.svg"
         gpuaccel-pulscan -q -zmax 0 -plot "$name.svg" line.dat
         is_svg "$name.svg"
         nothing_ran gpuaccel-pulscan "$name"
-        rm "./$name.svg"
     done
     for name in "${hostile[@]}"; do
         gpudedisp $pulses -plot "$name.svg" -o t "$g8"
         is_svg "$name.svg"
         nothing_ran gpudedisp "$name"
-        rm "./$name.svg"
     done
+    are_well_formed
 }
 
 @test "nor is the name of what is plotted" {
@@ -66,6 +72,7 @@ make_line() {
         is_svg q.svg
         nothing_ran "$name"
     done
+    are_well_formed
 }
 
 # left_out WHAT COMMAND...: exits with 1 and the one line WHAT; its text and files, without names of their own, are those
@@ -126,7 +133,7 @@ wanted() {
         for file in d a g; do
             case $suffix in
             png | PNG) tail -c 8 $file.$suffix | head -c 4 | grep -qa IEND ;;
-            svg) is_svg $file.svg ;;
+            svg) cp $file.svg $file.kept && is_svg $file.svg && mv $file.kept $file.svg ;;
             *) tail -c 6 $file.$suffix | grep -qa '%%EOF' ;;
             esac
         done
@@ -139,6 +146,7 @@ wanted() {
     [ "$(od -An -tx1 -j16 -N8 a.png | tr -d ' \n')" = 000004650000032c ]
     LC_ALL=de_DE.UTF-8 LC_NUMERIC=de_DE.UTF-8 ddplan -d 100 -s 32 -o again.svg >/dev/null
     cmp d.svg again.svg
+    are_well_formed
 }
 
 @test "a plot that fails leaves the results" {

@@ -44,9 +44,9 @@ teardown() {
     fbedit "${added[@]}" -truth truth -o - "udp://$at?idle=5" >net.fil 2>log &
     receiver=$!
     await_receiver
-    fakebin "${sky[@]}" -tobs 6 -udp "$at" -rate 1 &
+    fakebin "${sky[@]}" -tobs 6 -udp "$at" -rate 2 &
     local sender=$!
-    for ((i = 0; i < 55; i++)); do # the first 4096 spectra, of 2 s, before the last ones come
+    for ((i = 0; i < 28; i++)); do # the first 4096 spectra, of 2 s, before the last ones come
         [ "$(stat -c %s net.fil)" -lt $((4096 * 256)) ] || break
         sleep 0.1
     done
@@ -101,7 +101,7 @@ teardown() {
     receive "${search[@]}" -o net "udp://$at?idle=0.5"
     fakebin "${sky[@]}" -tobs 100 -udp "$at" &
     local sender=$!
-    sleep 4
+    sleep 1
     kill -KILL "$sender"
     end_receiver
     [ -e net.cand ]
