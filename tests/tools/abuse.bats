@@ -61,8 +61,8 @@ setup() {
         [ ! -s err ]
     }
     long gpuaccel-pulscan -q -search matched -zmax 100 -wmax 1000 -numharm 2 a_DM10.00.dat
-    long gpuaccel-pulscan -q -compat presto -zmax 100 -wmax 1000 -numharm 2 a_DM10.00.dat
-    long gpuaccel-pulscan -q -zmax 60000 a_DM10.00.dat
+    in_long long gpuaccel-pulscan -q -compat presto -zmax 100 -wmax 1000 -numharm 2 a_DM10.00.dat
+    in_long long gpuaccel-pulscan -q -zmax 60000 a_DM10.00.dat
     long gpudedisp -q -nobary -singlepulse -nowrite -halve 4 -lodm 0 -dmstep 1 -numdms 400 -o x a.fil
     leaves_no '*ACCEL*'
     leaves_no 'x[._]*'
@@ -124,7 +124,7 @@ make_wide() {
     done
     refuses 1 '-mem: .*; cleaning takes 7[0-9.]+ MiB of 85 MiB' gpudedisp -q -nobary -mem 85M -numdms 5 -o t wide.fil
     ldd "$builddir/bin/gpudedisp" | grep -q san && skip "sanitizers take memory of their own"
-    for more in -noclip '' -zerodm '-clip 3 -singlepulse'; do
+    for more in ${PSRKIT_LONG:+-noclip ''} -zerodm '-clip 3 -singlepulse'; do
         mem=120
         [ "$more" = -zerodm ] && mem=300
         run -0 --separate-stderr gpudedisp -v -nobary -numdms 5 $more -mem ${mem}M -o t wide.fil
@@ -208,7 +208,7 @@ on_small_disk() {
     on_small_disk 8k gpudedisp -q -nobary -lodm 40 -numdms 2 -singlepulse -threshold 2 -nowrite -o t "$g8"
     [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
     need_pictures
-    for suffix in png svg eps; do
+    for suffix in png ${PSRKIT_LONG:+svg eps}; do
         rm -f e.cand
         on_small_disk 20k gpudedisp -q -nobary -lodm 40 -numdms 40 -singlepulse -threshold 3 -nowrite -plot p.$suffix -o ../e "$g8"
         [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }

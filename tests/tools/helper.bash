@@ -52,6 +52,11 @@ need_long() {
     [ -n "${PSRKIT_LONG-}" ] || skip "a long case: PSRKIT_LONG=1 or make check-long runs it"
 }
 
+# in_long COMMAND...: runs it in `make check-long` and .ci/run only, as a case that others stand for.
+in_long() {
+    [ -z "${PSRKIT_LONG-}" ] || "$@"
+}
+
 # need_pictures: skips the test in a build that draws none.
 need_pictures() {
     grep -q '^#define PSR_CAIRO_SO' "$builddir/config.h" || skip "built without cairo"

@@ -8,6 +8,8 @@ setup() {
     # The sanitizers want to be loaded first.
     export ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0
     killer=$builddir/tests/support/kill_at.so
+    echo "PSRKIT_TEST_SEED=${PSRKIT_TEST_SEED=$RANDOM}"
+    RANDOM=$PSRKIT_TEST_SEED
 }
 
 # one_set DIR: the files of DIR are those of old or those of new, as many as there are, never both.
@@ -28,12 +30,18 @@ one_set() {
     [ -z "$old" ] || [ -z "$new" ] || { echo "old:$old; new:$new"; return 1; }
 }
 
+# next_step: n, the next step to be killed at: every one in a long check, each second or so, drawn anew each time, in others.
+next_step() {
+    n=$((n + 1))
+    [ -n "${PSRKIT_LONG-}" ] || [ "$n" -eq 1 ] || n=$((n + RANDOM % 3))
+}
+
 # killed_everywhere COMMAND...: runs it in at/, a copy of old/, killed before its first, second, ...
 # step, until it ends by itself; each time at/ holds one set, and after "again" that of new/.
 killed_everywhere() {
     local n=0 code=137
     while [ "$code" -eq 137 ]; do
-        n=$((n + 1))
+        next_step
         rm -rf at
         cp -a old at
         code=0
@@ -116,7 +124,8 @@ sets() {
     [ "$(grep -c . new/lines)" -eq 3 ]
     local n=0 code=137 left whole
     while [ "$code" -eq 137 ]; do
-        n=$((n + 1)) code=0
+        next_step
+        code=0
         rm -rf at
         cp -a old at
         { (cd at && KILL_AT=$n LD_PRELOAD=$killer exec $run -resume); } >out 2>err || code=$?
@@ -198,8 +207,9 @@ sets() {
     ls new/x.fil.truth
 }
 
-@test "fbedit: 50 kills and stops at any moment leave a whole file or none, and no process" {
-    local i how kind from pid seed=${PSRKIT_TEST_SEED-$RANDOM} left kinds=(fil fits dada) inputs=(in.fil)
+@test "fbedit: kills and stops at any moment leave a whole file or none, and no process" {
+    local i how kind from pid seed=${PSRKIT_TEST_SEED-$RANDOM} left kinds=(fil fits dada) inputs=(in.fil) runs=16
+    [ -z "${PSRKIT_LONG-}" ] || runs=50
     echo "PSRKIT_TEST_SEED=$seed"
     RANDOM=$seed
     fakebin -q -period 0 -nchans 512 -nbits 8 -tobs 12 -tsamp 128 -fch1 1500 -foff -0.5 -seed 3 -o in.fil
@@ -209,7 +219,7 @@ sets() {
         fbedit -q -o in.h5 in.fil
     fi
     for kind in "${kinds[@]}"; do fbedit -q -nbits 16 -o whole.$kind in.fil; done
-    for ((i = 0; i < 50; i++)); do
+    for ((i = 0; i < runs; i++)); do
         kind=${kinds[i % ${#kinds[@]}]} from=${inputs[RANDOM % ${#inputs[@]}]} how=TERM
         [ $((RANDOM % 2)) = 0 ] || how=KILL
         fbedit -q -nbits 16 -o out.$kind $from &
@@ -421,7 +431,7 @@ ends_soon() {
 
 # Killed at random steps, of which each series that is searched has one, it goes on each time with what is left.
 @test "a killed search goes on with the series that it has not searched" {
-    local seed=${PSRKIT_TEST_SEED:-$RANDOM} kills=4 lists n at searched before
+    local seed=${PSRKIT_TEST_SEED:-$RANDOM} kills=2 lists n at searched before
     [ -z "${PSRKIT_LONG-}" ] || kills=50
     echo "# PSRKIT_TEST_SEED=$seed"
     RANDOM=$seed
@@ -474,7 +484,7 @@ ends_soon() {
 
 # Of each series the record has what the search for slow pulsars has found, after its lists.
 @test "so does a search for slow pulsars, beside the other and alone" {
-    local seed=${PSRKIT_TEST_SEED:-$RANDOM} kills=4 n at more before
+    local seed=${PSRKIT_TEST_SEED:-$RANDOM} kills=2 n at more before
     [ -z "${PSRKIT_LONG-}" ] || kills=50
     echo "# PSRKIT_TEST_SEED=$seed"
     RANDOM=$seed

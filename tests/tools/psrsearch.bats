@@ -177,14 +177,14 @@ top_files() {
 
 @test "lists, pulses, folds, pictures and masks are the same bytes for any number of threads" {
     local n
-    for n in 1 2 5; do
+    for n in 1 ${PSRKIT_LONG:+2} 5; do
         mkdir t$n
         (cd t$n && $run -q -segments -halve 1 -device cpu -ncpus $n ../x.fil)
         # Their times, and the commands with -ncpus.
         rm t$n/d/report.html t$n/d/x.psrsearch.json t$n/d/steps/*.log t$n/d/steps/*.jsonl
     done
     ls t1/d/*.pfd t1/d/x.lists t1/d/x.pulses.csv t1/d/x.bursts.jsonl t1/d/steps/*.mask
-    diff -r t1 t2
+    in_long diff -r t1 t2
     diff -r t1 t5
 }
 
@@ -217,7 +217,7 @@ on_terminal() {
     fakebin -q -seed 3 -tobs 64 -tsamp 64 -nchans 4 -nbits 8 -fch1 1500 -foff -4 -period 0 -dat -o s
     share='^\[[#.]*\] *[0-9]*%  [0-9.e+]* %/s  [0-9]* s left'
     for tool in "gpuaccel-pulscan -search matched -zmax 200 -numharm 8 -device cpu -ncpus 1" \
-        "gpuffa -pmin 0.02 -bmin 240 -device cpu -ncpus 1"; do
+        ${PSRKIT_LONG:+"gpuffa -pmin 0.02 -bmin 240 -device cpu -ncpus 1"}; do
         on_terminal "$tool s_DM0.00.dat"
         tr '\r' '\n' <terminal | grep -q "$share" || { echo "$tool"; false; }
         rm -f s_DM0.00_*
@@ -247,9 +247,9 @@ on_terminal() {
     for k in 1 2; do
         fakebin -q -seed $k -tobs 64 -tsamp 64 -nchans 4 -nbits 8 -fch1 1500 -foff -4 -period 0 -dat -o s$k
     done
-    shows files "gpuaccel-pulscan -search matched -zmax 100 -numharm 8 -device cpu -ncpus 1 s1_DM0.00.dat s2_DM0.00.dat"
-    shows files "gpuffa -pmin 0.05 -bmin 240 -device cpu -ncpus 1 s1_DM0.00.dat s2_DM0.00.dat"
-    shows series "gpuffa -nobary -numdms 4 -pmin 0.5 -bmin 100 -device cpu -ncpus 1 -o t x.fil"
+    in_long shows files "gpuaccel-pulscan -search matched -zmax 100 -numharm 8 -device cpu -ncpus 1 s1_DM0.00.dat s2_DM0.00.dat"
+    in_long shows files "gpuffa -pmin 0.05 -bmin 240 -device cpu -ncpus 1 s1_DM0.00.dat s2_DM0.00.dat"
+    in_long shows series "gpuffa -nobary -numdms 4 -pmin 0.5 -bmin 100 -device cpu -ncpus 1 -o t x.fil"
     printf '%s\n' '# name DM p' 'a 40 0.0391' 'b 20 0.0273' 'c 20 0.05' 'd 20 0.06' >list
     shows spectra "gpufold -topo -noplot -ncpus 1 -device cpu -cands list -o f x.fil"
     shows folds "gpufold -topo -noplot -ncpus 1 -device cpu -cands list -o f x.fil"
@@ -572,8 +572,9 @@ tools_here() {
     refuses 1 "d/steps: is there, and is not a folder" $run -q x.fil
     rm d/steps
     mkdir d/steps
-    for name in steps/x_{mask,plan,search,sift,fold,report}.log steps/x_rfifind.mask steps/x.plan x.cand x.sift \
-        x.sift.jsonl x.fold.json x.psrsearch.json steps/x.steps.jsonl report.html candidates.csv psrsearch.lock; do
+    names=(steps/x_mask.log steps/x_rfifind.mask x.cand x.psrsearch.json steps/x.steps.jsonl report.html psrsearch.lock)
+    in_long eval 'names+=(steps/x_{plan,search,sift,fold,report}.log steps/x.plan x.sift x.sift.jsonl x.fold.json candidates.csv)'
+    for name in "${names[@]}"; do
         ln -s "$PWD/x.fil" d/$name
         refuses 1 "d/$name" $run -q x.fil
         rm d/$name
@@ -723,7 +724,7 @@ waits_for() {
     tools_here
     mv bin/gpufold bin/real
     # The tool is killed, or the whole search is after it.
-    for end in 'exit 1' 'kill -KILL $PPID'; do
+    for end in ${PSRKIT_LONG:+'exit 1'} 'kill -KILL $PPID'; do
         export killer=$builddir/tests/support/kill_at.so ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0
         printf '#!/bin/sh\nexport KILL_AT=22 LD_PRELOAD=$killer\n"${0%%/*}/real" "$@"\n%s\n' "$end" >bin/gpufold
         chmod +x bin/gpufold
@@ -747,6 +748,7 @@ waits_for() {
 }
 
 @test "a mask that is made while the search runs is not made again after a kill" {
+    need_long
     # The search takes long, and is still at work when the mask is made.
     export OMP_NUM_THREADS=1
     long="psrsearch -nobary -hidm 200 -zmax 200 -numharm 8 -ffa none -ncands 2 -o d x.fil"
