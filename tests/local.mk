@@ -187,7 +187,6 @@ UNIT_TESTS = \
 	tests/formats/lists/t_zaplist
 
 check_PROGRAMS += $(UNIT_TESTS)
-TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
 	tests/support/accel_truth.h \
 	tests/support/baseband_made.h \
@@ -326,7 +325,16 @@ out_of_memory_wrap = \
 tests_tools_t_fast_number_io_SOURCES = tests/tools/t_fast_number_io.c tools/chi2sig/fast_number_io.c
 tests_tools_t_fold_picture_SOURCES = tests/tools/t_fold_picture.c tools/gpufold/picture.c
 
+# What takes longest first, for no core to wait for it at the end.
 CLI_TESTS = \
+	tests/tools/psrsearch.bats \
+	tests/tools/python.bats \
+	tests/tools/psrreport.bats \
+	tests/tools/live.bats \
+	tests/tools/killed.bats \
+	tests/tools/gpufold.bats \
+	tests/tools/fbedit.bats \
+	tests/tools/gpudedisp.bats \
 	tests/tools/abi.bats \
 	tests/tools/abuse.bats \
 	tests/tools/accelsearch.bats \
@@ -342,17 +350,13 @@ CLI_TESTS = \
 	tests/tools/ddplan.bats \
 	tests/tools/demo.bats \
 	tests/tools/fakebin.bats \
-	tests/tools/fbedit.bats \
 	tests/tools/floors.bats \
 	tests/tools/fourier.bats \
 	tests/tools/frbbeam.bats \
 	tests/tools/gpurfifind.bats \
 	tests/tools/gpuaccel-pulscan.bats \
-	tests/tools/gpudedisp.bats \
 	tests/tools/gpudigifil.bats \
 	tests/tools/gpuffa.bats \
-	tests/tools/gpufold.bats \
-	tests/tools/killed.bats \
 	tests/tools/library.bats \
 	tests/tools/lists.bats \
 	tests/tools/man.bats \
@@ -362,16 +366,12 @@ CLI_TESTS = \
 	tests/tools/plots.bats \
 	tests/tools/psrinject.bats \
 	tests/tools/psrpresto.bats \
-	tests/tools/psrreport.bats \
-	tests/tools/psrsearch.bats \
-	tests/tools/python.bats \
 	tests/tools/resume.bats \
 	tests/tools/scripts.bats \
 	tests/tools/seeds.bats \
 	tests/tools/spcoincidence.bats \
 	tests/tools/subbands.bats \
 	tests/tools/tutorial.bats \
-	tests/tools/live.bats \
 	tests/tools/udp.bats \
 	tests/tools/workflow.bats
 
@@ -416,6 +416,7 @@ else
 check-local:
 	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
 endif
+TESTS += $(UNIT_TESTS)
 
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.

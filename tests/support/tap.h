@@ -53,11 +53,25 @@ __attribute__((unused)) static void skip(const char *what, const char *why)
     fflush(stdout);
 }
 
+__attribute__((unused)) static bool tap_is_long(void)
+{
+    const char *text = getenv("PSRKIT_LONG");
+    return text && *text;
+}
+
+/* How many of cases to run: all in `make check-long` and .ci/run, else some. */
+__attribute__((unused)) static int tap_cases(int some, int all)
+{
+    if (tap_is_long())
+        return all;
+    diag("%d of %d cases: PSRKIT_LONG=1 or make check-long runs all", some, all);
+    return some;
+}
+
 /* Whether to run cases that take long, as in `make check-long` and .ci/run; skips them if not. */
 __attribute__((unused)) static bool tap_long(const char *what)
 {
-    const char *text = getenv("PSRKIT_LONG");
-    const bool wanted = text && *text;
+    const bool wanted = tap_is_long();
     if (!wanted)
         skip(what, "a long case: PSRKIT_LONG=1 or make check-long runs it");
     return wanted;

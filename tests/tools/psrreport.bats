@@ -3,8 +3,21 @@
 
 load helper
 
-# make_folder NAME [OPTION]...: d/ as the tools leave it: a mask, single pulses, lists, folds; options are fakebin's.
+# make_folder NAME [OPTION]...: d/ as the tools leave it: a mask, single pulses, lists, folds; options are fakebin's.  That of a
+# name without options is made once, where bats has a folder of the run.
 make_folder() {
+    local kept=${BATS_RUN_TMPDIR:+$BATS_RUN_TMPDIR/psrreport}
+    if [ "$*" != J0000 ] || [ -z "$kept" ]; then
+        make_new_folder "$@"
+    else
+        [ -d "$kept" ] || (mkdir "$kept.part" && cd "$kept.part" && make_new_folder "$@" && mv "$kept.part" "$kept")
+        cp -a "$kept"/* .
+    fi
+    pictures=0
+    [ "$(ls d/*.pfd.png 2>/dev/null | wc -l)" -eq 0 ] || pictures=1
+}
+
+make_new_folder() {
     fakebin -seed 5 -tobs 20 -tsamp 1024 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -source "$1" \
         -add "pulsar period=0.0893 dm=40 width=0.0045 snr=40" -add "burst dm=60 t=11.27 width=0.004 snr=30" "${@:2}" -o obs.fil
     mkdir d
@@ -14,8 +27,6 @@ make_folder() {
     accelsift -o d/obs.sift -o d/obs.csv -o d/obs.cands.json d/obs_DM*_ACCEL_0
     gpufold -q -topo -nosearch -n 32 -nsub 8 -npart 8 -candfile d/obs.sift -o d/obs obs.fil
     printf '%s\n' '{"step": "mask", "command": ["gpurfifind", "-o", "a b", "obs.fil"], "start_utc": "2026-01-02T03:04:05Z", "seconds": 0.5, "outputs": [{"name": "obs_rfifind.mask", "bytes": 2048}], "version": "9.9"}' >d/obs.steps.json
-    pictures=0
-    [ "$(gpufold --help >/dev/null; ls d/*.pfd.png 2>/dev/null | wc -l)" -eq 0 ] || pictures=1
 }
 
 setup() {

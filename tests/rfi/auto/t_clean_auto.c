@@ -388,7 +388,8 @@ static void test_step_in_hum(double share, double level, uint64_t seed)
 
 static void test_jumps(uint64_t seed)
 {
-    test_jumps_bits(0.4, seed);
+    if (tap_long("steps of 0.4 s"))
+        test_jumps_bits(0.4, seed);
     test_jumps_bits(5, seed);
     for (int k = 0; k < 10; k++)
         test_step_in_hum(0.003 + 0.1 * k, k % 2 ? -1 : 1, seed);

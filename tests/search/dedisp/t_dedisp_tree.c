@@ -64,7 +64,7 @@ static bool same_with_others(struct shape *s, uint64_t *seed)
 static void test_random_shapes(uint64_t *seed)
 {
     static struct shape s;
-    int n, count = 400;
+    int n, count = tap_cases(100, 400);
     for (n = 0; n < count; n++) {
         uint64_t now = *seed;
         choose(&s, true, seed);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NPART = 16, NSCENE = 12, NCASE = 300, MOST = 32 };
+enum { NPART = 16, NCASE = 300, MOST = 32 };
 
 static psr_err err;
 
@@ -223,13 +223,14 @@ static bool check_scene(bool drifts, uint64_t *seed)
 
 static void check_refined(uint64_t *seed)
 {
+    const int nscene = tap_cases(4, 12);
     for (int drifts = 0; drifts < 2; drifts++) {
         int good = 0;
-        for (int k = 0; k < NSCENE; k++)
+        for (int k = 0; k < nscene; k++)
             good += check_scene(drifts, seed);
-        ok(good == NSCENE,
+        ok(good == nscene,
            "%d of %d pulses %s: truth within 5 errors, a maximum of the plain sum, kept values",
-           good, NSCENE, drifts ? "with a p-dot" : "without p-dot, which is 0 then");
+           good, nscene, drifts ? "with a p-dot" : "without p-dot, which is 0 then");
     }
 }
 

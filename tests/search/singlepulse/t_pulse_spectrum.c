@@ -168,9 +168,10 @@ static void test_kinds(uint64_t *seed)
         size_t from, to;
         double least, most; /* share marked */
     } kinds[] = {{0, MOST, 0, 0.005}, {8, 32, 0, 0.04}, {20, 26, 0.97, 1}, {31, 32, 0.97, 1}};
+    const int npulse = tap_cases(200, 5 * ROUNDS);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         int marked = 0;
-        for (int i = 0; i < 5 * ROUNDS; i++) {
+        for (int i = 0; i < npulse; i++) {
             struct scene s = {.nchan = MOST};
             bool clear;
             double a[MOST];
@@ -183,7 +184,7 @@ static void test_kinds(uint64_t *seed)
             marked += (mark_plainly(&s, a, &clear) & PSR_PULSE_NARROW) != 0;
             free(s.x);
         }
-        const double share = marked / (5.0 * ROUNDS);
+        const double share = (double)marked / npulse;
         ok(share >= kinds[k].least && share <= kinds[k].most,
            "S/N 8 in channels %zu to %zu of %d: %.1f %% are narrow", kinds[k].from, kinds[k].to - 1,
            MOST, 100 * share);
