@@ -229,39 +229,60 @@ static double expect_share(double snr, size_t n)
     return 0.5 * erfc((STANDS_SIGMA - snr / sqrt((double)n)) / sqrt(2));
 }
 
-/* In standard deviations of a cell, a sub-band of a part: noise and pulsars have no more, or all cells have as much, by their median.
- * The call of a telephone has more, at a phase of its own; the sum of calls is bright at some DM, by the few that agree. */
-static const double CELL_SIGMA = 3;
+/* In standard deviations of a cell, a sub-band of a part: cells of noise and faint pulsars have less, but for some by chance, or half of
+ * those of a part have more, as of a pulsar that is off for long, or half of those of a sub-band, as of one that scintillates.  The call of
+ * a telephone, or a radar in its channels, has more at a phase of its own; their sum is bright at some DM, by the few that agree. */
+static const double CELL_SIGMA = 1.5;
 
-/* Of 131 folds of pulsars three have a smaller share, and are broken by interference; of 1105 others two in three have. */
-static const double FEW_CELLS_SHARE = 0.75;
+/* Of 131 folds of pulsars three have a smaller share, and are broken by interference; of 1293 others three in four have. */
+static const double FEW_CELLS_SHARE = 0.65;
 
-/* A cell's part of the profile, and its noise. */
-struct cell {
-    float part;
-    double sigma;
+/* Cells [npart][nsub] of a fold. */
+struct cells {
+    float *value; /* the part of the profile, over the cell's sd; NAN: no data */
+    double *sd;
+    float *usual; /* [nsub] and [npart]: the median size of those of a sub-band, and of a part */
+    float *work;
 };
 
-/* Share of the S/N that is left if no cell counts more than that.
- * Given: cell, ratio   [npart * nsub] to work in */
-static double find_common_share(const struct cube *c, struct cell *cell, float *ratio)
+/* The median size of the n cells that follow each other at that step. */
+static float find_usual(const struct cells *cells, size_t first, size_t n, size_t step)
 {
+    size_t have = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(cells->value[first + i * step]))
+            cells->work[have++] = fabsf(cells->value[first + i * step]);
+    return have ? (float)psr_quantile_median(cells->work, have) : 0;
+}
+
+static void measure_cells(const struct cube *c, struct cells *cells)
+{
+    const size_t nsub = c->h.nsub, npart = c->h.npart;
     const double per_var = (double)c->fold->nbin / psr_fold_correction(c->fold) / 2;
-    double all = 0, common = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < c->h.npart * c->h.nsub; i++) {
-        const double sigma = sqrt(c->fold->stats[i].prof_var * per_var);
-        const double part = project_on_others(c, &c->h.row[i]);
-        if (!(sigma > 0) || isnan(part))
-            continue;
-        cell[n] = (struct cell){(float)part, sigma};
-        ratio[n] = fabsf(cell[n].part) / (float)sigma;
-        all += cell[n++].part;
+    for (size_t i = 0; i < npart * nsub; i++) {
+        cells->sd[i] = sqrt(c->fold->stats[i].prof_var * per_var);
+        cells->value[i] =
+            cells->sd[i] > 0 ? (float)(project_on_others(c, &c->h.row[i]) / cells->sd[i]) : NAN;
     }
-    const double most = CELL_SIGMA * fmax(1, n ? psr_quantile_median(ratio, n) : 0);
-    for (size_t i = 0; i < n; i++) {
-        const double limit = most * cell[i].sigma;
-        common += fmin(fmax(cell[i].part, -limit), limit);
+    for (size_t j = 0; j < nsub; j++)
+        cells->usual[j] = find_usual(cells, j, npart, nsub);
+    for (size_t i = 0; i < npart; i++)
+        cells->usual[nsub + i] = find_usual(cells, i * nsub, nsub, 1);
+}
+
+/* Share of the S/N that is left if no cell counts more than that, beside the share that noise with a faint pulse would keep. */
+static double find_common_share(const struct cube *c, const struct cells *cells)
+{
+    const size_t nsub = c->h.nsub;
+    double all = 0, common = 0;
+    for (size_t i = 0; i < c->h.npart * nsub; i++) {
+        const double value = (double)cells->value[i];
+        const double usual = (double)fmaxf(cells->usual[i % nsub], cells->usual[nsub + i / nsub]),
+                     most = CELL_SIGMA * fmax(1, usual);
+        if (isnan(value))
+            continue;
+        all += cells->sd[i] * value;
+        common += cells->sd[i] * fmin(fmax(value, -most), most) / erf(most / sqrt(2));
     }
     return all > 0 ? fmin(fmax(common / all, 0), 1) : 1;
 }
@@ -269,15 +290,20 @@ static double find_common_share(const struct cube *c, struct cell *cell, float *
 /* Only what cells have in common counts as S/N. */
 static psr_status limit_cells(const struct cube *c, double *snr, psr_err *err)
 {
-    const size_t n = c->h.npart * c->h.nsub;
-    struct cell *cell = malloc(n * sizeof *cell);
-    float *ratio = malloc(n * sizeof *ratio);
-    psr_status st =
-        cell && ratio ? PSR_OK : psr_fail_nomem(err, "cells of a fold", (double)n * sizeof *cell);
-    if (!st)
-        *snr *= find_common_share(c, cell, ratio);
-    free(cell);
-    free(ratio);
+    const size_t n = c->h.npart * c->h.nsub, lines = c->h.npart + c->h.nsub;
+    struct cells cells = {.value = malloc((n + 2 * lines) * sizeof *cells.value),
+                          .sd = malloc(n * sizeof *cells.sd)};
+    psr_status st = cells.value && cells.sd
+                        ? PSR_OK
+                        : psr_fail_nomem(err, "cells of a fold", (double)n * sizeof *cells.sd);
+    if (!st) {
+        cells.usual = cells.value + n;
+        cells.work = cells.usual + lines;
+        measure_cells(c, &cells);
+        *snr *= find_common_share(c, &cells);
+    }
+    free(cells.value);
+    free(cells.sd);
     return st;
 }
 
@@ -503,23 +529,23 @@ static double forget_open_dm(const struct psr_sift_cand *cand, double number[PSR
 }
 
 /* The best of all sums of powers that were searched is bright in noise, too, and so is its fold, by chance phases: where noise
- * has one as strong, the S/N that speaks is that of one pulse.  In sigma after all trials, above which noise has none. */
-static const double NOISE_SIGMA = 3;
+ * has one as strong, the S/N that speaks is that of one pulse.  In sigma after all trials, above which noise has none, and so much more
+ * where trials are more than their number tells, of lines and steps that cleaning left. */
+static const double NOISE_SIGMA = 3, LEFT_SIGMA = 5;
 
 /* A profile of noise has less of its S/N in one boxcar. */
 static const double NOISE_SHARE = 0.65;
 
-/* Share that chance has in the S/N of a candidate. */
-static double find_chance_share(const struct psr_sift_cand *cand)
+static double sigma_after_trials(const struct psr_sift_cand *cand)
 {
-    const double sigma = psr_gauss_sigma(psr_logp_from_sf(log(cand->chance)));
-    return cand->chance > 0 ? fmin(fmax(1 - sigma / NOISE_SIGMA, 0), 1) : 0;
+    return cand->chance > 0 ? psr_gauss_sigma(psr_logp_from_sf(log(cand->chance))) : INFINITY;
 }
 
 static void score_search(const struct psr_sift_cand *cand)
 {
     struct psr_cand_score *score = cand->score;
-    const double by_chance = find_chance_share(cand);
+    const double sigma = sigma_after_trials(cand),
+                 by_chance = fmin(fmax(1 - sigma / LEFT_SIGMA, 0), 1);
     const bool open = cand->marks & PSR_SIFT_DM_UNKNOWN;
     double number[PSR_CAND_NNUMBER];
     if (!open && !(by_chance > 0))
@@ -529,7 +555,7 @@ static void score_search(const struct psr_sift_cand *cand)
     const double pulse = number[PSR_CAND_PULSE_SHARE];
     if (by_chance > 0 && pulse < 1) {
         number[PSR_CAND_SNR] *= 1 + by_chance * (pulse - 1);
-        if (pulse < NOISE_SHARE)
+        if (pulse < NOISE_SHARE && sigma < NOISE_SIGMA)
             add_reason(score, "no stronger than noise in all trials");
     }
     score->probability = psr_cand_probability(number);

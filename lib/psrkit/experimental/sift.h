@@ -402,7 +402,7 @@ PSR_MUST_CHECK psr_status psr_cand_measure(struct psr_cand_score *score, const s
  * which keep their order, fundamentals before their harmonics.  Where the DM of the search is open
  * (PSR_SIFT_DM_UNKNOWN), beta leaves the probability of the score; and where the fold does not reject DM 0 by 4 sigma either,
  * so do alpha and gamma, dm0_sigma counts from 0, and the odds are multiplied by dm_share: interference is at DM 0, a pulsar
- * at any DM.  Of candidates that noise explains, by chance, S/N is the smaller of that and the best boxcar's, in part from 3
+ * at any DM.  Of candidates that noise explains, by chance, S/N is the smaller of that and the best boxcar's, in part from 5
  * sigma down.  A fold that moved the frequency by more than 0.3 bins is that of another signal, or of none: the odds are
  * multiplied by 0.03.  A score that is ranked already keeps its probability.
  * Given:  cand [n]   a copy of the result's

@@ -14,7 +14,8 @@ static const double PERIOD_S = 0.5, PART_S = 4, LOW_MHZ = 1210, WIDTH_MHZ = 20;
 
 static psr_err err;
 
-/* A pulse of S/N snr over all: in sub-bands and parts up to these; 0 parts: in each sub-band in one part of its own. */
+/* A pulse of S/N snr over all: in sub-bands and parts up to these; 0 and -n parts: in each sub-band in 1, in n + 1 of
+ * its own. */
 struct pulse {
     double snr, dm, width; /* turns */
     int nsub, npart;
@@ -52,8 +53,11 @@ static void make_fold(struct psr_pfd *fold, uint64_t *random, const struct pulse
     for (int i = 0; i < NPART; i++)
         for (int j = 0; j < NSUB; j++) {
             double *row = fold->profile + (i * NSUB + j) * NBIN;
-            const bool on = j < p->nsub && (p->npart ? i < p->npart : i == 5 * j % NPART);
-            const double height = p->snr / sqrt(size * fmax(p->npart, 1) * p->nsub);
+            const bool steady = p->npart > 0;
+            const int parts = steady ? p->npart : 1 - p->npart,
+                      at = steady ? i : (i + 11 * j) % NPART;
+            const bool on = j < p->nsub && at < parts;
+            const double height = p->snr / sqrt(size * parts * p->nsub);
             for (int b = 0; b < NBIN; b++) {
                 double x = (double)b / NBIN - 0.5 - turns_late(j, p->dm);
                 x -= round(x);
@@ -253,10 +257,12 @@ static void test_chance(uint64_t *random)
     noise.number[PSR_CAND_SNR] = 9;
     noise.number[PSR_CAND_PULSE_SHARE] = 0.55;
     noise.probability = psr_cand_probability(noise.number);
-    ok(rank_one(noise, 0) == noise.probability && rank_one(noise, 1e-4) == noise.probability,
+    ok(rank_one(noise, 0) == noise.probability && rank_one(noise, 1e-7) == noise.probability,
        "what is known of the search leaves what noise does not explain: %.3f", noise.probability);
     ok(rank_one(noise, 0.5) < 0.5 * noise.probability && rank_one(noise, 0.5) < PSR_CAND_LINE,
        "noise that the search finds in every second observation: %.3f", rank_one(noise, 0.5));
+    ok(rank_one(noise, 1e-3) < PSR_CAND_LINE && rank_one(noise, 1e-3) > rank_one(noise, 0.5),
+       "once in 1000, as it is where lines were left: %.3f", rank_one(noise, 1e-3));
     ok(rank_one(pulse, 0.5) > 0.9 * pulse.probability, "a pulse as faint: %.3f of %.3f",
        rank_one(pulse, 0.5), pulse.probability);
 }
@@ -265,12 +271,20 @@ static void test_chance(uint64_t *random)
 static void test_calls(uint64_t *random)
 {
     const struct pulse calls = {120, 40, 0.02, NSUB, 0}, bright = {400, 40, 0.02, NSUB, NPART},
-                       brief = {25, 40, 0.02, NSUB, 3};
+                       brief = {25, 40, 0.02, NSUB, 3}, many = {25, 40, 0.02, NSUB, -2};
     const struct psr_cand_score a = measure(random, &calls, 40), b = measure(random, &bright, 40),
                                 c = measure(random, &brief, 40);
+    double together = 0, apart = 0;
+    for (int i = 0; i < 8; i++) {
+        together += measure(random, &brief, 40).number[PSR_CAND_SNR] / 8;
+        apart += measure(random, &many, 40).number[PSR_CAND_SNR] / 8;
+    }
     ok(a.number[PSR_CAND_SNR] < 9 && a.probability < PSR_CAND_LINE &&
            strstr(a.reasons, "few sub-bands of few parts"),
        "16 calls of S/N 30 in all: %.1f, %.3f", a.number[PSR_CAND_SNR], a.probability);
+    ok(apart < 7.5 && together > 9,
+       "48 of S/N 11, mean of 8 folds: %.2f; as bright a pulsar in three parts of 16: %.2f", apart,
+       together);
     ok(b.number[PSR_CAND_SNR] > 380, "cells of S/N 25 each are a bright pulsar's: %.1f",
        b.number[PSR_CAND_SNR]);
     ok(c.number[PSR_CAND_SNR] > 5 && !strstr(c.reasons, "few sub-bands of few parts"),
