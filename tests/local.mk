@@ -206,6 +206,7 @@ dist_noinst_DATA += \
 	tests/support/clean_scene.h \
 	tests/support/clean_sweeps_ref.h \
 	tests/support/clean_sparks_ref.h \
+	tests/support/band_spread.h \
 	tests/support/clean_pair.h \
 	tests/support/clean_stream.h \
 	tests/example.c \

@@ -46,6 +46,18 @@ double psr_dispersed_share(double delay, double width)
     return 1 / sqrt(sqrt(1 + 0.462 * x * x));
 }
 
+double psr_band_spread(double ratio)
+{
+    enum { STEPS = 64 };
+    double least = 1;
+    for (int k = 1; k <= STEPS && ratio > 1; k++) {
+        const double x = (double)k / STEPS, freq = ratio - x * (ratio - 1),
+                     delay = (1 / (freq * freq) - 1 / (ratio * ratio)) / (1 - 1 / (ratio * ratio));
+        least = fmin(least, delay / (x * x));
+    }
+    return least;
+}
+
 int64_t psr_scrunch(double smear, double ratio, int64_t most)
 {
     int64_t n = 1;

@@ -18,6 +18,13 @@ int64_t psr_round(double x);
  * Returned: (0, 1] */
 double psr_dispersed_share(double delay, double width);
 
+/* Share of the delay over a band over which a pulse seems to be spread that fills it: of a wide band most channels, the highest, have little of
+ * the delay.  The share x of channels from the highest down has the share D(x) of the delay, and x of the pulse, so that a boxcar
+ * that is as long has x / sqrt(D(x)) of the S/N of one over the whole delay: this is the least D(x) / x^2 (of x in 64 steps).
+ * Given:    ratio   of the highest to the lowest frequency; 1 or below: close to 1
+ * Returned: (0, 1] */
+double psr_band_spread(double ratio);
+
 /* Time scrunching: how many samples, a power of two, a trial may sum first, as dispersion within a
  * channel smears a pulse anyway (Barsdell et al. 2012 section 2.1, where ratio is 0.5).
  * Given:    smear   of the trial's DM within a channel, in samples

@@ -81,10 +81,11 @@ class SeriesSearch:
         return np.frombuffer(bytearray().join(parts), kind)  # concatenate would drop the padding of the struct
 
 
-def cluster_events(events, sweep, time_tol, trial_tol):
+def cluster_events(events, sweep, band_ratio, time_tol, trial_tol):
     """Groups events that are one pulse: array of psr_cluster."""
     desc, out, n, err = ffi.new("struct psr_cluster_desc *"), ffi.new("struct psr_cluster **"), ffi.new("size_t *"), new_error()
     desc.size, desc.time_tol, desc.trial_tol = ffi.sizeof(desc[0]), time_tol, trial_tol
+    desc.band_ratio = band_ratio
     if sweep is not None:
         desc.sweep = address(sweep, "size_t *")
     check(lib.psr_cluster_events(desc, address(events, "struct psr_event *"), len(events), out, n, err), err, desc)
@@ -102,14 +103,15 @@ def search_series(series, dms, tsamp_s, lowest_mhz, highest_mhz, threshold, maxw
         fail("tsamp_s", None, "given with series")
     if (lowest_mhz is None) != (highest_mhz is None):
         fail("lowest_mhz", None, "given with highest_mhz")
-    sweep = None
+    sweep, band_ratio = None, 0
     if lowest_mhz is not None:
+        band_ratio = highest_mhz / lowest_mhz
         delay = _constants.DMCONST_PRESTO * dms * (1 / lowest_mhz**2 - 1 / highest_mhz**2)
         sweep = np.floor(delay / tsamp_s + 0.5).astype(np.uint64)
     search = SeriesSearch(series, dms, tsamp_s, sweep, threshold, maxwidth_s, detrend, nthread)
     search.run(progress)
     events = search.events()
-    clusters = cluster_events(events, sweep, time_tol, trial_tol)
+    clusters = cluster_events(events, sweep, band_ratio, time_tol, trial_tol)
     scale = np.ones(len(dms), np.int64)
     return make_pulses(clusters, dms, scale, tsamp_s, {"events": make_events(events, dms, scale, tsamp_s), "tsamp_s": tsamp_s})
 

@@ -35,9 +35,32 @@ static void test_share(void)
     near(1 - pow(psr_dispersed_share(6.4, 3.2), 2), 0.40744, 1e-5, "evidence of twice the width");
 }
 
+/* S/N of the best boxcar of what dispersion leaves of a pulse of no width in a band of that ratio, over that of one over the whole delay. */
+static double best_spread_snr(double ratio)
+{
+    enum { CHANNELS = 4000 };
+    double best = 0;
+    for (int c = 1; c <= CHANNELS; c++) {
+        const double f = ratio - (ratio - 1) * c / CHANNELS;
+        best = fmax(best, (double)c / CHANNELS /
+                              sqrt((pow(f, -2) - pow(ratio, -2)) / (1 - pow(ratio, -2))));
+    }
+    return best;
+}
+
+static void test_wide_bands(void)
+{
+    ok(psr_band_spread(0) == 1 && psr_band_spread(1) == 1, "delays of a narrow band are even");
+    for (double ratio = 1.05; ratio < 20; ratio *= 1.7)
+        near(1 / sqrt(psr_band_spread(ratio)), best_spread_snr(ratio),
+             0.002 * best_spread_snr(ratio), "in a wide one most channels have little delay");
+    ok(psr_band_spread(5.74) < 0.25, "from 702 to 4030 MHz: %.3f", psr_band_spread(5.74));
+}
+
 int main(void)
 {
     test_share();
+    test_wide_bands();
     psr_err err;
     double k = 0;
     ok(!psr_parse_dmconst("presto", &k, &err) && k == 1 / 0.000241, "presto's constant");

@@ -1,6 +1,7 @@
 /* Parts of the band: which channels and trials they have, their events against runs of those channels alone, what is
  * one pulse against every pair compared, bursts of a part and of the whole band, and events of noise.  Compiled for
  * each backend. */
+#include "tests/support/band_spread.h"
 #include "tests/support/scratch.h"
 #include "tests/support/tap.h"
 
@@ -261,7 +262,8 @@ static bool leaves_enough(const struct crowd *w, const struct psr_band_range *r,
 {
     const double v = width_of(w, low), u = width_of(w, high);
     const double spread = 1e3 * w->d.dmconst * fabs(w->dm[high] - w->dm[low]) *
-                          (pow(r->low_mhz, -2) - pow(r->high_mhz, -2)) / 3;
+                          (pow(r->low_mhz, -2) - pow(r->high_mhz, -2)) *
+                          spread_of(r->high_mhz / r->low_mhz) / 3;
     const double share = pow(1 + 0.462 * spread * spread / (u * u), -0.25);
     return w->cluster[low].best.snr <=
            share * fmin(1, sqrt(v / spread)) * w->cluster[high].best.snr + 3;

@@ -177,6 +177,18 @@ refused() {
         $3 > 4.9 && $10 !~ /narrow/ { other++ } END { exit !(burst && tones && !other) }' three.cand
 }
 
+@test "single pulses: in a band of nearly six to one a burst is one row" {
+    local seed
+    for seed in 1 6; do
+        fakebin -q -seed $seed -period 0 -nchans 832 -nbits 8 -tsamp 512 -tobs 2 -fch1 4030 -foff 4 \
+            -add "burst t=0.6 dm=5$seed width=9e-3 snr=25" -o w.fil
+        gpudedisp -q -nobary -lodm 0 -dmstep 0.5 -numdms 240 -singlepulse -nowrite -o w w.fil
+        [ "$(awk '!/^#/ && $1 > 6 { print ($6 > 49 && $6 < 58) }' w.cand)" = 1 ]
+        gpudedisp -q -live -nobary -lodm 0 -dmstep 0.5 -numdms 240 -threshold 6 -o l$seed w.fil
+        [ "$(grep -c snr l$seed)" -eq 1 ]
+    done
+}
+
 @test "single pulses of which spectra were clipped say so, and weaker ones do not" {
     fakebin -q -seed 3 -period 0 -nbits 8 -nchans 64 -fch1 1500 -foff -4.6875 -tsamp 256 -tobs 12 \
         -add "burst t=4 dm=30 width=4e-3 snr=1000" -add "burst t=8 dm=30 width=4e-3 snr=15" -o b.fil

@@ -1,4 +1,5 @@
 /* Clusters of single pulses: against every pair compared, in storms, as text, and a real burst. */
+#include "tests/support/band_spread.h"
 #include "tests/support/pulse_tests.h"
 #include "tests/support/scratch.h"
 
@@ -18,6 +19,7 @@ struct rules {
     bool has_sweep;
     int64_t time_tol;
     size_t trial_tol;
+    double band_ratio;
 };
 
 /* On the common clock. */
@@ -116,7 +118,7 @@ static bool is_left_of(const struct psr_event *high, const struct psr_event *low
                        const struct rules *r, double part)
 {
     const double w = length_of(high, r), v = length_of(low, r);
-    const double spread = part * fabs(sweep_apart(high, low, r)),
+    const double spread = part * spread_of(r->band_ratio) * fabs(sweep_apart(high, low, r)),
                  share = pow(1 + 0.462 * spread * spread / (w * w), -0.25);
     return low->snr <= share * high->snr * fmin(1, sqrt(v / spread)) + 3;
 }
@@ -268,6 +270,7 @@ static void test_against_pairs(uint64_t *seed)
                           .trial_tol = (size_t)tap_between(seed, 0, 4)};
         bool alike = trial % 2;
         r.has_sweep = tap_between(seed, 0, 1);
+        r.band_ratio = tap_between(seed, 0, 1) ? 1 + 5 * tap_uniform(seed) : 0;
         for (size_t i = 0; i < 13; i++) {
             r.scale[i] = alike ? 1 : scales[tap_between(seed, 0, 4)];
             r.sweep[i] = 40 * i / r.scale[i];
@@ -284,7 +287,8 @@ static void test_against_pairs(uint64_t *seed)
                                            .scale = alike ? NULL : r.scale,
                                            .sweep = r.has_sweep ? r.sweep : NULL,
                                            .time_tol = r.time_tol,
-                                           .trial_tol = r.trial_tol};
+                                           .trial_tol = r.trial_tol,
+                                           .band_ratio = r.band_ratio};
         if (psr_cluster_events(&d, e, n, &clusters, &ncluster, &err))
             exit(EXIT_FAILURE);
         group_plainly(e, n, &r, group);

@@ -144,11 +144,13 @@ static psr_status mark(struct grouper *g, size_t part, size_t first, size_t neve
 static psr_status group_part(struct grouper *g, size_t part, psr_err *err)
 {
     const struct psr_pulse_parts_desc *d = g->d;
+    const struct psr_sink_line *l = first_line(d->stream, part);
     const struct psr_cluster_desc how = {.size = sizeof how,
                                          .scale = d->clock->scale,
                                          .sweep = d->clock->sweep,
                                          .time_tol = d->time_tol,
-                                         .trial_tol = d->trial_tol};
+                                         .trial_tol = d->trial_tol,
+                                         .band_ratio = l->high_mhz / l->low_mhz};
     struct psr_cluster *cluster;
     const size_t first = g->taken, nevent = find_events(d, part, first);
     size_t n;

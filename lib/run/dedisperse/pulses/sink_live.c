@@ -119,11 +119,13 @@ static void note_ring(const struct live *s)
 
 static psr_status create_events(struct live *s, psr_err *err)
 {
+    const struct psr_sink_line *l = s->stream.line;
     const struct psr_cluster_desc d = {.size = sizeof d,
                                        .scale = s->clock.scale,
                                        .sweep = s->clock.sweep,
                                        .time_tol = s->d.search->time_tol,
-                                       .trial_tol = (size_t)s->d.search->trial_tol};
+                                       .trial_tol = (size_t)s->d.search->trial_tol,
+                                       .band_ratio = l->high_mhz / l->low_mhz};
     /* A pulse is seen over a sweep's difference at most; beyond, events follow each other by chance. */
     const int64_t longest = 2 * longest_sweep(s) + 16 * longest_boxcar(s);
     return psr_cluster_stream_create(&s->events, &d, s->stream.ndm, longest, err);

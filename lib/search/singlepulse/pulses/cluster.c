@@ -43,6 +43,7 @@ struct field {
     size_t n, ngroup;
     struct group *group;
     const struct psr_cluster_desc *d;
+    double spread; /* psr_band_spread */
 };
 
 /* Nodes of one group that may be friends of a node. */
@@ -180,9 +181,10 @@ static bool is_in_bow_tie(const struct field *f, const struct node *high, const 
     const struct psr_event *p = high->event, *q = low->event;
     if (!f->d->sweep)
         return true;
-    return psr_pulse_explains_at(p->snr, (double)(high->end - high->first), q->snr,
-                                 (double)(low->end - low->first),
-                                 (double)(sweep_of(f->d, q->trial) - sweep_of(f->d, p->trial)));
+    return psr_pulse_leaves(p->snr, (double)(high->end - high->first), q->snr,
+                            (double)(low->end - low->first),
+                            (double)(sweep_of(f->d, q->trial) - sweep_of(f->d, p->trial)),
+                            PSR_PULSE_LEAST_PART * f->spread);
 }
 
 /* Whether p may come to the cluster of its friend q: a shorter boxcar within a longer one leads to its peak only if
@@ -289,7 +291,8 @@ static bool is_flank(const struct field *f, const struct node *high, const struc
     const int64_t middle = low->first + (low->end - low->first) / 2;
     return middle >= high->first + (later < 0 ? later : 0) &&
            middle <= high->end + (later > 0 ? later : 0) &&
-           psr_pulse_leaves(high->event->snr, w, low->event->snr - others, v, (double)later, 1);
+           psr_pulse_leaves(high->event->snr, w, low->event->snr - others, v, (double)later,
+                            f->spread);
 }
 
 /* The pulse whose flank a root is, of those that it met and that these met, best last; NONE. */
@@ -349,7 +352,7 @@ static psr_status cluster_events(const struct psr_cluster_desc *d, const struct 
                                  size_t n, struct psr_cluster **clusters, size_t *nclusters,
                                  psr_err *err)
 {
-    struct field f = {.n = n, .d = d};
+    struct field f = {.n = n, .d = d, .spread = psr_band_spread(d->band_ratio)};
     psr_status st = PSR_OK;
     f.node = malloc(n * sizeof *f.node);
     f.group = malloc(n * sizeof *f.group);

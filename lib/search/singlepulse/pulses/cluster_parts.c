@@ -172,8 +172,8 @@ static bool is_one(const struct field *f, const struct psr_band_range *r,
 {
     const double s = f->cluster[high->k].best.snr, other = f->cluster[low->k].best.snr;
     return psr_pulse_explains(s, high->width, other, low->width) &&
-           psr_pulse_explains_at(s, high->width, other, low->width,
-                                 delay_apart(f, r, high->k, low->k));
+           psr_pulse_leaves(s, high->width, other, low->width, delay_apart(f, r, high->k, low->k),
+                            PSR_PULSE_LEAST_PART * psr_band_spread(r->high_mhz / r->low_mhz));
 }
 
 /* Of a range that one of them is of. */

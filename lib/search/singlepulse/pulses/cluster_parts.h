@@ -18,8 +18,11 @@ static inline bool psr_pulse_explains(double s, double w, double r, double v)
     return r <= share * sqrt(v < w ? v / w : w / v) * s + noise;
 }
 
+/* Part of what a pulse of the whole band is spread over that one is spread over at least. */
+#define PSR_PULSE_LEAST_PART (1.0 / 3)
+
 /* True if such a boxcar, at a DM at which the delay over the band differs by so many samples, has no more S/N than
- * what dispersion leaves of a pulse that fills such a part of the band, plus the noise.  A pulse of w samples is
+ * what dispersion leaves of a pulse that is spread over such a part of the delay (psr_band_spread), plus the noise.  A pulse of w samples is
  * spread over the part's delay d there: of its S/N, a boxcar of d samples has psr_dispersed_share, a shorter one of
  * v samples sqrt(v / d) of that. */
 static inline bool psr_pulse_leaves(double s, double w, double r, double v, double delay,
@@ -28,12 +31,6 @@ static inline bool psr_pulse_leaves(double s, double w, double r, double v, doub
     const double noise = 3, spread = part * fabs(delay);
     const double inside = v < spread ? sqrt(v / spread) : 1;
     return r <= psr_dispersed_share(spread, w) * inside * s + noise;
-}
-
-/* The same for a pulse that fills a third of the band or more. */
-static inline bool psr_pulse_explains_at(double s, double w, double r, double v, double delay)
-{
-    return psr_pulse_leaves(s, w, r, v, delay, 1.0 / 3);
 }
 
 struct psr_band_range {
@@ -54,7 +51,7 @@ struct psr_cluster_parts_desc {
 /* Unites clusters of different ranges that are one pulse.  Two ranges that share frequencies are compared in the
  * middle, by delay, of the narrower: there the delay hardly depends on the DM at which the pulse was found in it.
  * Two clusters are one pulse if the boxcars of their best events overlap there, or are at most time_tol samples
- * apart, and the better one explains the other, at its DM, too (psr_pulse_explains_at).  Each joins the best one that it is one pulse
+ * apart, and the better one explains the other, at its DM, too (psr_pulse_leaves, where it fills a third of the range).  Each joins the best one that it is one pulse
  * with; so the best event of all names the pulse, whichever range it is of, and of equals that of the whole band.
  * Clusters of one range stay apart, unless both join others.
  * Given:    clusters [*n]   those of each range as psr_cluster_events returns them
