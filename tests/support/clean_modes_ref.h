@@ -285,8 +285,8 @@ static void ref_common(const struct ref_band *b, const struct ref_modes *m, floa
                    off = (double)value - (m->slowest[k] ? 0 : base[k]);
             double power = off * off * (double)m->w[k];
             double part = (double)value * ((m->value[k] - 1) / all);
-            if (power > 2 * all && !m->whole[k])
-                part += off * fmin(power / (2 * all) - 1, 1) * (1.5708 / all - 1.5708 / power);
+            if (power > 1.5 * all && !m->whole[k])
+                part += off * fmin(power / (1.5 * all) - 1, 1) * (1.5708 / all - 1.5708 / power);
             for (size_t g = 0; g < G; g++)
                 d[g] += m->v[k][g] * part;
         }

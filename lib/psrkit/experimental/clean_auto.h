@@ -130,7 +130,7 @@ PSR_API_BEGIN
  *    spectra to either side.  What is subtracted from y before it is
  *    rounded is the sum over modes of 5 q (A s + D r (1.57 / X - 1.57 / (w D^2))) v / sqrt n, with X = x - 1 + 1.57, as a
  *    median has 1.57 times the variance of a mean; s = (x - 1) / X; D is A less the mode's level, the sum of v times the medians of
- *    single spectra, or A where the slow is taken out; and r = w D^2 / 2 X - 1 within 0 .. 1,
+ *    single spectra, or A where the slow is taken out; and r = w D^2 / 1.5 X - 1 within 0 .. 1,
  *    but 0 if v is nearly the same in all sub-bands, (sum v)^2 > 0.7 G: what is slow in the whole band may be a pulse.  So a pulse loses the share s,
  *    whatever the mode is there, and only what is beyond mode and noise, as steps are, goes by what it is itself.
  *    This takes from a pulse what most of a receiver's band has of it for longer than w / 2 and less than 2^(k + 2);

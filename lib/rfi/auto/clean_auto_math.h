@@ -36,7 +36,7 @@ enum {
 #define PSR_AUTO_CLIP         3.0    /* sigmas beyond which sub-bands hardly count */
 #define PSR_AUTO_PULSE                                                                             \
     2.5 /* sigmas from which a tile is a pulse, and common noise is not measured there */
-#define PSR_AUTO_BEYOND        2.0 /* times the power of a mode and noise that is a step's, not theirs */
+#define PSR_AUTO_BEYOND        1.5 /* times the power of a mode and noise that is a step's, not theirs */
 #define PSR_AUTO_QUARTILE      0.6745 /* of noise */
 #define PSR_AUTO_QUARTER_NOISE 1.3626 /* deviation of a quartile, in that of a mean */
 #define PSR_AUTO_FIXED_ONE     (1 << 20)

@@ -163,7 +163,7 @@ static void test_share(uint64_t seed)
                      sigma = sqrt(all / (double)width), level = 20 * sigma * tap_normal(&seed);
         struct psr_auto_modes m = {
             .n = 1, .width = {width}, .value = {1 + mode}, .middle = {level}};
-        const double pulse = 1.4 * sigma * cos(i), step = 50 * sigma * (i % 2 ? 1 : -1),
+        const double pulse = 1.2 * sigma * cos(i), step = 50 * sigma * (i % 2 ? 1 : -1),
                      share =
                          (psr_auto_shrink(&m, 0, level + pulse) - psr_auto_shrink(&m, 0, level)) /
                          pulse;
