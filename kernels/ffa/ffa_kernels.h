@@ -41,12 +41,20 @@ struct ffa_k_step {
     float w, v, scale; /* v: 1 / f */
 };
 
+/* Samples without data. */
+struct ffa_k_gap {
+    uint64_t first, count;
+    uint64_t before; /* samples of the gaps before it */
+};
+
 /* One series.  Device arrays. */
 struct ffa_k_series {
-    const float *d_x; /* [nsamp] */
+    float *d_x; /* [nsamp]; ffa_k_sample changes what is in gaps */
     size_t nsamp;
+    const struct ffa_k_gap *d_gap; /* [ngap] ascending, apart, within the series */
+    size_t ngap;
     float *d_level;   /* [2][nsamp / block] means and variances of blocks */
-    long long *d_bad; /* lowest sample that is not finite; the largest number before */
+    long long *d_bad; /* lowest sample outside gaps that is not finite; the largest number before */
     float centre, scale;
     uint32_t *d_prefix; /* [nsamp + 1] */
     void *d_scan;       /* room for ffa_k_scan_bytes */
@@ -57,13 +65,17 @@ struct ffa_k_series {
     int16_t *d_q;                    /* [nq + FFA_SLACK][FFA_PAIR], this one's */
 };
 
-/* Makes d_level and d_bad. */
+/* Makes d_level, also of blocks that touch gaps, and d_bad. */
 cudaError_t ffa_k_measure(const struct ffa_k_series *s, cudaStream_t stream);
 
 cudaError_t ffa_k_scan_bytes(size_t nsamp, size_t *bytes);
 
 /* Makes d_prefix, with centre and scale, and d_q. */
 cudaError_t ffa_k_sample(const struct ffa_k_series *s, cudaStream_t stream);
+
+/* Makes d_count [nq], 1 for samples of steps that gaps leave, else 0: those of the first of two series.  Of s only gaps and steps are
+ * read. */
+cudaError_t ffa_k_count(const struct ffa_k_series *s, uint32_t *d_count, cudaStream_t stream);
 
 /* --- folds ------------------------------------------------------------------------------------ */
 
@@ -124,7 +136,8 @@ struct ffa_k_hit {
 /* Folds that are transformed together, all in the same sweeps.  Device arrays. */
 struct ffa_k_merge {
     struct ffa_k_sweep sweep;
-    bool samples, rate;              /* from d_q, not from d_from; to S/N, not to d_to */
+    bool samples, rate; /* from d_q, not from d_from; to S/N, not to d_to */
+    bool keep; /* with rate: rows s_lo .. s_hi - 1 of the sum to d_to, for ffa_k_rate_counted */
     const struct ffa_k_fold *d_fold; /* [nfold] */
     const uint32_t *d_block;         /* [nfold + 1] first thread block of each fold */
     const uint32_t *d_first;         /* likewise, tile in d_tile */
@@ -156,6 +169,13 @@ int ffa_k_width(int k);
 size_t ffa_k_rate_bytes(uint32_t nbin);
 
 cudaError_t ffa_k_merge_rows(const struct ffa_k_merge *m, cudaStream_t stream);
+
+/* Rates the profiles that the last sweep kept, whose bins have different numbers of samples.
+ * Given: d_count   the sums of these numbers, placed as the profiles in m->d_to
+ *        unit      of S/N, 1 / units
+ *        nbin      most bins of the folds */
+cudaError_t ffa_k_rate_counted(const struct ffa_k_merge *m, const uint32_t *d_count, float unit,
+                               uint32_t nbin, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

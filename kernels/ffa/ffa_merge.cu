@@ -262,7 +262,7 @@ static __device__ struct bins bins_of_lane(int nbin, int lane)
     return {from, min(from + each, nbin)};
 }
 
-/* Prefix sums of a series' profile, and on around it up to the widest boxcar. */
+/* Prefix sums of a series' profile, and on around it up to the widest boxcar; x may be sums. */
 static __device__ void sum_bins(const uint32_t *x, int series, int nbin, int widest, int *sums,
                                 int lane)
 {
@@ -277,8 +277,9 @@ static __device__ void sum_bins(const uint32_t *x, int series, int nbin, int wid
     }
     before -= total;
     for (int i = own.from; i < own.end; i++) {
+        const int bin = bin_of(x[i], series);
         sums[i] = before;
-        before += bin_of(x[i], series);
+        before += bin;
     }
     const int all = __shfl_sync(ALL, before, WARP - 1);
     __syncwarp();
@@ -339,8 +340,8 @@ struct bound {
     uint32_t digits; /* two bits each, the lowest first */
 };
 
-/* Digits of the number of bins that a lane's width has, by 3. */
-static __device__ uint32_t find_digits(int lane)
+/* As width_of, of a lane. */
+static __device__ int find_width(int lane)
 {
     int w = lane + 1, one = 2, two = 3, three = 4;
     for (int k = 4; k <= lane; k++) {
@@ -349,6 +350,13 @@ static __device__ uint32_t find_digits(int lane)
         two = three;
         three = w;
     }
+    return w;
+}
+
+/* Digits of the number of bins that a lane's width has, by 3. */
+static __device__ uint32_t find_digits(int lane)
+{
+    int w = find_width(lane);
     uint32_t digits = 0;
     for (int l = 0; w; l++, w /= 3)
         digits |= (uint32_t)(w % 3) << 2 * l;
@@ -535,6 +543,112 @@ static __device__ void rate_rows(const struct ffa_k_merge &m, const struct ffa_k
     }
 }
 
+/* --- S/N of profiles whose bins have different numbers of samples --------------------------------- */
+
+/* Prefix sums of a profile in memory. */
+static __device__ void load_sums(const uint32_t *row, int series, int nbin, int widest, int *sums,
+                                 int lane)
+{
+    for (int i = lane; i < nbin; i += WARP)
+        sums[i] = (int)row[i];
+    __syncwarp();
+    sum_bins((const uint32_t *)sums, series, nbin, widest, sums, lane);
+}
+
+/* Boxcars of w bins of a profile and of its counts, by their prefix sums. */
+struct counted {
+    const int *sums, *counts;
+    int nbin;
+    float all, most;
+};
+
+/* z = excess / sqrt(square), if square is above 0. */
+static __device__ float find_excess(const struct counted &c, int i, int w, float *square)
+{
+    const int n = c.counts[i + w] - c.counts[i];
+    const float d = (float)(c.sums[i + w] - c.sums[i]), f = (float)n;
+    *square = f * c.most * (float)(c.counts[c.nbin] - n);
+    return d * c.most - f * c.all;
+}
+
+static __device__ float rate_width(const struct counted &c, int w, int lane)
+{
+    float best = -1e30f;
+    for (int i = lane; i < c.nbin; i += WARP) {
+        float square;
+        const float excess = find_excess(c, i, w, &square), z = excess / sqrtf(square);
+        best = square > 0 && z > best ? z : best;
+    }
+    for (int width = WARP / 2; width; width /= 2)
+        best = fmaxf(best, __shfl_xor_sync(ALL, best, width));
+    return best;
+}
+
+/* Whether a boxcar may have z above a limit: hardly a profile of noise has, and this takes no divisions and roots.
+ * Given: mine   this lane's width */
+static __device__ bool is_loud_counted(const struct counted &c, int mine, int nwidth, float limit,
+                                       int lane)
+{
+    const float least = limit > 0 ? limit * limit * (1 - 1e-4f) : -1; /* more than is rounded */
+    bool loud = least < 0;
+    for (int k = 0; k < nwidth; k++) {
+        const int w = __shfl_sync(ALL, mine, k);
+        for (int i = lane; i < c.nbin; i += WARP) {
+            float square;
+            const float excess = find_excess(c, i, w, &square);
+            loud |= excess > 0 && excess * excess > least * square;
+        }
+    }
+    return __any_sync(ALL, loud);
+}
+
+static __device__ void rate_counted_row(const struct ffa_k_merge &m, const struct ffa_k_fold &fold,
+                                        uint32_t series, uint32_t s, const struct counted &c,
+                                        int mine, float unit, int lane)
+{
+    float snr = -1e30f;
+    uint32_t at = 0;
+    if (m.d_hit && !is_loud_counted(c, mine, (int)m.nwidth, m.sigma / unit, lane))
+        return;
+    for (int k = 0; k < (int)m.nwidth; k++) {
+        const float z = rate_width(c, __shfl_sync(ALL, mine, k), lane) * unit;
+        at = z > snr ? k : at;
+        snr = z > snr ? z : snr;
+    }
+    if (lane == 0)
+        use_trial(m, fold, series, s, snr, at);
+}
+
+enum { COUNTED_WARPS = 8 };
+
+/* A warp rates a row at a time of both series. */
+static __global__ void __launch_bounds__(COUNTED_WARPS *WARP)
+    rate_counted(const __grid_constant__ ffa_k_merge m, const uint32_t *d_count, float unit,
+                 int widest, size_t bytes)
+{
+    extern __shared__ uint4 shared[];
+    struct state &state = *(struct state *)shared;
+    find_tile(m, state);
+    const struct ffa_k_fold fold = m.d_fold[state.fold];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, nbin = (int)fold.nbin;
+    const uint32_t end = min(state.first + m.sweep.tile, fold.s_hi);
+    int *sums = (int *)((char *)(&state + 1) + 2 * bytes * warp),
+        *counts = (int *)((char *)sums + bytes);
+    const int mine = find_width(lane);
+    for (uint32_t s = state.first + warp; s < end; s += blockDim.x / WARP) {
+        const uint64_t at = fold.sums0 + (uint64_t)s * fold.pitch;
+        load_sums(d_count + at, 0, nbin, widest, counts, lane);
+        for (uint32_t p = 0; p < FFA_PAIR; p++) {
+            if (!(m.rated & 1u << p))
+                continue;
+            load_sums(m.d_to + at, p, nbin, widest, sums, lane);
+            const struct counted c = {sums, counts, nbin, (float)sums[nbin], (float)counts[nbin]};
+            rate_counted_row(m, fold, p, s, c, mine, unit, lane);
+            __syncwarp();
+        }
+    }
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 template <int WIDTHS>
@@ -615,7 +729,7 @@ cudaError_t ffa_k_merge_rows(const struct ffa_k_merge *m, cudaStream_t stream)
 {
     if (!m->nblock)
         return cudaSuccess;
-    if (!m->rate)
+    if (!m->rate || m->keep)
         return launch<0>(m, stream);
     /* As many as the default ranges have, and others; what is too many is not rated. */
     return m->nwidth <= 8    ? launch<8>(m, stream)
@@ -623,4 +737,23 @@ cudaError_t ffa_k_merge_rows(const struct ffa_k_merge *m, cudaStream_t stream)
            : m->nwidth <= 13 ? launch<13>(m, stream)
            : m->nwidth <= 15 ? launch<15>(m, stream)
                              : launch<FFA_MAX_WIDTHS>(m, stream);
+}
+
+cudaError_t ffa_k_rate_counted(const struct ffa_k_merge *m, const uint32_t *d_count, float unit,
+                               uint32_t nbin, cudaStream_t stream)
+{
+    const int widest = width_of((int)m->nwidth - 1);
+    const size_t bytes = bytes_of_sums(nbin, (uint32_t)widest);
+    int processors;
+    size_t most, half, warps = COUNTED_WARPS;
+    cudaError_t e = ffa_k_limits(&most, &half);
+    if (!e)
+        e = allow_all_shared(rate_counted, &processors);
+    if (e || !m->nblock)
+        return e;
+    while (warps > 1 && sizeof(struct state) + warps * 2 * bytes > half)
+        warps--;
+    rate_counted<<<m->nblock, (unsigned)(warps * WARP), sizeof(struct state) + warps * 2 * bytes,
+                   stream>>>(*m, d_count, unit, widest, bytes);
+    return cudaGetLastError();
 }

@@ -5,7 +5,7 @@
 #include <psrkit/device.h>
 #include <psrkit/experimental/ffa.h>
 
-enum { NSAMP = 8437500, BATCH = 8, REPEAT = 5 };
+enum { NSAMP = 8437500, BATCH = 8, REPEAT = 5, NGAP = 20 };
 
 static psr_err err;
 
@@ -31,6 +31,9 @@ int main(int argc, char **argv)
     }
     bench_must(psr_device_describe(0, &device, &err), &err);
     d.nrange = psr_ffa_default_ranges(NSAMP, 64e-6, range);
+    struct psr_span gap[NGAP]; /* 7 % of the samples */
+    for (int i = 0; i < NGAP; i++)
+        gap[i] = (struct psr_span){NSAMP / NGAP * i + 5000, 30000};
     const size_t first = argc > 1 ? (size_t)atoi(argv[1]) : 0;
     for (int i = 0; i < BATCH; i++) {
         x[i] = tap_take(NSAMP, sizeof *x[i]);
@@ -38,9 +41,13 @@ int main(int argc, char **argv)
             x[i][k] = (float)(tap_normal(&seed) +
                               (fmod((double)k * 64e-6 / 0.7321, 1) < 0.02 ? 0.06 : 0));
     }
-    for (size_t only = first; only <= d.nrange; only++) {
+    for (size_t only = first; only <= d.nrange + 1; only++) {
         struct psr_ffa_desc part = d;
-        if (only) {
+        const bool gaps = only > d.nrange;
+        if (gaps) {
+            part.gap = gap;
+            part.ngap = NGAP;
+        } else if (only) {
             part.range = range + only - 1;
             part.nrange = 1;
         }
@@ -51,8 +58,9 @@ int main(int argc, char **argv)
             bench_must(psr_ffa_execute(plan, BATCH, (const float *const *)x, result, &err), &err);
             s[k] = bench_wall_s() - began_s;
         }
-        printf("%s, ranges %zu: %zu trials, %.2f ms a series; %zu peaks", device.name, only,
-               info.ntrial, 1e3 * bench_median(s + 1, REPEAT) / BATCH, result[0].npeak);
+        printf("%s, ranges %zu%s: %zu trials, %.2f ms a series; %zu peaks", device.name,
+               gaps ? 0 : only, gaps ? " with gaps" : "", info.ntrial,
+               1e3 * bench_median(s + 1, REPEAT) / BATCH, result[0].npeak);
         if (result[0].npeak)
             printf(", first %.5f s, S/N %.1f", result[0].peak[0].period_s, result[0].peak[0].snr);
         printf("\n");

@@ -134,6 +134,19 @@ same() {
     [ "$(cat cpu/quiet.cand cpu/loud.cand | wc -l)" -gt 4 ]
 }
 
+@test "slow pulsars beside stretches that a mask leaves without data are those of the CPU" {
+    fakebin -q -seed 5 -tobs 64 -tsamp 1000 -nchans 32 -fch1 1500 -foff 10 -nbits 8 -period 0 -o obs.fil \
+        -add "pulsar period=1.3 dm=200 width=0.03 snr=25"
+    gpurfifind -q -time 4 -zapints 0:7,12 -o most obs.fil # of intervals of 4.8 s
+    for device in cpu cuda 0,0; do
+        mkdir $device
+        (cd $device && gpudedisp -q -nobary -lodm 0 -dmstep 50 -numdms 9 -device $device -nowrite \
+            -mask ../most_rfifind.mask -ffa "-pmin 0.5 -pmax 4" -o o ../obs.fil)
+        cmp cpu/o_ffa.csv $device/o_ffa.csv
+    done
+    [[ $(sed -n 2p 0,0/o_ffa.csv) == 1.299* ]]
+}
+
 @test "-v says where the time went" {
     run -0 --separate-stderr gpudedisp -v -nobary -singlepulse -nowrite -numdms 50 -device 0,0 -o t a.fil
     [[ $stderr == *"2 devices: copy in "*" turn "*" dedisperse "*" search "* ]]

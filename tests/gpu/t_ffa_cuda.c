@@ -55,6 +55,41 @@ static size_t draw_ranges(struct psr_ffa_range *range, size_t nsamp, uint64_t *s
     return n;
 }
 
+enum { MOST_GAPS = 160 };
+
+/* What is in a gap is no sample: no number, or one that would be a signal. */
+static void empty_gap(float *x, size_t nsamp, struct psr_span gap, uint64_t *seed)
+{
+    for (int64_t i = gap.first < 0 ? 0 : gap.first; i < gap.first + gap.count && i < (int64_t)nsamp;
+         i++)
+        x[i] = tap_between(seed, 0, 1) ? NAN : 1e30f;
+}
+
+/* Gaps that are short, that repeat with a period in samples, of which three leave little, or that are so dense that no part
+ * of a window of medians has half of its samples; some lie over each other or reach out of the series. */
+static size_t draw_gaps(struct psr_span *gap, size_t nsamp, double period, uint64_t *seed)
+{
+    enum { NONE, SHORT, PERIODIC, LONG, DENSE };
+    const int64_t style = tap_between(seed, NONE, DENSE), n = (int64_t)nsamp,
+                  apart = tap_between(seed, 8, 40), begin = tap_between(seed, 0, n / 2);
+    const size_t ngap = style == LONG    ? 3
+                        : style == DENSE ? MOST_GAPS
+                                         : (size_t)tap_between(seed, 1, 40);
+    const double every = period * (1 + (double)tap_between(seed, 0, 4));
+    for (size_t g = 0; g < ngap && style; g++) {
+        const int64_t k = (int64_t)g;
+        gap[g] =
+            style == SHORT
+                ? (struct psr_span){tap_between(seed, -20, n - 1), tap_between(seed, 0, 40)}
+            : style == PERIODIC
+                ? (struct psr_span){2000 + (int64_t)(every * (double)g), (int64_t)(every * 0.4)}
+            : style == LONG
+                ? (struct psr_span){tap_between(seed, 0, n - 1), tap_between(seed, n / 40, n / 3)}
+                : (struct psr_span){begin + apart * k, apart * 7 / 10};
+    }
+    return style ? ngap : 0;
+}
+
 static psr_ffa *make_plan(const struct psr_ffa_desc *d, const char *backend)
 {
     struct psr_ffa_desc with = *d;
@@ -134,9 +169,10 @@ static void test_random(uint64_t *seed)
 {
     bool same = true;
     size_t peaks = 0;
-    int n = 0;
-    for (int k = 0; k < 60 && same; k++) {
+    int n = 0, with_gaps = 0;
+    for (int k = 0; k < 120 && same; k++) {
         struct psr_ffa_range range[2];
+        struct psr_span gap[MOST_GAPS];
         float *x[BATCH] = {NULL};
         struct psr_ffa_desc d = {.size = sizeof d, .tsamp_s = 1e-3, .range = range, .sigma = 4};
         d.nsamp = (size_t)tap_between(seed, 6000, tap_uniform(seed) < 0.2 ? 400000 : 60000);
@@ -147,17 +183,25 @@ static void test_random(uint64_t *seed)
                                              : 20 * tap_uniform(seed);
         if (!d.nrange || d.nsamp / (size_t)range[0].bmin > 18000)
             continue; /* floats are not the device's */
-        for (size_t i = 0; i < d.batch; i++)
+        d.gap = gap;
+        d.ngap = draw_gaps(gap, d.nsamp, 1e3 * range[0].pmin_s, seed);
+        for (size_t i = 0; i < d.batch; i++) {
             x[i] = make_series(d.nsamp, 1e3 * range[0].pmin_s * 1.02, seed);
+            for (size_t g = 0; g < d.ngap; g++)
+                empty_gap(x[i], d.nsamp, gap[g], seed);
+        }
         same = compare(&d, x, &peaks);
         if (!same)
-            diag("search %d: %zu samples, %zu ranges, %d to %d bins, %g to %g s", k, d.nsamp,
-                 d.nrange, range[0].bmin, range[0].bmax, range[0].pmin_s, range[0].pmax_s);
+            diag("search %d: %zu samples, %zu ranges, %d to %d bins, %g to %g s, %zu gaps", k,
+                 d.nsamp, d.nrange, range[0].bmin, range[0].bmax, range[0].pmin_s, range[0].pmax_s,
+                 d.ngap);
         n++;
+        with_gaps += d.ngap > 0;
         for (size_t i = 0; i < BATCH; i++)
             free(x[i]);
     }
-    ok(same && peaks > 100, "%d searches, %zu peaks: every trial to the bit", n, peaks);
+    ok(same && peaks > 100 && with_gaps > 20,
+       "%d searches, %d with gaps, %zu peaks: every trial to the bit", n, with_gaps, peaks);
 }
 
 /* What a survey runs: three ranges, up to a million trials; and more trials above the threshold than fit. */
@@ -174,27 +218,55 @@ static void test_survey(uint64_t *seed)
     size_t peaks = 0;
     d.nrange = psr_ffa_default_ranges(d.nsamp, d.tsamp_s, range);
     ok(compare(&d, x, &peaks), "the default ranges: every trial to the bit");
+    /* As a mask of the first and of some further intervals leaves them. */
+    struct psr_span gap[12];
+    d.gap = gap;
+    d.ngap = sizeof gap / sizeof *gap;
+    for (size_t g = 0; g < d.ngap; g++) {
+        gap[g] = (struct psr_span){(int64_t)(g * g) * 7919, 1024 + 1531 * (int64_t)g};
+        empty_gap(x[0], d.nsamp, gap[g], seed);
+        empty_gap(x[1], d.nsamp, gap[g], seed);
+    }
+    ok(compare(&d, x, &peaks), "with gaps: every trial to the bit");
     free(x[0]);
     free(x[1]);
+}
+
+/* Nothing of a series is left, or less than a block by which noise is measured: it is not searched. */
+static void test_all_gap(uint64_t *seed)
+{
+    const struct psr_ffa_range range = {0.1, 0.2, 16, 20, 0.3};
+    struct psr_span gap = {0, 20000};
+    struct psr_ffa_desc d = {.size = sizeof d,
+                             .nsamp = 20000,
+                             .tsamp_s = 1e-3,
+                             .range = &range,
+                             .nrange = 1,
+                             .gap = &gap,
+                             .ngap = 1,
+                             .batch = 1};
+    float *x = make_series(d.nsamp, 150, seed);
+    size_t peaks = 0;
+    empty_gap(x, d.nsamp, gap, seed);
+    ok(compare(&d, &x, &peaks) && !peaks, "a series of gaps is not searched");
+    free(x);
 }
 
 static void test_unsupported(void)
 {
     const struct psr_ffa_range range = {0.1, 0.2, 16, 20, 0.3};
-    const struct psr_span gap = {100, 50};
     struct psr_ffa_desc d = {
         .size = sizeof d, .nsamp = 20000, .tsamp_s = 1e-3, .range = &range, .nrange = 1};
     psr_ffa *plan = NULL;
-    d.gap = &gap;
-    d.ngap = 1;
+    d.floats = true;
     d.backend = "cuda";
-    ok(psr_ffa_create(&plan, &d, &err) == PSR_EUNSUPPORTED && !plan, "gaps by name: %s", err.msg);
+    ok(psr_ffa_create(&plan, &d, &err) == PSR_EUNSUPPORTED && !plan, "floats by name: %s", err.msg);
     d.backend = NULL;
     struct psr_ffa_info info = {.backend = ""};
     const bool made = !psr_ffa_create(&plan, &d, &err);
     if (made)
         psr_ffa_describe(plan, &info);
-    ok(made && !strcmp(info.backend, "cpu"), "gaps on the CPU otherwise");
+    ok(made && !strcmp(info.backend, "cpu"), "floats on the CPU otherwise");
     psr_ffa_destroy(plan);
 }
 
@@ -208,6 +280,7 @@ int main(void)
     uint64_t seed = tap_seed();
     test_random(&seed);
     test_survey(&seed);
+    test_all_gap(&seed);
     test_unsupported();
     return done_testing();
 }

@@ -85,7 +85,7 @@ struct psr_ffa_desc {
 
     int nthread;         /* 0: all cores */
     int64_t mem_bytes;   /* limit on the plan's memory; 0: a quarter of the machine's */
-    const char *backend; /* "auto" "cpu"; NULL is "auto" */
+    const char *backend; /* "auto" "cpu" "cuda"; NULL is "auto" */
     int device;
 
     bool (*should_stop)(void *ctx); /* polled by any thread, often, on the CPU; NULL: never */

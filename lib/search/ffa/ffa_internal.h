@@ -139,6 +139,14 @@ static inline size_t psr_ffa_row(size_t s, size_t rows, size_t m)
 
 double psr_ffa_period(const struct psr_ffa_step *k, int nbin, size_t nrow, size_t s);
 
+/* Whether the block from sample i on touches no gap.  *gap is 0 for the first block, and kept for those after it. */
+static inline bool psr_ffa_block_is_whole(const struct psr_ffa_search *s, size_t i, size_t *gap)
+{
+    while (*gap < s->ngap && s->gap[*gap].first + s->gap[*gap].count <= (int64_t)i)
+        ++*gap;
+    return *gap >= s->ngap || s->gap[*gap].first >= (int64_t)(i + PSR_FFA_BLOCK);
+}
+
 /* Factors of z for profiles of nrow rows.
  * Returned: gain, loss [widths->n] */
 void psr_ffa_gains(const struct psr_ffa_step *k, const struct psr_ffa_fold *fold,

@@ -74,11 +74,10 @@ static void destroy(void *search)
     free(p);
 }
 
-/* Plans on GPUs take no gaps: these hold padding there. */
-static struct psr_ffasearch_shape shape_of(const struct plan *p, const struct psr_searched *g)
+static struct psr_ffasearch_shape shape_of(const struct psr_searched *g)
 {
     struct psr_ffasearch_shape s = psr_ffasearch_shape_of(&g->about.inf, 2 * g->about.nbin);
-    for (size_t k = 0; k < g->ngap && !p->on_gpu && s.ngap < PSR_FFASEARCH_GAPS; k++)
+    for (size_t k = 0; k < g->ngap && s.ngap < PSR_FFASEARCH_GAPS; k++)
         s.gap[s.ngap++] = g->gap[k];
     return s;
 }
@@ -86,7 +85,7 @@ static struct psr_ffasearch_shape shape_of(const struct plan *p, const struct ps
 static bool fits(const void *search, const struct psr_searched *g)
 {
     const struct plan *p = search;
-    const struct psr_ffasearch_shape shape = shape_of(p, g);
+    const struct psr_ffasearch_shape shape = shape_of(g);
     return psr_ffasearch_fits(p->ffa, &shape);
 }
 
@@ -120,7 +119,7 @@ static psr_status make_plan(void *search, const struct psr_searched *g, size_t n
 {
     struct plan *p = search;
     struct psr_ffasearch_info info;
-    const struct psr_ffasearch_shape shape = shape_of(p, g);
+    const struct psr_ffasearch_shape shape = shape_of(g);
     psr_status st = psr_ffasearch_plan(p->ffa, &shape, ninput, &info, err);
     if (!st)
         st = take_room(p, 2 * g->about.nbin, info.batch, err);

@@ -136,9 +136,7 @@ static size_t measure_blocks(const struct psr_ffa_search *s, const struct psr_ff
 {
     size_t n = 0, g = 0;
     for (size_t i = 0; i + PSR_FFA_BLOCK <= s->nsamp; i += PSR_FFA_BLOCK) {
-        while (g < s->ngap && s->gap[g].first + s->gap[g].count <= (int64_t)i)
-            g++;
-        if (g < s->ngap && s->gap[g].first < (int64_t)(i + PSR_FFA_BLOCK))
+        if (!psr_ffa_block_is_whole(s, i, &g))
             continue;
         const struct moments m = measure_block(loops, x + i);
         mean[n] = m.mean;

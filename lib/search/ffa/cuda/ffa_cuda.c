@@ -50,7 +50,10 @@ struct state {
     uint32_t *d_number;
     char *d_tile;
     float *d_gain;
-    float *d_snr; /* [ntrial] once a periodogram was asked for */
+    struct ffa_k_gap *d_gap;            /* [gaps]; NULL without any, as what follows */
+    uint32_t *d_count;                  /* [nq] numbers of samples, in place of a series */
+    uint32_t *d_count_sums[STREAMS][2]; /* and of the sums of a group */
+    float *d_snr;                       /* [ntrial] once a periodogram was asked for */
     int *d_width;
     int64_t bytes;
 };
@@ -72,6 +75,8 @@ static struct ffa_k_series series_of(const struct state *c, const struct slot *t
     return (struct ffa_k_series){
         .d_x = x->d_x,
         .nsamp = c->s->nsamp,
+        .d_gap = c->d_gap,
+        .ngap = c->s->ngap,
         .d_level = x->d_level,
         .d_bad = x->d_bad,
         .d_prefix = t->d_prefix,
@@ -136,6 +141,21 @@ static cudaError_t send_pair(struct state *c, struct slot *t, const float *const
     return cudaSuccess;
 }
 
+/* Leaves out levels of blocks that touch a gap: mean, var [nblock].
+ * Returned: number of blocks */
+static size_t keep_whole(const struct psr_ffa_search *s, float *mean, float *var)
+{
+    const size_t nblock = s->nsamp / PSR_FFA_BLOCK;
+    size_t n = 0, gap = 0;
+    for (size_t i = 0; i < nblock; i++) {
+        if (!psr_ffa_block_is_whole(s, i * PSR_FFA_BLOCK, &gap))
+            continue;
+        mean[n] = mean[i];
+        var[n++] = var[i];
+    }
+    return n;
+}
+
 /* Queues the samples of a series that was measured, if it can be searched. */
 static cudaError_t sample(struct state *c, struct slot *t, size_t p, double *rms, int64_t *bad)
 {
@@ -147,7 +167,8 @@ static cudaError_t sample(struct state *c, struct slot *t, size_t p, double *rms
         *bad = *x->h_bad;
         return cudaSuccess;
     }
-    if (!psr_ffa_noise(x->h_level, x->h_level + nblock, nblock, &noise))
+    float *mean = x->h_level, *var = mean + nblock;
+    if (!psr_ffa_noise(mean, var, c->s->ngap ? keep_whole(c->s, mean, var) : nblock, &noise))
         return cudaSuccess;
     *rms = noise.sigma;
     k.centre = noise.centre;
@@ -199,6 +220,25 @@ static struct ffa_k_merge merge_of(const struct state *c, const struct slot *t,
     };
 }
 
+/* Queues all sweeps of a group from m->d_q, by way of two buffers. */
+static cudaError_t sweep_group(const struct state *c, const struct psr_ffa_group *g,
+                               struct ffa_k_merge *m, uint32_t *const sums[2], cudaStream_t stream)
+{
+    for (size_t i = 0; i < g->nsweep; i++) {
+        m->sweep = g->sweep[i];
+        m->samples = i == 0;
+        m->rate = i + 1 == g->nsweep;
+        m->d_block = c->d_number + g->number0[i];
+        m->d_first = m->d_block + g->nfold + 1;
+        m->d_tile = c->d_tile + g->tile0[i];
+        m->nblock = g->nblock[i];
+        m->d_from = sums[i % 2];
+        m->d_to = sums[(i + 1) % 2];
+        TRY(ffa_k_merge_rows(m, stream));
+    }
+    return cudaSuccess;
+}
+
 /* Given: all   NULL: what is above the threshold; else the S/N of every trial of that series */
 static cudaError_t fold_group(struct state *c, const struct slot *t, size_t number,
                               const size_t *all)
@@ -206,23 +246,19 @@ static cudaError_t fold_group(struct state *c, const struct slot *t, size_t numb
     const struct psr_ffa_group *g = &c->plan.group[number];
     const size_t stream = number % STREAMS;
     struct ffa_k_merge m = merge_of(c, t, g);
+    m.keep = c->d_count != NULL;
     if (all) {
         m.d_hit = NULL;
         m.rated = 1u << *all;
     }
-    for (size_t i = 0; i < g->nsweep; i++) {
-        m.sweep = g->sweep[i];
-        m.samples = i == 0;
-        m.rate = i + 1 == g->nsweep;
-        m.d_block = c->d_number + g->number0[i];
-        m.d_first = m.d_block + g->nfold + 1;
-        m.d_tile = c->d_tile + g->tile0[i];
-        m.nblock = g->nblock[i];
-        m.d_from = c->d_sums[stream][i % 2];
-        m.d_to = c->d_sums[stream][(i + 1) % 2];
-        TRY(ffa_k_merge_rows(&m, c->work[stream]));
-    }
-    return cudaSuccess;
+    TRY(sweep_group(c, g, &m, c->d_sums[stream], c->work[stream]));
+    if (!m.keep)
+        return cudaSuccess;
+    struct ffa_k_merge counts = m;
+    counts.d_q = c->d_count;
+    TRY(sweep_group(c, g, &counts, c->d_count_sums[stream], c->work[stream]));
+    const float unit = (float)(1 / c->s->step[c->s->fold[g->fold0].step].units);
+    return ffa_k_rate_counted(&m, counts.d_to, unit, g->nbin, c->work[stream]);
 }
 
 static cudaError_t fold_all(struct state *c, struct slot *t, const size_t *all)
@@ -449,6 +485,31 @@ static cudaError_t make_tiles(struct state *c)
     return cudaStreamSynchronize(c->work[0]);
 }
 
+/* Which samples there are is the same for all series. */
+static cudaError_t make_counts(struct state *c)
+{
+    const struct psr_ffa_search *s = c->s;
+    const size_t bytes = (c->plan.nq + FFA_SLACK) * sizeof *c->d_count;
+    struct ffa_k_gap *gap = malloc(s->ngap * sizeof *gap);
+    if (!gap)
+        return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < s->ngap; i++)
+        gap[i] = (struct ffa_k_gap){(uint64_t)s->gap[i].first, (uint64_t)s->gap[i].count,
+                                    i ? gap[i - 1].before + gap[i - 1].count : 0};
+    const cudaError_t e = psr_cuda_upload(&c->d_gap, gap, s->ngap * sizeof *gap, &c->bytes);
+    free(gap);
+    if (e)
+        return e;
+    for (int i = 0; i < STREAMS; i++)
+        for (int k = 0; k < 2; k++)
+            TRY(psr_cuda_take(&c->d_count_sums[i][k], c->plan.sums * sizeof(uint32_t), &c->bytes));
+    TRY(psr_cuda_take(&c->d_count, bytes, &c->bytes));
+    TRY(cudaMemsetAsync(c->d_count, 0, bytes, c->work[0]));
+    const struct ffa_k_series k = series_of(c, &c->slot[0], 0);
+    TRY(ffa_k_count(&k, c->d_count, c->work[0]));
+    return cudaStreamSynchronize(c->work[0]);
+}
+
 static cudaError_t take_all(struct state *c)
 {
     const struct psr_ffa_search *s = c->s;
@@ -466,6 +527,8 @@ static cudaError_t take_all(struct state *c)
     }
     for (int i = 0; i < SLOTS; i++)
         TRY(take_slot(c, &c->slot[i]));
+    if (s->ngap)
+        TRY(make_counts(c));
     return make_tiles(c);
 }
 
@@ -500,6 +563,8 @@ static void free_device(struct state *c)
     for (int i = 0; i < STREAMS; i++) {
         cudaFree(c->d_sums[i][0]);
         cudaFree(c->d_sums[i][1]);
+        cudaFree(c->d_count_sums[i][0]);
+        cudaFree(c->d_count_sums[i][1]);
         if (c->work[i])
             cudaStreamDestroy(c->work[i]);
     }
@@ -508,6 +573,8 @@ static void free_device(struct state *c)
     cudaFree(c->d_number);
     cudaFree(c->d_tile);
     cudaFree(c->d_gain);
+    cudaFree(c->d_gap);
+    cudaFree(c->d_count);
     cudaFree(c->d_snr);
     cudaFree(c->d_width);
 }

@@ -10,6 +10,7 @@
 /* Folds of one step that are transformed together. */
 struct psr_ffa_group {
     size_t fold0, nfold;
+    uint32_t nbin;                            /* most of a fold, or more */
     struct ffa_k_sweep sweep[FFA_MAX_SWEEPS]; /* [nsweep] from the samples up */
     size_t nsweep;
     uint32_t nblock[FFA_MAX_SWEEPS], ntile[FFA_MAX_SWEEPS];
@@ -32,7 +33,7 @@ struct psr_ffa_cuda_plan {
     size_t sums; /* bins of the scratch memory of a group */
 };
 
-/* Status: PSR_ENOMEM; PSR_EUNSUPPORTED for gaps, and for steps of floats */
+/* Status: PSR_ENOMEM; PSR_EUNSUPPORTED for steps of floats */
 PSR_MUST_CHECK psr_status psr_ffa_cuda_plan_make(struct psr_ffa_cuda_plan *p,
                                                  const struct psr_ffa_search *s, psr_err *err);
 void psr_ffa_cuda_plan_free(struct psr_ffa_cuda_plan *p);

@@ -224,7 +224,7 @@ static psr_status add_groups(struct psr_ffa_cuda_plan *p, const struct psr_ffa_s
                              size_t *room, psr_err *err)
 {
     const struct shape shape = shape_of(s, k);
-    struct psr_ffa_group like = {.nfold = 0};
+    struct psr_ffa_group like = {.nbin = shape.pitch};
     like.nsweep = make_sweeps(like.sweep, &shape, limits);
     if (!like.nsweep)
         return psr_fail(err, PSR_EUNSUPPORTED, "search: profiles of %u bins do not fit the device",
@@ -286,9 +286,6 @@ static psr_status check(const struct psr_ffa_search *s, psr_err *err)
             return psr_fail_field(err, PSR_EUNSUPPORTED, "ducymax",
                                   "search: %zu widths, at most %d on devices", s->widths[r].n,
                                   FFA_MAX_WIDTHS);
-    if (s->ngap)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "gap",
-                              "search: gaps are folded on the CPU only");
     for (size_t i = 0; i < s->nstep; i++)
         if (s->step[i].floats)
             return psr_fail_field(err, PSR_EUNSUPPORTED, "floats",
