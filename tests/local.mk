@@ -554,7 +554,7 @@ GPU_TESTS = \
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
-tests_gpu_ldadd = lib/libpsrkit_objects.la $(CUDA_LIBS)
+tests_gpu_ldadd = lib/libpsrkit_objects.la $(XXHASH_LIBS) $(CUDA_LIBS)
 
 tests_gpu_t_ffa_cuda_SOURCES = tests/gpu/t_ffa_cuda.c
 tests_gpu_t_ffa_cuda_CPPFLAGS = $(tests_gpu_cppflags)
@@ -620,7 +620,7 @@ tests_gpu_t_pipeline_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"c
 
 tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h tests/gpu/pair.h
 tests_gpu_t_lost_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_t_lost_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_lost_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit_objects.la $(XXHASH_LIBS) $(FFTW_LIBS) $(CUDA_LIBS)
 # Two devices, of which one may be played.
 pair_sources = tests/gpu/lose_after.h tests/gpu/lost.h tests/gpu/pair.c tests/gpu/pair.h
 pair_ldflags = \
@@ -635,7 +635,7 @@ pair_ldflags = \
 tests_gpu_t_lost_pair_cuda_SOURCES = tests/gpu/t_lost_cuda.c $(pair_sources)
 tests_gpu_t_lost_pair_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DLOST_DEVICE=1
 tests_gpu_t_lost_pair_cuda_LDFLAGS = $(pair_ldflags)
-tests_gpu_t_lost_pair_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_lost_pair_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit_objects.la $(XXHASH_LIBS) $(FFTW_LIBS) $(CUDA_LIBS)
 tests_gpu_gpudedisp_pair_SOURCES = $(bin_gpudedisp_SOURCES) $(pair_sources)
 tests_gpu_gpudedisp_pair_CPPFLAGS = $(tools_cppflags) $(tests_gpu_cppflags)
 tests_gpu_gpudedisp_pair_LDFLAGS = $(pair_ldflags)
@@ -648,13 +648,13 @@ tests_gpu_t_accelsearch_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 EXTRA_DIST += tests/gpu/accel_fft_host.cu
 tests/gpu/accel_fft_host.$(OBJEXT): kernels/matched/accel_fft.cuh kernels/matched/accel_kernels.h tests/gpu/accel_fft_host.h kernels/nvcc-flags
 CLEANFILES += tests/gpu/accel_fft_host.$(OBJEXT)
-tests_gpu_t_accelsearch_cuda_LDADD = tests/gpu/accel_fft_host.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_accelsearch_cuda_LDADD = tests/gpu/accel_fft_host.$(OBJEXT) lib/libpsrkit_objects.la $(XXHASH_LIBS) $(FFTW_LIBS) $(CUDA_LIBS)
 tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c tests/gpu/pulscan_run.h
 tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit_objects.la $(XXHASH_LIBS) $(FFTW_LIBS) $(CUDA_LIBS)
 tests_gpu_t_pulscan_series_cuda_SOURCES = tests/gpu/t_pulscan_series_cuda.c tests/gpu/pulscan_run.h
 tests_gpu_t_pulscan_series_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_t_pulscan_series_cuda_LDADD = lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_pulscan_series_cuda_LDADD = lib/libpsrkit_objects.la $(XXHASH_LIBS) $(FFTW_LIBS) $(CUDA_LIBS)
 
 # The tools' tests take a GPU where there is one.
 GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats tests/gpu/gpufold_cuda.bats
@@ -763,7 +763,7 @@ GPU_BENCHES = \
 
 tests_gpu_bench_accelsearch_cuda_SOURCES = tests/gpu/bench_accelsearch_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_accelsearch_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_bench_accelsearch_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_bench_accelsearch_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(XXHASH_LIBS) $(FFTW_LIBS) $(CUDA_LIBS)
 tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
@@ -804,7 +804,7 @@ tests_gpu_bench_spectra_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_spectra_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(LDADD)
 tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(XXHASH_LIBS) $(FFTW_LIBS) $(CUDA_LIBS)
 EXTRA_DIST += tests/gpu/beam_wide.cu tests/gpu/ceilings.cu
 tests/gpu/ceilings.$(OBJEXT): kernels/common/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
 tests/gpu/beam_wide.$(OBJEXT): kernels/beam/beam_weight.cuh tests/gpu/beam_wide.h kernels/nvcc-flags
