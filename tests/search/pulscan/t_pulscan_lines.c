@@ -124,9 +124,9 @@ static void test_threads(uint64_t *random)
 int main(void)
 {
     uint64_t random = tap_seed();
-    test_beside(&random, 20, 20);
-    test_beside(&random, 50, 20);
-    test_beside(&random, 200, 10);
+    test_beside(&random, 20, tap_cases(6, 20));
+    test_beside(&random, 50, tap_cases(6, 20));
+    test_beside(&random, 200, tap_cases(3, 10));
     test_threads(&random);
     return done_testing();
 }
