@@ -235,6 +235,7 @@ on_terminal() {
 }
 
 @test "on a terminal folds, pulses, masks and files of which there are several show how far they are" {
+    need_long
     local rate='^\[[#.]*\] *[0-9]*%  [0-9.e+]*'
     shows() { # PATTERN COMMAND
         on_terminal "$2"
@@ -247,9 +248,9 @@ on_terminal() {
     for k in 1 2; do
         fakebin -q -seed $k -tobs 64 -tsamp 64 -nchans 4 -nbits 8 -fch1 1500 -foff -4 -period 0 -dat -o s$k
     done
-    in_long shows files "gpuaccel-pulscan -search matched -zmax 100 -numharm 8 -device cpu -ncpus 1 s1_DM0.00.dat s2_DM0.00.dat"
-    in_long shows files "gpuffa -pmin 0.05 -bmin 240 -device cpu -ncpus 1 s1_DM0.00.dat s2_DM0.00.dat"
-    in_long shows series "gpuffa -nobary -numdms 4 -pmin 0.5 -bmin 100 -device cpu -ncpus 1 -o t x.fil"
+    shows files "gpuaccel-pulscan -search matched -zmax 100 -numharm 8 -device cpu -ncpus 1 s1_DM0.00.dat s2_DM0.00.dat"
+    shows files "gpuffa -pmin 0.05 -bmin 240 -device cpu -ncpus 1 s1_DM0.00.dat s2_DM0.00.dat"
+    shows series "gpuffa -nobary -numdms 4 -pmin 0.5 -bmin 100 -device cpu -ncpus 1 -o t x.fil"
     printf '%s\n' '# name DM p' 'a 40 0.0391' 'b 20 0.0273' 'c 20 0.05' 'd 20 0.06' >list
     shows spectra "gpufold -topo -noplot -ncpus 1 -device cpu -cands list -o f x.fil"
     shows folds "gpufold -topo -noplot -ncpus 1 -device cpu -cands list -o f x.fil"
