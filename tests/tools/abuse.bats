@@ -124,6 +124,7 @@ make_wide() {
     done
     refuses 1 '-mem: .*; cleaning takes 7[0-9.]+ MiB of 85 MiB' gpudedisp -q -nobary -mem 85M -numdms 5 -o t wide.fil
     ldd "$builddir/bin/gpudedisp" | grep -q san && skip "sanitizers take memory of their own"
+    leaves_cases
     for more in ${PSRKIT_LONG:+-noclip ''} -zerodm '-clip 3 -singlepulse'; do
         mem=120
         [ "$more" = -zerodm ] && mem=300
@@ -208,6 +209,7 @@ on_small_disk() {
     on_small_disk 8k gpudedisp -q -nobary -lodm 40 -numdms 2 -singlepulse -threshold 2 -nowrite -o t "$g8"
     [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
     need_pictures
+    leaves_cases
     for suffix in png ${PSRKIT_LONG:+svg eps}; do
         rm -f e.cand
         on_small_disk 20k gpudedisp -q -nobary -lodm 40 -numdms 40 -singlepulse -threshold 3 -nowrite -plot p.$suffix -o ../e "$g8"

@@ -162,6 +162,7 @@ make_uwl() {
 
 @test "each trial ends where it ends alone, and .inf files say where" {
     make_uwl
+    leaves_cases
     for more in '-nobary -downsamp 3 -tol 1' '-position 05:34:31.97,+22:00:52.1 -site 149,-33,400' \
         ${PSRKIT_LONG:+-nobary '-nobary -zerodm' '-nobary -clip 3' '-nobary -numout 7000'}; do
         gpudedisp -q $more -nopad -lodm 0 -dmstep 19 -numdms 8 -o all uwl.fil

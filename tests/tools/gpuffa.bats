@@ -44,6 +44,7 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     printf '%s\n' a.dat b.dat c.dat | (mkdir list && cd list && sed 's|^|../|' | gpuffa -batch 2 -files -)
     for name in a b c; do cmp $name"_ffa.csv" list/$name"_ffa.csv"; done
     gpuffa -o - a.dat | cmp - a_ffa.csv
+    leaves_cases
     for devices in ${PSRKIT_LONG:+cpu,cpu} cpu,cpu,cpu; do
         printf '%s\n' a.dat b.dat c.dat | (mkdir $devices && cd $devices && sed 's|^|../|' | gpuffa -device $devices -files -)
         for name in a b c; do cmp $name"_ffa.csv" $devices/$name"_ffa.csv"; done
@@ -64,6 +65,7 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
 }
 
 @test "red noise is taken out, unless -rmed is given" {
+    leaves_cases
     for seed in 1 ${PSRKIT_LONG:+2 3}; do
         fakebin -q -seed $seed -tobs 128 -tsamp 1000 -nchans 8 -fch1 1500 -foff 4 -nbits 32 -period 0 -dat -o made \
             -rednoise 10 -redindex -3 -add "pulsar period=4.3 dm=0 width=0.03 snr=20"
@@ -189,6 +191,7 @@ interference() {
 }
 
 @test "hum is found at multiples of its period and at DM 0, whose rows are marked; drop-outs leave no rows without a mark" {
+    leaves_cases
     for seed in 1 ${PSRKIT_LONG:+2}; do
         interference "mains level=0.3" $seed
         # Of 12 cycles of 20 ms and more.

@@ -120,6 +120,7 @@ same_numbers() {
         fails grep -q nan b${dm}_*.bestprof
     done
     # From any sample on as a file that begins there, also where the delays reach beyond the end.
+    leaves_cases
     for start in 2048 ${PSRKIT_LONG:+1024 3072}; do
         fbedit -q -start ${start}smp -o cut.fil a.fil
         for dm in 40 900; do
@@ -262,6 +263,7 @@ number() { sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p"; }
 @test "many candidates: files, and lines of JSON in their order, do not depend on threads and devices" {
     awk 'BEGIN { print "# name DM p"; for (i = 0; i < 7; i++) printf "c%d %d %.3f\n", i, 20 * i, 0.01 + i * i / 100 }' >list
     echo 'c7 0 0.00001' >>list
+    leaves_cases
     while read -r n devices; do
         mkdir $n
         fails bash -c "cd $n && gpufold -q -topo -n 32 -nsub 16 -npart 20 -json -ncpus $n -device $devices -cands ../list -o t ../g8.fil >json 2>says"

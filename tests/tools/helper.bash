@@ -52,9 +52,14 @@ need_long() {
     [ -n "${PSRKIT_LONG-}" ] || skip "a long case: PSRKIT_LONG=1 or make check-long runs it"
 }
 
-# in_long COMMAND...: runs it in `make check-long` and .ci/run only, as a case that others stand for.
+# leaves_cases: says of a test that it runs some of its cases, unless in `make check-long` and .ci/run.
+leaves_cases() {
+    [ -n "${PSRKIT_LONG-}" ] || echo "# some cases are left for PSRKIT_LONG=1: $BATS_TEST_DESCRIPTION" >&3
+}
+
+# in_long COMMAND...: runs it there only, as a case that others stand for.
 in_long() {
-    [ -z "${PSRKIT_LONG-}" ] || "$@"
+    if [ -n "${PSRKIT_LONG-}" ]; then "$@"; else leaves_cases; fi
 }
 
 # need_pictures: skips the test in a build that draws none.

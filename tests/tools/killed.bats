@@ -40,6 +40,7 @@ next_step() {
 # step, until it ends by itself; each time at/ holds one set, and after "again" that of new/.
 killed_everywhere() {
     local n=0 code=137
+    leaves_cases
     while [ "$code" -eq 137 ]; do
         next_step
         rm -rf at
@@ -111,7 +112,7 @@ sets() {
     sets $run -ignorechan 3 -- $run
     again() { (cd "$1" && $run -resume) && same_as_new "$1"; }
     killed_everywhere $run -resume
-    [ -z "${PSRKIT_LONG-}" ] || killed_everywhere $run
+    in_long killed_everywhere $run
 }
 
 @test "gpufold -resume goes on with the folds, and prints the lines of all" {

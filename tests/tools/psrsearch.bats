@@ -177,6 +177,7 @@ top_files() {
 
 @test "lists, pulses, folds, pictures and masks are the same bytes for any number of threads" {
     local n
+    leaves_cases
     for n in 1 ${PSRKIT_LONG:+2} 5; do
         mkdir t$n
         (cd t$n && $run -q -segments -halve 1 -device cpu -ncpus $n ../x.fil)
@@ -216,6 +217,7 @@ on_terminal() {
 @test "on a terminal a search of one file, and a sift, show how far they are; in files they do not" {
     fakebin -q -seed 3 -tobs 64 -tsamp 64 -nchans 4 -nbits 8 -fch1 1500 -foff -4 -period 0 -dat -o s
     share='^\[[#.]*\] *[0-9]*%  [0-9.e+]* %/s  [0-9]* s left'
+    leaves_cases
     for tool in "gpuaccel-pulscan -search matched -zmax 200 -numharm 8 -device cpu -ncpus 1" \
         ${PSRKIT_LONG:+"gpuffa -pmin 0.02 -bmin 240 -device cpu -ncpus 1"}; do
         on_terminal "$tool s_DM0.00.dat"
@@ -701,6 +703,7 @@ waits_for() {
     (cd ref && $run -q ../x.fil)
     took_ms=$((($(date +%s%N) - began) / 1000000))
     RANDOM=${PSRKIT_TEST_SEED:-1}
+    leaves_cases
     cut=0 kills=${PSRKIT_LONG:+4}
     for k in $(seq "${PSRKIT_KILLS:-${kills:-1}}"); do
         mkdir at
@@ -725,6 +728,7 @@ waits_for() {
     tools_here
     mv bin/gpufold bin/real
     # The tool is killed, or the whole search is after it.
+    leaves_cases
     for end in ${PSRKIT_LONG:+'exit 1'} 'kill -KILL $PPID'; do
         export killer=$builddir/tests/support/kill_at.so ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0
         printf '#!/bin/sh\nexport KILL_AT=22 LD_PRELOAD=$killer\n"${0%%/*}/real" "$@"\n%s\n' "$end" >bin/gpufold
