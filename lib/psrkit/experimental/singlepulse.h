@@ -178,7 +178,7 @@ struct psr_cluster_desc {
  *    of that of a pulse with boxcar w.  So a wide event does not swallow the narrow ones in it.
  * What a pulse of S/N s leaves if it fills a part p of the band, where the difference of the DMs is a delay of D samples,
  * d = p D, is s psr_dispersed_share(d, w) min(1, sqrt(v / d)), plus 3; in a wide band, where most channels have little of the
- * delay, d is less by the least D(x) / x^2, where D(x) is the share of the delay that the share x of the channels has, from the highest down.
+ * delay, d is multiplied by the least D(x) / x^2, where D(x) is the share of the delay that the share x of the channels has, from the highest down.
  * Best first, each event joins the cluster of its best friend, of those that it can be part of, or begins a new one if
  * there is none; so does one that the best friend's S/N, as above, does not explain, nor what the cluster's best event
  * leaves if it fills a third of the band.  If other friends of an event belong to other clusters that it can be
