@@ -141,14 +141,23 @@ static __device__ const ffa_k_step &find_step(const ffa_k_step *step, size_t n, 
     return step[low];
 }
 
+static __device__ const ffa_k_step &step_of_part(const ffa_k_series &s, uint64_t i)
+{
+    return find_step(s.d_step, s.nstep, i, [](const ffa_k_step &a) { return a.part0; });
+}
+
+static __device__ const ffa_k_step &step_of_sample(const ffa_k_series &s, uint64_t i)
+{
+    return find_step(s.d_step, s.nstep, i, [](const ffa_k_step &a) { return a.q0; });
+}
+
 /* A warp averages a part's samples outside gaps: not a number where these are less than half. */
 static __global__ void average(ffa_k_series s)
 {
     const size_t i = ((size_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
     if (i >= s.npart)
         return;
-    const ffa_k_step &k =
-        find_step(s.d_step, s.nstep, i, [](const ffa_k_step &a) { return a.part0; });
+    const ffa_k_step &k = step_of_part(s, i);
     const uint64_t r = i - k.part0;
     long long total = 0;
     uint32_t n = 0;
@@ -173,8 +182,7 @@ static __global__ void take_medians(ffa_k_series s)
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
     if (i >= s.npart)
         return;
-    const ffa_k_step &k =
-        find_step(s.d_step, s.nstep, i, [](const ffa_k_step &a) { return a.part0; });
+    const ffa_k_step &k = step_of_part(s, i);
     const uint64_t r = i - k.part0, from = r > k.half ? r - k.half : 0,
                    end = r + k.half + 1 < k.nparts ? r + k.half + 1 : k.nparts;
     const float *mean = s.d_mean + k.part0;
@@ -203,8 +211,7 @@ static __global__ void carry_medians(ffa_k_series s)
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
     if (i >= s.npart)
         return;
-    const ffa_k_step &k =
-        find_step(s.d_step, s.nstep, i, [](const ffa_k_step &a) { return a.part0; });
+    const ffa_k_step &k = step_of_part(s, i);
     const float *median = s.d_median + k.part0;
     uint64_t at = i - k.part0;
     while (at > 0 && isnan(median[at]))
@@ -230,7 +237,7 @@ static __global__ void sample(ffa_k_series s)
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
     if (i >= s.nq)
         return;
-    const ffa_k_step &k = find_step(s.d_step, s.nstep, i, [](const ffa_k_step &a) { return a.q0; });
+    const ffa_k_step &k = step_of_sample(s, i);
     const uint64_t j = i - k.q0;
     if (j >= k.n) {
         s.d_q[FFA_PAIR * i] = 0;
@@ -252,7 +259,7 @@ static __global__ void count(ffa_k_series s, uint32_t *counts)
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
     if (i >= s.nq)
         return;
-    const ffa_k_step &k = find_step(s.d_step, s.nstep, i, [](const ffa_k_step &a) { return a.q0; });
+    const ffa_k_step &k = step_of_sample(s, i);
     const uint64_t j = i - k.q0;
     const size_t from = boundary(k, j), end = boundary(k, j + 1);
     counts[i] =

@@ -325,10 +325,11 @@ static psr_status begin_sinks(struct psr_pipeline *p, psr_err *err)
 static psr_status leave_out_lines(struct psr_pipeline *p, psr_err *err)
 {
     (void)err;
+    const bool plain = !psr_sinks_take_equalised(p->sinks);
     for (size_t k = 0; k < p->trials.nline; k++) {
         if (p->trials.line[k].part && !psr_sinks_take_line(p->sinks, k) && !p->shared)
             psr_lines_leave_out(p->lines, k);
-        if (!psr_sinks_take_equalised(p->sinks))
+        if (plain)
             psr_lines_leave_plain(p->lines, k);
     }
     return PSR_OK;

@@ -98,6 +98,7 @@ struct field {
     struct arrival *arrival; /* [narrival] of those that share frequencies with a range */
     size_t narrival;
     double widest;
+    double part; /* of the range's delay, over which a pulse is spread at least */
 };
 
 static const struct psr_band_range *range_of(const struct field *f, size_t k)
@@ -130,6 +131,7 @@ static void list_arrivals(struct field *f, const struct psr_band_range *r)
     const double width_mhz = r->high_mhz - r->low_mhz, mhz = middle_mhz(r);
     f->narrival = 0;
     f->widest = 0;
+    f->part = PSR_PULSE_LEAST_PART * psr_band_spread(r->high_mhz / r->low_mhz);
     for (size_t k = 0; k < f->n; k++) {
         const struct psr_band_range *o = range_of(f, k);
         if (o->high_mhz - o->low_mhz < width_mhz || o->low_mhz > r->high_mhz ||
@@ -173,7 +175,7 @@ static bool is_one(const struct field *f, const struct psr_band_range *r,
     const double s = f->cluster[high->k].best.snr, other = f->cluster[low->k].best.snr;
     return psr_pulse_explains(s, high->width, other, low->width) &&
            psr_pulse_leaves(s, high->width, other, low->width, delay_apart(f, r, high->k, low->k),
-                            PSR_PULSE_LEAST_PART * psr_band_spread(r->high_mhz / r->low_mhz));
+                            f->part);
 }
 
 /* Of a range that one of them is of. */
