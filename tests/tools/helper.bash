@@ -9,29 +9,56 @@ if [ -z "${BATS_TEST_TMPDIR-}" ]; then
     BATS_TEST_TMPDIR=$(mktemp -d "${BATS_RUN_TMPDIR:-${BATS_TMPDIR:-/tmp}}/psrkit.XXXXXX")
     teardown() {
         cd /
-        rm -rf "$BATS_TEST_TMPDIR"
+        rm -rf "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR".stderr.*
     }
 fi
+
+# Before each command bats notes its line, for a few commands' time: here what it needs when a test fails, and no more.
+# What subshells note is lost.
+if [[ $(declare -f bats_debug_trap) == *BATS_DEBUG_LASTLAST_STACK_TRACE=*bats_capture_stack_trace* ]]; then
+    bats_debug_trap() {
+        [[ $BASH_SUBSHELL = 0 && $1 != "$BATS_ROOT"/lib* && ${BATS_INTERRUPTED-no}${BATS_TIMED_OUT-no} = nono ]] || return 0
+        local i=1
+        BATS_DEBUG_LASTLAST_STACK_TRACE=("${BATS_DEBUG_LAST_STACK_TRACE[@]}")
+        BATS_DEBUG_LAST_LINENO=("${BASH_LINENO[@]}")
+        BATS_DEBUG_LAST_SOURCE=("${BASH_SOURCE[@]}")
+        BATS_DEBUG_LAST_STACK_TRACE=("${BASH_LINENO[0]} ${FUNCNAME[1]} ${1:-$BATS_TEST_SOURCE}")
+        while [[ ${FUNCNAME[i]} != "${BATS_TEST_NAME-}" && ${FUNCNAME[i]} != setup && ${FUNCNAME[i]} != teardown &&
+            ${BASH_SOURCE[i + 1]-} != "$BATS_ROOT"/lib* && $i -lt ${#FUNCNAME[@]} ]]; do
+            i=$((i + 1))
+            BATS_DEBUG_LAST_STACK_TRACE+=("${BASH_LINENO[i - 1]} ${FUNCNAME[i]} ${BASH_SOURCE[i]:-$BATS_TEST_SOURCE}")
+        done
+    }
+fi
+
+# Without a process, and not read byte by byte.
+split_output() {
+    local IFS=$'\n'
+    set -f
+    # shellcheck disable=SC2206
+    lines=($output)
+    set +f
+}
 
 # run [-CODE] [--separate-stderr] COMMAND...: sets status, output and lines, and stderr if separate;
 # with -CODE, fails unless the command exits so.
 run() {
-    local want='' separate='' flags=$- errors
+    local want='' separate='' flags=$- errors=$BATS_TEST_TMPDIR.stderr.$BASHPID
     while [[ ${1-} == -* ]]; do
         [ "$1" = --separate-stderr ] && separate=yes || want=${1#-}
         shift
     done
-    errors=$(mktemp "$BATS_TEST_TMPDIR/stderr.XXXXXX")
     set +eET
+    stderr=
     if [ -n "$separate" ]; then
         output=$("$@" 2>"$errors")
+        status=$?
+        [ ! -s "$errors" ] || stderr=$(<"$errors")
     else
         output=$("$@" 2>&1)
+        status=$?
     fi
-    status=$?
-    stderr=$(cat "$errors")
-    rm -f "$errors"
-    IFS=$'\n' read -d '' -r -a lines <<<"$output"
+    split_output
     set "-$flags"
     if [ -n "$want" ] && [ "$status" -ne "$want" ]; then
         printf 'exit code %s, not %s, of: %s\n%s\n%s\n' "$status" "$want" "$*" "$output" "$stderr"
@@ -69,7 +96,7 @@ need_pictures() {
 
 # one_line PATTERN: standard error of the last run was one line that matches.
 one_line() {
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
+    [[ $stderr != *$'\n'* ]] || { echo "stderr: $stderr"; false; }
     [[ $stderr =~ $1 ]] || { echo "stderr: $stderr"; false; }
 }
 
