@@ -233,9 +233,10 @@ import psrkit
 what = sys.argv[1]
 signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background inherit that it is ignored
 if what in ("pulses", "fold"):
-    big = psrkit.from_array(np.random.default_rng(1).integers(0, 255, (1 << 19, 64), dtype=np.uint8), 1500.0, -4.0, 64e-6)
+    big = np.tile(np.random.default_rng(1).integers(0, 255, (1 << 15, 64), dtype=np.uint8), (16, 1))
+    big = psrkit.from_array(big, 1500.0, -4.0, 64e-6)
 if what == "periods":
-    series = np.random.default_rng(2).normal(size=(40, 1 << 19)).astype(np.float32)
+    series = np.tile(np.random.default_rng(2).normal(size=1 << 19).astype(np.float32), (40, 1))
 calls = {
     "dedisperse": lambda: psrkit.dedisperse(np.zeros((1 << 17, 1024), np.uint8), np.arange(0, 500, 0.5), 1500.0, -0.25, 64e-6),
     "pulses": lambda: psrkit.search_pulses(big, np.arange(0, 2000, 1.0)),
@@ -247,7 +248,7 @@ sent = []
 def send():
     sent.append(time.time())
     os.kill(os.getpid(), signal.SIGINT)
-threading.Timer(0.4, send).start()  # the shortest takes 1 s
+threading.Timer(0.2, send).start()  # the shortest takes 1 s
 try:
     calls[what]()
 except KeyboardInterrupt:

@@ -65,7 +65,7 @@ def test_malformed_lists(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("psrsearch"), reason="needs psrsearch")
 def test_a_search_by_psrsearch(tmp_path):
-    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60), psrkit.burst(3.0, 60, snr=30)], nchan=32, nsamp=65536, foff_mhz=-8, seed=8)
+    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60), psrkit.burst(3.0, 60, snr=30)], nchan=32, nsamp=32768, foff_mhz=-8, seed=8)
     lines = []
     found = psrkit.run(obs, tmp_path / "search", hidm=80, budget="fast", ncands=3, progress=lines.append)
     assert abs(found.pulses["dm"][0] - 60) < 10 and abs(found.pulses["time_s"][0] - 3) < 0.01
@@ -140,7 +140,7 @@ def test_files_of_another_kind(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("psrsearch"), reason="needs psrsearch")
 def test_run_takes_the_words_of_the_package(tmp_path):
-    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=32, nsamp=32768, foff_mhz=-8, seed=8)
+    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=32, nsamp=16384, foff_mhz=-8, seed=8)
     assert "dm_max" in psrkit.run.__doc__ and "harmonics" in psrkit.run.__doc__
     for options, field in ((dict(dm_max=-4), "dm_max"), (dict(harmonics=5), "harmonics"), (dict(dm_mx=3), "dm_mx"), (dict(nfold=-1), "nfold")):
         with pytest.raises(psrkit.Error) as caught:
@@ -156,7 +156,7 @@ def test_run_takes_the_words_of_the_package(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("psrsearch"), reason="needs psrsearch")
 def test_run_reads_as_the_observation_was_opened(tmp_path):
-    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=32, nsamp=32768, foff_mhz=-8, seed=8)
+    obs = psrkit.fake([psrkit.pulsar(0.1, 30, snr=60)], nchan=32, nsamp=16384, foff_mhz=-8, seed=8)
     psrkit.write_filterbank(tmp_path / "x.fil", obs)
     found = psrkit.run(psrkit.open(tmp_path / "x.fil", invert=True), tmp_path / "search", dm_max=60, budget="fast", nfold=1)
     assert "-invert" in next(step for step in found.steps if step["step"] == "search")["command"]
@@ -174,7 +174,7 @@ def test_what_calls_give_goes_to_other_processes(data, tmp_path):
     again = pickle.loads(pickle.dumps(obs))
     np.testing.assert_array_equal(again.data, obs.data)
     assert (repr(again), again.tstart, again.ra_deg, again.truth.units) == (repr(obs), obs.tstart, 10, obs.truth.units)
-    fold = psrkit.fold(obs, dict(period_s=0.1, dm=30), npart=8, nsub=8)
+    fold = psrkit.fold(obs, dict(period_s=0.1, dm=30, nbin=32), npart=8, nsub=8)
     for other in (pickle.loads(pickle.dumps(fold)), copy.deepcopy(fold)):
         np.testing.assert_array_equal(other.profile, fold.profile)
         np.testing.assert_array_equal(other.plane, fold.plane)

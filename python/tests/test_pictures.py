@@ -10,12 +10,12 @@ matplotlib.use("Agg")
 
 @pytest.fixture(scope="module")
 def obs():
-    return psrkit.fake([psrkit.burst(3.0, 100, snr=40), psrkit.pulsar(0.1, 30, snr=60)], nchan=64, nsamp=32768, foff_mhz=-4)
+    return psrkit.fake([psrkit.burst(3.0, 100, snr=40), psrkit.pulsar(0.1, 30, snr=60)], nchan=64, nsamp=16384, foff_mhz=-4)
 
 
 @pytest.fixture(scope="module")
 def fold(obs):
-    return psrkit.fold(obs, dict(period_s=0.1, dm=30), npart=8, nsub=8)
+    return psrkit.fold(obs, dict(period_s=0.1, dm=30, nbin=32), npart=8, nsub=8)
 
 
 def test_pictures(obs, fold, tmp_path):

@@ -11,9 +11,9 @@ need_python() {
     if nm -D "$shared" | grep -qE '__(asan|tsan|msan)_init'; then
         skip "built with sanitizers"
     fi
-    for module in "$@"; do
-        "$python" -c "import $module" 2>/dev/null || skip "THE PYTHON PACKAGE IS NOT TESTED: $python has no $module"
-    done
+    module=$("$python" -c 'import importlib.util, sys
+print(*[name for name in sys.argv[1:] if not importlib.util.find_spec(name)][:1])' "$@") || module=interpreter
+    [ -z "$module" ] || skip "THE PYTHON PACKAGE IS NOT TESTED: $python has no $module"
 }
 
 # Makes what make install would: a folder with headers, library and programs.
