@@ -408,6 +408,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift.c \
 	lib/search/sift/sift_dms.c \
 	lib/search/sift/sift_harmonics.c \
+	lib/search/sift/sift_hum.c \
 	lib/search/sift/sift_mark.c \
 	lib/search/sift/sift_order.c \
 	lib/search/sift/sift_read.c \

@@ -195,9 +195,11 @@ interference() {
     for seed in 1 ${PSRKIT_LONG:+2}; do
         interference "mains level=0.3" $seed
         # Of 12 cycles of 20 ms and more.
-        [ "$(awk -F, 'NR > 1 && $3 == 0 && $8 == "dm0"' rfi_ffa.csv | wc -l)" -gt 50 ]
+        [ "$(awk -F, 'NR > 1 && $3 == 0 && $8 ~ /dm0/' rfi_ffa.csv | wc -l)" -gt 50 ]
         [ "$(awk -F, 'NR > 1 && $3 == 0 && $8 == "-"' rfi_ffa.csv)" = "" ]
-        [[ $(sed -n 2p rfi_ffa.csv) == *,dm0,* ]]
+        [[ $(sed -n 2p rfi_ffa.csv) == *dm0,* ]]
+        # Nor is it unmarked at other DMs, but for rows near the threshold.
+        [ "$(awk -F, 'NR > 1 && $8 ~ /line/' rfi_ffa.csv | wc -l)" -gt 50 ]
         # What is left of it at other DMs, at which it is in step again, is far below.
         awk -F, 'NR == 2 { most = $4 } NR > 1 && $8 == "-" && $4 > most / 3 { bad = 1 } END { exit bad }' rfi_ffa.csv
         for drop in "drop width=20e-3 share=0.01" "drop width=0.1 share=0.01"; do

@@ -118,7 +118,8 @@ enum psr_sift_reason {
 /* Reasons to take a candidate that is left for interference, and what its DM says of neither. */
 enum psr_sift_mark {
     PSR_SIFT_LINE =
-        1, /* its fundamental or its strongest harmonic is at one of the lines, and no stronger */
+        1, /* its fundamental or its strongest harmonic is at one of the lines, and no stronger; or it is a fold of hum, which folds
+              at the lowest DM show */
     PSR_SIFT_DM0 = 2,        /* DM 0 fits its hits, and no dispersed signal does */
     PSR_SIFT_DM_UNKNOWN = 4, /* DM 0 fits its hits, and so does its DM: counts nowhere as a mark */
     PSR_SIFT_NARROW = 8, /* of a fold: its pulse is in an eighth of the band (psr_fold_is_narrow) */

@@ -231,6 +231,8 @@ static psr_status do_steps(psr_sift *s, psr_err *err)
         st = s->d.presto ? psr_sift_duplicates_presto(s, err) : psr_sift_duplicates(s, err);
     if (!st)
         st = psr_sift_dm_problems(s, err);
+    if (!st && !s->d.presto)
+        psr_sift_find_hum(s);
     if (!st)
         sift_segments(s);
     return st ? st : psr_sift_harmonics(s, err);

@@ -314,7 +314,7 @@ void psr_sift_mark(const struct psr_sift *s, const struct psr_sift_entry *e,
     if (s->d.presto)
         return;
     const bool not_line = psr_sift_is_off_dm0(e) && e->lines != PSR_SIFT_OF_LINES;
-    cand->marks = !not_line && is_line(s, e) ? PSR_SIFT_LINE : 0U;
+    cand->marks = (!not_line && is_line(s, e)) || psr_sift_is_hum(s, e) ? PSR_SIFT_LINE : 0U;
     if (e->f * s->list[e->list].tobs_s < LEAST_TURNS)
         cand->marks |= PSR_SIFT_FEW_TURNS;
     if (e->verdict == PSR_SIFT_UNDISPERSED)

@@ -203,6 +203,7 @@ struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct
         .nhit = 1,
         .next = PSR_SIFT_NONE,
         .folded = row->fold_snr > 0,
+        .fold_duty = row->fold_duty,
     };
     for (int h = 0; h < row->nharm; h++) {
         const double above = row->harm_power[h] - 1;

@@ -21,7 +21,7 @@ void psr_sift_birds_destroy(struct psr_sift_birds *birds);
 
 #define PSR_SIFT_NONE SIZE_MAX
 
-enum { PSR_SIFT_MOST_HARMONIC = 16 };
+enum { PSR_SIFT_MOST_HARMONIC = 16, PSR_SIFT_MOST_HUM = 4 };
 
 /* What hits at several DMs say of DM 0. */
 enum psr_sift_verdict {
@@ -66,7 +66,8 @@ struct psr_sift_entry {
     int best; /* the strongest harmonic, from 1 */
     float first_power, best_power;
     size_t harm; /* its harmonics' powers [nharm] in the list of all */
-    bool folded; /* by a fast folding search */
+    bool folded;      /* by a fast folding search, */
+    double fold_duty; /* whose boxcar is this share of the period */
     enum psr_sift_verdict verdict;
     double dm0_chi2; /* by which DM 0 fits worse than its own DM */
     double dm_share; /* of the DMs searched, between hits that fit as well as its own */
@@ -100,6 +101,8 @@ struct psr_sift {
     bool dms_given;                                  /* some by other files than the lists */
     bool dms_of_lists;                               /* presto: the lists' own DMs count too */
     double noise_limit[PSR_ACCEL_LIST_MAX_HARM + 1]; /* power of so many harmonics of noise */
+    double hum_hz[PSR_SIFT_MOST_HUM];                /* [nhum] of which there are folds */
+    size_t nhum;
     size_t *order;                                   /* [norder] entries that are left */
     size_t norder;
     struct psr_sift_cand *cand, *reject;
@@ -182,6 +185,15 @@ bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry 
 
 /* Compares its hits with the curves of a dispersed and of an undispersed signal; s->dm_key is sorted. */
 void psr_sift_compare_dms(struct psr_sift *s, size_t id);
+
+/* Whether DMs up to low_dm_cutoff were searched, and above; s->dm_key is sorted. */
+bool psr_sift_searched_both(const struct psr_sift *s);
+
+/* Finds hum by its folds at the lowest DM; duplicates are known. */
+void psr_sift_find_hum(struct psr_sift *s);
+
+/* Whether a candidate is a fold of hum, and no stronger than the others say. */
+bool psr_sift_is_hum(const struct psr_sift *s, const struct psr_sift_entry *e);
 
 /* At how many successive DMs, up to most, its signal would be found.
  * Given:  place   of its DM among s->dm_key */

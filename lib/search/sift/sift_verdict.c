@@ -154,8 +154,7 @@ static bool is_too_strong(const struct psr_sift *s, const struct psr_sift_entry 
     return first > left.sum + REJECT_SIGMA * sqrt(left.var) + LEVEL_SHARE * e->power;
 }
 
-/* Whether DMs up to low_dm_cutoff were searched, and above. */
-static bool searched_both(const struct psr_sift *s)
+bool psr_sift_searched_both(const struct psr_sift *s)
 {
     const double cutoff = s->d.low_dm_cutoff * PSR_SIFT_KEYS_PER_DM;
     return s->ndm && (double)s->dm_key[0] <= cutoff && (double)s->dm_key[s->ndm - 1] > cutoff;
@@ -168,7 +167,7 @@ void psr_sift_compare_dms(struct psr_sift *s, size_t id)
     const double first = fmin(psr_sift_power_of(sigma.first, e->nharm), e->power),
                  low = psr_sift_power_of(sigma.low, e->nharm),
                  high = psr_sift_power_of(sigma.high, e->nharm), limit = limit_of(e->power);
-    const bool tested = searched_both(s);
+    const bool tested = psr_sift_searched_both(s);
     e->dm0_chi2 = 2 * (e->power - first);
     e->dm_share = find_share_that_fits(s, e);
     e->flat_fits = e->power - first < REJECT_SIGMA * sqrt(e->power + first);
