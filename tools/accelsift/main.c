@@ -373,8 +373,7 @@ static void refuse(void *ctx, const char *path, const psr_err *why)
 static void show_read(void *ctx, int64_t done, int64_t total)
 {
     struct run *r = ctx;
-    r->progress.total = total;
-    run_progress_update(&r->progress, done);
+    run_show(&r->progress, "lists", done, total);
 }
 
 static psr_status name_matches(struct run *r, const char *pattern)

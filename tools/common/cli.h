@@ -8,6 +8,7 @@
 
 #include <psrkit/obs.h>
 #include <psrkit/status.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -207,21 +208,28 @@ enum run_progress_mode run_progress_mode(bool quiet, bool verbose);
  * messages go to a file show their bars there. */
 #define RUN_PROGRESS_FD "PSRKIT_PROGRESS_FD"
 
-/* Share done, rate and time left. */
+/* Share done, rate and time left.  A thread of its own draws them again while nothing is counted, so it stays where it is
+ * until it ends. */
 struct run_progress {
     enum run_progress_mode mode;
-    int fd;                             /* of the terminal; -1: none */
-    bool is_bar;                        /* one stands there */
-    double began_s, printed_s, shown_s; /* shown: printed or not */
-    int64_t total;                      /* -1 where unknown */
+    int fd;                               /* of the terminal; -1: none */
+    bool is_bar;                          /* one stands there */
+    double began_s, counted_s, printed_s; /* counted: when done was */
+    int64_t total;                        /* -1 where unknown */
     const char *unit;
     double per_unit; /* one count in units */
-    int64_t done;    /* that was shown last */
+    int64_t done;
+    int64_t before, nsearch; /* of the batch; searches of it that ended */
+    double share;            /* done of the one under way */
+    bool draws;              /* the thread */
+    pthread_t drawing;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
 };
 
 void run_progress_start(struct run_progress *p, enum run_progress_mode mode, int64_t total,
                         const char *unit, double per_unit);
-/* A bar that is full goes. */
+/* A bar that is full goes, and comes back if the end takes long. */
 void run_progress_update(struct run_progress *p, int64_t done);
 void run_progress_end(struct run_progress *p);
 
@@ -235,13 +243,19 @@ void run_show_searched(void *ctx, int64_t done, int64_t total);
 void run_show_pulses(void *ctx, int64_t done, int64_t total);
 void run_show_folds(void *ctx, int64_t done, int64_t total);
 
-/* The same of one long search, in percent. */
-void run_show_share(void *ctx, int64_t done, int64_t total);
-
-/* The same of a share of n of several files that are searched, after "before" of them; the progress counts
- * RUN_PARTS of a file. */
+/* The same of several files that are searched in batches; the progress counts RUN_PARTS of a file.  The n files of a
+ * batch come after "before", and are searched together; if single then also each by itself, which takes what is left
+ * of 1 behind together. */
 enum { RUN_PARTS = 1000 };
-void run_show_part(struct run_progress *p, int64_t before, int64_t n, int64_t done, int64_t total);
+struct run_part {
+    int64_t before, n;
+    bool single;
+    double together;
+};
+void run_show_part(struct run_progress *p, const struct run_part *part, int64_t done,
+                   int64_t total);
+/* Starts it: files, or percent of a single one. */
+void run_progress_start_parts(struct run_progress *p, enum run_progress_mode mode, size_t nfile);
 
 /* The same of anything that is counted in whole units, a literal; a count below the last begins anew. */
 void run_show(struct run_progress *p, const char *unit, int64_t done, int64_t total);

@@ -200,6 +200,9 @@ enum run_progress_mode run_progress_mode(bool quiet, bool verbose)
     return quiet ? RUN_NO_PROGRESS : verbose ? RUN_BAR_OR_LINES : RUN_BAR;
 }
 
+/* Between two lines where there is no terminal. */
+enum { RUN_LINES_S = 30 };
+
 /* Returned: a terminal, -1: there is none */
 static int find_terminal(void)
 {
@@ -208,17 +211,9 @@ static int find_terminal(void)
     return isatty(fd) ? fd : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 }
 
-void run_progress_start(struct run_progress *p, enum run_progress_mode mode, int64_t total,
-                        const char *unit, double per_unit)
+static bool is_shown(const struct run_progress *p)
 {
-    *p = (struct run_progress){.mode = mode,
-                               .fd = mode == RUN_NO_PROGRESS ? -1 : find_terminal(),
-                               .began_s = run_seconds(),
-                               .total = total,
-                               .unit = unit,
-                               .per_unit = per_unit};
-    p->printed_s = p->fd >= 0 ? 0 : p->began_s;
-    p->shown_s = p->began_s;
+    return p->fd >= 0 || p->mode == RUN_BAR_OR_LINES;
 }
 
 static void make_bar(char *text, size_t room, double share)
@@ -238,41 +233,125 @@ static void clear_bar(struct run_progress *p)
     p->is_bar = false;
 }
 
+static bool is_full(const struct run_progress *p)
+{
+    return p->total > 0 && p->done >= p->total;
+}
+
+/* 300 MB/s, and the time left if the total is known and something is done.  Of a count that stands the rate is that of
+ * its last change, and the time since then is gone. */
+static void make_text(const struct run_progress *p, char *text, size_t room, double now_s)
+{
+    const double took_s = p->counted_s - p->began_s, since_s = now_s - p->counted_s;
+    const double count = (double)p->done * p->per_unit, rate = count / took_s;
+    const double share = p->total > 0 ? (double)p->done / (double)p->total : 0;
+    const double left_s = took_s * (1 / share - 1) - since_s;
+    if (run_stop_signal())
+        snprintf(text, room, "stopping");
+    else if (is_full(p) && since_s > 1)
+        snprintf(text, room, "100%%  finishing for %.0f s", since_s);
+    else if (share > 0)
+        snprintf(text, room, "%3.0f%%  %.3g %s/s  %.0f s left", 100 * share, rate, p->unit,
+                 left_s > 0 ? left_s : 0);
+    else if (p->done > 0)
+        snprintf(text, room, "%.4g %s  %.3g %s/s", count, p->unit, rate, p->unit);
+    else
+        snprintf(text, room, "%s%s  %.0f s so far", p->total > 0 ? "  0%" : "0 ",
+                 p->total > 0 ? "" : p->unit, now_s - p->began_s);
+}
+
+static void draw(struct run_progress *p, double now_s)
+{
+    const char *name = program_invocation_short_name;
+    char text[160], bar[64] = "";
+    p->printed_s = now_s;
+    if (p->fd < 0 && run_stop_signal())
+        return;
+    make_text(p, text, sizeof text, now_s);
+    if (p->fd < 0) {
+        dprintf(STDERR_FILENO, "%s: %s\n", name, text + strspn(text, " "));
+        return;
+    }
+    if (p->total > 0 && !run_stop_signal())
+        make_bar(bar, sizeof bar, (double)p->done / (double)p->total);
+    p->is_bar = true;
+    dprintf(p->fd, "\r%s%s%s%s  \033[K", p->fd == STDERR_FILENO ? "" : name,
+            p->fd == STDERR_FILENO ? "" : " ", bar, text);
+}
+
+/* Draws while nothing is counted: before the first of it, in one that takes long, and once a signal came. */
+static void *draw_at_times(void *progress)
+{
+    struct run_progress *p = progress;
+    const double pause_s = p->fd >= 0 ? 1 : RUN_LINES_S;
+    pthread_mutex_lock(&p->lock);
+    while (p->draws) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        pthread_cond_timedwait(&p->wake, &p->lock, &until);
+        const double now_s = run_seconds();
+        if (p->draws && now_s - p->printed_s >= pause_s && now_s - p->counted_s >= pause_s)
+            draw(p, now_s);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* Without the thread, which takes no signals, the bar stands between two counts. */
+static void start_drawing(struct run_progress *p)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    p->draws = true;
+    p->draws = pthread_create(&p->drawing, NULL, draw_at_times, p) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void begin_count(struct run_progress *p, double began_s, int64_t total, const char *unit,
+                        double per_unit)
+{
+    p->began_s = p->counted_s = began_s;
+    p->total = total;
+    p->unit = unit;
+    p->per_unit = per_unit;
+    p->done = 0;
+}
+
+void run_progress_start(struct run_progress *p, enum run_progress_mode mode, int64_t total,
+                        const char *unit, double per_unit)
+{
+    const double now_s = run_seconds();
+    *p = (struct run_progress){.mode = mode,
+                               .fd = mode == RUN_NO_PROGRESS ? -1 : find_terminal(),
+                               .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .wake = PTHREAD_COND_INITIALIZER};
+    p->printed_s = p->fd >= 0 ? 0 : now_s;
+    begin_count(p, now_s, total, unit, per_unit);
+    if (is_shown(p))
+        start_drawing(p);
+}
+
+/* With the lock. */
+static void count_to(struct run_progress *p, int64_t done)
+{
+    const double now_s = run_seconds(), pause_s = p->fd >= 0 ? 0.2 : RUN_LINES_S;
+    p->counted_s = done == p->done ? p->counted_s : now_s;
+    p->done = done;
+    if (!(is_full(p) && p->is_bar) && now_s - p->printed_s >= pause_s)
+        draw(p, now_s);
+    if (is_full(p))
+        clear_bar(p);
+}
+
 void run_progress_update(struct run_progress *p, int64_t done)
 {
-    const double now_s = run_seconds(), pause_s = p->fd >= 0 ? 0.2 : 30;
-    char text[160], bar[64] = "";
-    const bool full = p->total > 0 && done >= p->total;
-    p->shown_s = now_s;
-    if (full && p->is_bar) {
-        clear_bar(p);
+    if (!is_shown(p))
         return;
-    }
-    if ((p->fd < 0 && p->mode != RUN_BAR_OR_LINES) || now_s - p->printed_s < pause_s)
-        return;
-    p->printed_s = now_s;
-    /* 300 MB/s, and the time left if the total is known and something is done. */
-    const double elapsed_s = now_s - p->began_s;
-    const size_t room = sizeof text;
-    const double count = (double)done * p->per_unit, rate = count / elapsed_s;
-    const double share = p->total > 0 ? (double)done / (double)p->total : 0;
-    if (share > 0)
-        snprintf(text, room, "%3.0f%%  %.3g %s/s  %.0f s left", 100 * share, rate, p->unit,
-                 elapsed_s * (1 / share - 1));
-    else
-        snprintf(text, room, "%.4g %s  %.3g %s/s", count, p->unit, rate, p->unit);
-    if (p->fd < 0) {
-        fprintf(stderr, "%s: %s\n", program_invocation_short_name, text + strspn(text, " "));
-        return;
-    }
-    if (p->total > 0)
-        make_bar(bar, sizeof bar, (double)done / (double)p->total);
-    p->is_bar = true;
-    dprintf(p->fd, "\r%s%s%s%s  \033[K",
-            p->fd == STDERR_FILENO ? "" : program_invocation_short_name,
-            p->fd == STDERR_FILENO ? "" : " ", bar, text);
-    if (full)
-        clear_bar(p);
+    pthread_mutex_lock(&p->lock);
+    count_to(p, done);
+    pthread_mutex_unlock(&p->lock);
 }
 
 bool run_should_stop(void *ctx)
@@ -290,14 +369,15 @@ void run_show_progress(void *ctx, int64_t done)
 static void show(struct run_progress *p, const char *unit, double per_unit, int64_t done,
                  int64_t total)
 {
-    const struct run_progress before = *p;
+    if (!is_shown(p))
+        return;
+    pthread_mutex_lock(&p->lock);
     if (strcmp(p->unit, unit) != 0 || p->total != total || done < p->done) {
-        run_progress_start(p, p->mode, total, unit, per_unit);
-        p->began_s = before.shown_s;
-        p->is_bar = before.is_bar;
+        begin_count(p, p->counted_s, total, unit, per_unit);
+        p->printed_s = p->fd >= 0 ? 0 : p->printed_s;
     }
-    p->done = done;
-    run_progress_update(p, done);
+    count_to(p, done);
+    pthread_mutex_unlock(&p->lock);
 }
 
 void run_show(struct run_progress *p, const char *unit, int64_t done, int64_t total)
@@ -320,22 +400,43 @@ void run_show_folds(void *ctx, int64_t done, int64_t total)
     run_show(ctx, "folds", done, total);
 }
 
-void run_show_share(void *ctx, int64_t done, int64_t total)
+void run_progress_start_parts(struct run_progress *p, enum run_progress_mode mode, size_t nfile)
 {
-    show(ctx, "%", total > 0 ? 100 / (double)total : 0, done, total);
+    const bool one = nfile == 1;
+    run_progress_start(p, mode, RUN_PARTS * (int64_t)nfile, one ? "%" : "files",
+                       (one ? 100.0 : 1.0) / RUN_PARTS);
 }
 
-/* A second search of the same files does not take the bar back, and it stands until they are written. */
-void run_show_part(struct run_progress *p, int64_t before, int64_t n, int64_t done, int64_t total)
+/* The bar stands until the files are written. */
+void run_show_part(struct run_progress *p, const struct run_part *part, int64_t done, int64_t total)
 {
-    const int64_t share = total > 0 ? RUN_PARTS * n * done / total : 0;
-    const int64_t part = RUN_PARTS * before + (share && share == RUN_PARTS * n ? share - 1 : share);
-    p->done = part > p->done ? part : p->done;
-    run_progress_update(p, p->done);
+    const double share = (double)done / (double)total, n = (double)part->n;
+    if (part->before != p->before) {
+        p->before = part->before;
+        p->nsearch = 0;
+        p->share = 0;
+    }
+    /* A search has begun after the one before. */
+    p->nsearch += share < p->share || p->share == 1;
+    p->share = share;
+    const double together = part->single ? part->together : 1,
+                 all = p->nsearch == 0
+                           ? together * share
+                           : together + (1 - together) * ((double)p->nsearch - 1 + share) / n;
+    const int64_t most = RUN_PARTS * (part->before + part->n) - 1,
+                  now = RUN_PARTS * part->before + (int64_t)(RUN_PARTS * n * all);
+    run_progress_update(p, now < most ? now : most);
 }
 
 void run_progress_end(struct run_progress *p)
 {
+    if (p->draws) {
+        pthread_mutex_lock(&p->lock);
+        p->draws = false;
+        pthread_cond_signal(&p->wake);
+        pthread_mutex_unlock(&p->lock);
+        pthread_join(p->drawing, NULL);
+    }
     clear_bar(p);
     p->fd = -1;
     p->mode = RUN_NO_PROGRESS;

@@ -362,8 +362,7 @@ static void finish_batch(struct accel_job *j, size_t slot)
             accel_report(j, b->file[i].path, err);
     }
     j->ndone += (int64_t)b->nfile;
-    if (j->inputs.n > 1)
-        run_show_part(&j->progress, j->ndone, 0, 0, 0);
+    run_progress_update(&j->progress, RUN_PARTS * j->ndone);
     charge(&j->write_s, &since_s);
     abort_groups(b);
 }

@@ -60,10 +60,13 @@ static psr_status open_table(struct accel_job *j)
 static void show_share(void *ctx, int64_t done, int64_t total)
 {
     struct accel_job *j = ctx;
-    if (j->inputs.n == 1)
-        run_show_share(&j->progress, done, total);
-    else if (j->devices.name.n == 1)
-        run_show_part(&j->progress, j->ndone, (int64_t)j->batch[j->slot].nfile, done, total);
+    const struct psr_fourier_desc *d = &j->opt.fourier.search;
+    const struct run_part part = {.before = j->ndone,
+                                  .n = (int64_t)j->batch[j->slot].nfile,
+                                  .single = d->boxes && d->matched,
+                                  .together = 0.1};
+    if (j->devices.name.n == 1)
+        run_show_part(&j->progress, &part, done, total);
 }
 
 static psr_status prepare(struct accel_job *j)
@@ -114,8 +117,8 @@ int main(int argc, char **argv)
     psr_status st = accel_gather_names(&job, operand, n);
     if (st == PSR_OK)
         st = prepare(&job);
-    run_progress_start(&job.progress, run_progress_mode(job.opt.quiet, job.opt.verbose),
-                       RUN_PARTS * (int64_t)job.npath, "files", 1.0 / RUN_PARTS);
+    run_progress_start_parts(&job.progress, run_progress_mode(job.opt.quiet, job.opt.verbose),
+                             job.npath);
     for (size_t i = 0; i < job.npath && st == PSR_OK && !run_stop_signal() && !job.no_device; i++)
         take_file(&job, job.path[i]);
     if (st == PSR_OK && !run_stop_signal())

@@ -164,8 +164,7 @@ void gpuffa_flush(struct gpuffa_job *j)
             gpuffa_report(j, j->file[i].path, st ? &j->file[i].err : &j->err);
         j->no_device |= st == PSR_EDEVICE;
     }
-    if (j->inputs.n > 1)
-        run_show_part(&j->progress, (int64_t)j->ndone, 0, 0, 0);
+    run_progress_update(&j->progress, RUN_PARTS * (int64_t)j->ndone);
     charge(&j->write_s, &since_s);
     empty_batch(j);
 }

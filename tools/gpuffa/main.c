@@ -142,10 +142,12 @@ static psr_status create_searches(struct gpuffa_job *j)
 static void show_share(void *ctx, int64_t done, int64_t total)
 {
     struct gpuffa_job *j = ctx;
-    if (j->inputs.n == 1)
-        run_show_share(&j->progress, done, total);
-    else if (j->devices.name.n == 1)
-        run_show_part(&j->progress, (int64_t)(j->ndone - j->nfile), (int64_t)j->nfile, done, total);
+    const struct run_part part = {.before = (int64_t)(j->ndone - j->nfile),
+                                  .n = (int64_t)j->nfile,
+                                  .single = j->opt.stack,
+                                  .together = 0.5};
+    if (j->devices.name.n == 1)
+        run_show_part(&j->progress, &part, done, total);
 }
 
 static psr_status prepare(struct gpuffa_job *j)
@@ -187,8 +189,8 @@ static psr_status run(struct gpuffa_job *j, char **operand, size_t n)
         st = prepare(j);
     if (st)
         return st;
-    run_progress_start(&j->progress, run_progress_mode(j->opt.quiet, j->opt.verbose),
-                       RUN_PARTS * (int64_t)j->inputs.n, "files", 1.0 / RUN_PARTS);
+    run_progress_start_parts(&j->progress, run_progress_mode(j->opt.quiet, j->opt.verbose),
+                             j->inputs.n);
     for (size_t i = 0; i < j->inputs.n && j->opt.stack; i++)
         gpuffa_measure(j, j->inputs.name[i]);
     for (size_t i = 0; i < j->inputs.n && !run_stop_signal() && !j->no_device; i++)

@@ -68,8 +68,7 @@ static bool is_stopped(void *ctx)
 static void show_progress(void *ctx, int64_t nread, int64_t total)
 {
     struct run *r = ctx;
-    r->progress.total = total;
-    run_progress_update(&r->progress, nread);
+    run_show(&r->progress, "spectra", nread, total);
 }
 
 static psr_status begin_plot(struct run *r, psr_err *why)

@@ -167,7 +167,8 @@ static psr_status run_trials(struct job *j)
         while (good && k == j->opt.jobs) {
             good = await_one(j);
             k = find_free(j);
-            run_progress_update(&progress, ++ndone);
+            ndone += good;
+            run_progress_update(&progress, ndone);
         }
         if (!good)
             break;
@@ -179,8 +180,10 @@ static psr_status run_trials(struct job *j)
     }
     for (int64_t k = 0; k < j->opt.jobs; k++)
         while (j->child[k] > 0) {
-            good = await_one(j) && good;
-            run_progress_update(&progress, ++ndone);
+            const bool well = await_one(j);
+            ndone += well;
+            good = well && good;
+            run_progress_update(&progress, ndone);
         }
     run_progress_end(&progress);
     cli_note_kept(&j->tool, j->opt.quiet, count_tables(j), (size_t)n,
