@@ -3,7 +3,7 @@
 
 load helper
 
-one="-q -topo -nosearch -noclip -n 16 -nsub 4 -npart 3"
+one="-q -topo -nosearch -noclip -noplot -n 16 -nsub 4 -npart 3"
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
@@ -26,7 +26,7 @@ inputs() {
     n=0
     while read -r name input options; do
         case $name in '#'* | psrfits | subbands) continue ;; esac
-        gpufold -q -compat presto -nosearch $options -o "$name" "$input"
+        gpufold -q -compat presto -nosearch -noplot $options -o "$name" "$input"
         "$builddir/tests/support/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd || { echo "$name: $options"; false; }
         n=$((n + 1))
     done <"$golden/fold/commands"
@@ -69,7 +69,7 @@ same_numbers() {
     n=0
     while read -r name input options; do
         case $name in '#'*) continue ;; esac
-        gpufold -q -compat presto $options -o "$name" "$input"
+        gpufold -q -compat presto -noplot $options -o "$name" "$input"
         "$builddir/tests/support/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd || { echo "$name: $options"; false; }
         same_numbers "$golden/fold/$name.pfd.bestprof" "$name"_*.bestprof || { echo "$name: $options"; false; }
         n=$((n + 1))
@@ -82,17 +82,17 @@ same_numbers() {
 
 @test "without a position times are topocentric with one note; as prepfold towards 0, 0" {
     gpufold -q $one -p 0.02 -dm 47 -o topo g8.fil
-    gpufold ${one/-q -topo} -noplot -p 0.02 -dm 47 -o plain g8.fil 2>says
+    gpufold ${one/-q -topo} -p 0.02 -dm 47 -o plain g8.fil 2>says
     [ "$(wc -l <says)" = 1 ]
     grep -q '^gpufold: g8.fil: the header has no position: no barycentring, times are topocentric (-position RA,DEC gives one)$' says
     "$builddir/tests/support/pfd_differ" {topo,plain}_20.00ms_Cand.pfd
-    gpufold ${one/-q -topo} -noplot -p 0.02 -dm 47 -compat presto -o presto g8.fil 2>says
+    gpufold ${one/-q -topo} -p 0.02 -dm 47 -compat presto -o presto g8.fil 2>says
     grep -q 'g8.fil: the header has no position: barycentred towards 0, 0, as prepfold does$' says
     fails "$builddir/tests/support/pfd_differ" {topo,presto}_20.00ms_Cand.pfd
     ln -s "$(command -v gpufold)" prepfold
     ./prepfold -q ${one/-topo} -p 0.02 -dm 47 -o name g8.fil
     "$builddir/tests/support/pfd_differ" {presto,name}_20.00ms_Cand.pfd
-    gpufold -q -noplot ${one/-q -topo} -compat presto -position 0,0 -p 0.02 -dm 47 -o given g8.fil
+    gpufold -q ${one/-q -topo} -compat presto -position 0,0 -p 0.02 -dm 47 -o given g8.fil
     "$builddir/tests/support/pfd_differ" -profiles {presto,given}_20.00ms_Cand.pfd
     # The same period as gpudedisp's, whose series are topocentric, too.
     grep -q 'P_bary (ms) *=  N/A' plain_*.bestprof
@@ -105,7 +105,7 @@ same_numbers() {
     numbers() { sed -n "s/^# $1 *= *//p" "$2"; }
     fakebin -q -seed 3 -period 0 -nbits 8 -nchans 64 -fch1 1464 -foff -2 -tsamp 512 -tobs 2.0972 -o a.fil \
         -add "pulsar period=0.21 dm=40 width=0.012 snr=20"
-    gpufold -q -topo -noplot -p 0.21 -dm 40 -o a a.fil
+    gpufold -q -topo -noplot -n 32 -p 0.21 -dm 40 -o a a.fil
     [ "$(numbers 'Data Folded' a_*.bestprof)" = 4096 ]
     # Of 64 parts of 64 samples each 7 are joined, which hold a turn of 410.
     [ "$(od -An -td4 -j16 -N4 a_210.00ms_Cand.pfd | tr -d ' ')" = 10 ]
@@ -266,7 +266,7 @@ number() { sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p"; }
     leaves_cases
     while read -r n devices; do
         mkdir $n
-        fails bash -c "cd $n && gpufold -q -topo -n 32 -nsub 16 -npart 20 -json -ncpus $n -device $devices -cands ../list -o t ../g8.fil >json 2>says"
+        fails bash -c "cd $n && gpufold -q -topo -n 16 -nsub 16 -npart 10 -json -ncpus $n -device $devices -cands ../list -o t ../g8.fil >json 2>says"
         [ "$(sed 's/.*"candidate": "\(c[0-9]\)".*/\1/' $n/json | tr -d '\n')" = c0c1c2c3c4c5c6 ]
         for f in 1/*; do cmp "$f" $n/"${f#1/}"; done
     done <<<$'1 auto\n5 cpu\n3 cpu,cpu'${PSRKIT_LONG:+$'\n2 cpu\n4 cpu,cpu,cpu'}
@@ -300,14 +300,14 @@ number() { sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p"; }
 @test "of PSRFITS too" {
     need_data parkes_4bit.sf
     read -r name input options < <(grep '^psrfits' "$golden/fold/commands")
-    gpufold -q -compat presto -nosearch $options -o "$name" "$PSRKIT_TEST_DATA/$input"
+    gpufold -q -compat presto -nosearch -noplot $options -o "$name" "$PSRKIT_TEST_DATA/$input"
     "$builddir/tests/support/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
 }
 
 @test "of sub-bands too" {
     gpudedisp -q -compat presto -sub -subdm 47 -nsub 8 -noclip -nobary -o s g8.fil
     read -r name input options < <(grep '^subbands' "$golden/fold/commands")
-    gpufold -q -compat presto -nosearch $options -o "$name" $input
+    gpufold -q -compat presto -nosearch -noplot $options -o "$name" $input
     "$builddir/tests/support/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
     refuses 1 '-nsub 4: must be the 8 of the files' gpufold -q -topo -p 0.02 -nsub 4 -o t $input
     refuses 3 '-mask, -ignorechan, -zerodm and -clean auto are of channels, not of sub-bands' gpufold -q -topo -p 0.02 -zerodm -o t $input
@@ -405,7 +405,7 @@ whole_of() { tail -c +130 "$1"; }
 
 @test "-resume skips what an identical run made, and nothing else" {
     printf '%s\n' '# name DM p' 'a 47 0.02' 'b 50 0.03' 'c 60 0.04' >list
-    many="${one#-q } -noplot -cands list -o t"
+    many="${one#-q } -cands list -o t"
     gpufold -q $many g8.fil
     cp t_a.pfd a; cp t_b.pfd b
     rm t_b.pfd
@@ -444,7 +444,7 @@ whole_of() { tail -c +130 "$1"; }
 }
 
 @test "candidates of a table are folded as if each were alone, in one pass or several" {
-    many="-topo -nosearch -noclip -n 200 -nsub 16 -npart 12"
+    many="-topo -nosearch -noclip -noplot -n 200 -nsub 16 -npart 12"
     bytes=$((12 * 16 * (200 + 7) * 8)) # of the profiles, and their 7 statistics
     printf '%s\n' '# name DM p pd' 'a 47 0.06 0' '' '# comment' 'b 120 0.0523 1e-6' 'c 0 0.6 0' >list
     gpufold -q $many -candfile list -o t g8.fil
@@ -486,7 +486,7 @@ whole_of() { tail -c +130 "$1"; }
 
 @test "equal names get numbers" {
     printf '# DM f\n1 50\n2 50\n' >twice
-    run -0 --separate-stderr gpufold ${one#-q } -noplot -cands twice -o t g8.fil
+    run -0 --separate-stderr gpufold ${one#-q } -cands twice -o t g8.fil
     [[ $stderr = *'candidate 2: another is called 50.00Hz_Cand: this one is 50.00Hz_Cand_2'* ]]
     [ "$(echo t_*.pfd)" = "t_50.00Hz_Cand.pfd t_50.00Hz_Cand_2.pfd" ]
 }
@@ -604,18 +604,18 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
 
 @test "candidates of an acceleration search by number, range, or all" {
     inputs
-    run -3 --separate-stderr gpufold -q -nosearch -accelfile s_ACCEL_200.cand -o t s.dat
+    run -3 --separate-stderr gpufold -q -nosearch -noplot -accelfile s_ACCEL_200.cand -o t s.dat
     [ "$(ls t_*.pfd | wc -l)" -eq 4 ]
-    gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand 5,8-9 -o u s.dat
+    gpufold -q -nosearch -noplot -accelfile s_ACCEL_200.cand -accelcand 5,8-9 -o u s.dat
     [ "$(echo u_*.pfd)" = "u_ACCEL_Cand_5.pfd u_ACCEL_Cand_8.pfd u_ACCEL_Cand_9.pfd" ]
     cmp <(tail -c +200 t_ACCEL_Cand_8.pfd) <(tail -c +200 u_ACCEL_Cand_8.pfd)
-    refuses 1 'has no candidate 99' gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand 99 -o v s.dat
+    refuses 1 'has no candidate 99' gpufold -q -nosearch -noplot -accelfile s_ACCEL_200.cand -accelcand 99 -o v s.dat
     for bad in 0 x 3- 5-2 1,,2; do
         refuses 1 "-accelcand $bad: must be all, or numbers" \
-            gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand "$bad" -o v s.dat
+            gpufold -q -nosearch -noplot -accelfile s_ACCEL_200.cand -accelcand "$bad" -o v s.dat
     done
     cp s_ACCEL_200.cand x.cand
-    refuses 1 'its name has no _ACCEL' gpufold -q -nosearch -accelfile x.cand -o v s.dat
+    refuses 1 'its name has no _ACCEL' gpufold -q -nosearch -noplot -accelfile x.cand -o v s.dat
     leaves_no 'v*'
 }
 
