@@ -130,7 +130,7 @@ value() {
 
 @test "levels in PSRFITS stand for values" {
     local spectra=29696
-    [ -n "${PSRKIT_LONG-}" ] || spectra=8192
+    [ -n "${PSRKIT_LONG-}" ] || spectra=2048
     leaves_cases
     fbedit -q -nbits 32 -end ${spectra}smp -o a.fil "$g8"
     for nbits in 4 8 16; do
@@ -166,7 +166,7 @@ value() {
 }
 
 @test "threads change nothing" {
-    fakebin -q -nbits 8 -nchans 2048 -tsamp 1000 -tobs 8 -seed 4 -o a.fil
+    fakebin -q -nbits 8 -nchans 2048 -tsamp 1000 -tobs 4 -seed 4 -o a.fil
     for flags in '-nbits 4' '-nbits 16' '-tdecimate 3 -nbits 16' '-fdecimate 2 -nbits 2'; do
         fbedit -q -ncpus 1 $flags -o one.fil a.fil
         fbedit -q -ncpus 3 $flags -o three.fil a.fil
@@ -208,8 +208,12 @@ series() {
         awk '{ d = $1 - $2; if (d > 0.001 || d < -0.001) bad++ } END { exit !(NR == 29642 && !bad) }'
     fbedit -q -mask "$mask" -clip 6 -o b.fil rfi.fil # rounded to 8 bits
     fbedit -q -nbits 32 -o c.fil b.fil
-    paste <(data a.fil | od -An -v -w4 -t f4) <(data c.fil | od -An -v -w4 -t f4) |
-        awk '{ d = $1 - $2; if (d > 0.5001 || d < -0.5001) bad++; if (d) n++ } END { exit !(NR == 29696 * 32 && !bad && n < 20000) }'
+    leaves_cases
+    local most=$((29696 * 32)) # in a long check, in others a quarter
+    [ -n "${PSRKIT_LONG-}" ] || most=$((most / 4))
+    paste <(data a.fil | od -An -v -w4 -N $((4 * most)) -t f4) <(data c.fil | od -An -v -w4 -N $((4 * most)) -t f4) |
+        awk -v most=$most '{ d = $1 - $2; if (d > 0.5001 || d < -0.5001) bad++; if (d) n++ }
+            END { exit !(NR == most && !bad && n < most / 50) }'
     fbedit -q -mask "$mask" -start 9600smp -o a.fil rfi.fil # the mask's time is the file's
     fbedit -q -mask "$mask" -o b.fil rfi.fil
     cmp <(data a.fil) <(data b.fil | tail -c +$((9600 * 32 + 1)))
@@ -510,16 +514,16 @@ END
     highest=1500
     fakebin -q -add "burst dm=60 t=2 width=8e-3 snr=40" -nchans 64 -nbits 8 -tobs 6 -tsamp 256 -fch1 1500 -foff 2 -seed 3 -o down.fil
     fbedit -q -order up -o in.fil down.fil
-    check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3
+    check '40\t7813\t2.000128\t3.585\t2\t60' 3.072e-3
     in_long check '40\t7813\t2.000128\t0\t2\t60' 2.56e-4     # bins of a sample
     in_long check '40\t78\t0.019968\t5\t2\t200' 8.192e-3     # before the first spectrum
-    check '40\t23200\t5.9393\t5\t2\t100' 8.192e-3         # after the last
+    check '40\t23200\t5.9393\t4\t2\t100' 4.096e-3         # after the last
     in_long check '40\t7813\t2.000128\t4.907\t2\t0' 7.680e-3 # DM 0
     check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -tdecimate 3 -fdecimate 2
     in_long check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -chans 4:60 # the highest is another
     make_rfi
     mv rfi.fil in.fil
-    check '40\t7813\t2.000128\t4.907\t2\t60' 7.680e-3 -mask "$mask"
+    check '40\t7813\t2.000128\t3.585\t2\t60' 3.072e-3 -mask "$mask"
     highest=800
     leaves_cases
     for bits in 4 ${PSRKIT_LONG:+32}; do
