@@ -379,18 +379,45 @@ ISA static void NAME(round_sums)(const int32_t *d, size_t n, const struct psr_ff
     }
 }
 
-ISA static struct psr_ffa_counts NAME(centre)(const int16_t *x, const int16_t *count, size_t nbin,
-                                              int16_t *out)
+/* What there is of a profile, whose numbers of samples are not below 0; the sum of its bins. */
+ISA static inline __attribute__((always_inline)) struct psr_ffa_counts
+NAME(count_row)(const int16_t *x, const int16_t *count, size_t nbin, int *sum)
 {
-    typedef int16_t half __attribute__((vector_size(NAME(BYTES) / 2), aligned(2), may_alias));
     struct psr_ffa_counts of = {count[0], count[0], 0};
-    int sum = 0;
-    for (size_t i = 0; i < nbin; i++) {
-        sum += x[i];
+    NAME(ints) total = {0}, all = {0};
+    size_t i = 0;
+    *sum = 0;
+    if (nbin >= NAME(NWORD)) {
+        NAME(words) most = WORDS_AT(count), least = -most;
+        for (; i + NAME(NWORD) <= nbin; i += NAME(NWORD)) {
+            const NAME(words) n = WORDS_AT(count + i);
+            total += NAME(PAIRS)(WORDS_AT(x + i));
+            all += NAME(PAIRS)(n);
+            most = NAME(MORE_WORDS)(most, n);
+            least = NAME(MORE_WORDS)(least, -n);
+        }
+        of.most = NAME(MOST)(most);
+        of.least = -NAME(MOST)(least);
+    }
+    for (int k = 0; k < NAME(NINT); k++) {
+        *sum += total[k];
+        of.all += all[k];
+    }
+    for (; i < nbin; i++) {
+        *sum += x[i];
         of.all += count[i];
         of.least = count[i] < of.least ? count[i] : of.least;
         of.most = count[i] > of.most ? count[i] : of.most;
     }
+    return of;
+}
+
+ISA static struct psr_ffa_counts NAME(centre)(const int16_t *x, const int16_t *count, size_t nbin,
+                                              int16_t *out)
+{
+    typedef int16_t half __attribute__((vector_size(NAME(BYTES) / 2), aligned(2), may_alias));
+    int sum;
+    const struct psr_ffa_counts of = NAME(count_row)(x, count, nbin, &sum);
     const float mean = of.all > 0 ? (float)sum / (float)of.all : 0;
     for (size_t i = 0; i < nbin; i += NAME(NINT)) {
         const NAME(floats) y = __builtin_convertvector(*(const half *)(x + i), NAME(floats));
