@@ -293,18 +293,38 @@ static psr_status create_plan(psr_ffasearch *f, struct psr_ffa_desc *p, size_t b
 
 enum { LEAST_SAMPLES = 4096 }; /* of a plan */
 
+/* Gaps of an observation shift with DM.
+ * Returned: *done   false: the plan is another, or was cleared */
+static psr_status replace_gaps(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
+                               bool *done, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    *done = false;
+    if (f->plan && f->shape.nsamp == shape->nsamp && !(f->shape.tsamp_s < shape->tsamp_s) &&
+        !(f->shape.tsamp_s > shape->tsamp_s))
+        st = psr_ffa_replace_gaps(f->plan, shape->gap, shape->ngap, done, err);
+    if (st || !*done)
+        clear_plan(f);
+    else
+        f->shape = *shape;
+    return st;
+}
+
 static psr_status make_plan(psr_ffasearch *f, const struct psr_ffasearch_shape *shape,
                             size_t ninput, psr_err *err)
 {
     struct psr_ffa_desc p;
     const size_t most = f->d.batch ? (size_t)f->d.batch : USUAL_BATCH;
-    clear_plan(f);
+    bool done;
+    psr_status st = replace_gaps(f, shape, &done, err);
+    if (st || done)
+        return st;
     if (shape->nsamp < LEAST_SAMPLES)
         return psr_fail_field(err, PSR_EUNSUPPORTED, "nsamp",
                               "%lld samples, %.6g s, are too few to search, which takes %d",
                               (long long)shape->nsamp, (double)shape->nsamp * shape->tsamp_s,
                               LEAST_SAMPLES);
-    psr_status st = ffasearch_choose(&f->ranges, &f->d, shape, err);
+    st = ffasearch_choose(&f->ranges, &f->d, shape, err);
     if (!st)
         st = describe(f, shape, &p, err);
     if (!st)

@@ -66,11 +66,6 @@ static psr_status check_input(const struct psr_ffa_desc *d, psr_err *err)
     if (!(d->sigma >= 0 && d->sigma <= 1e4))
         return psr_fail_field(err, PSR_EINVAL, "sigma", "search: sigma of %g is outside 0 to 10000",
                               d->sigma);
-    for (size_t i = 0; i < d->ngap; i++)
-        if (d->gap[i].count < 0)
-            return psr_fail_field(err, PSR_EINVAL, "gap",
-                                  "search: a gap of %lld samples from sample %lld",
-                                  (long long)d->gap[i].count, (long long)d->gap[i].first);
     return psr_check_resources("search", d->nthread, d->mem_bytes, err);
 }
 
@@ -163,6 +158,11 @@ static psr_status copy_gaps(struct psr_ffa_search *s, const struct psr_ffa_desc 
 {
     if (!d->ngap)
         return PSR_OK;
+    for (size_t i = 0; i < d->ngap; i++)
+        if (d->gap[i].count < 0)
+            return psr_fail_field(err, PSR_EINVAL, "gap",
+                                  "search: a gap of %lld samples from sample %lld",
+                                  (long long)d->gap[i].count, (long long)d->gap[i].first);
     s->gap = malloc(d->ngap * sizeof *s->gap);
     if (!s->gap)
         return psr_fail_nomem(err, "gaps", (double)d->ngap * sizeof *s->gap);
@@ -372,6 +372,24 @@ void psr_ffa_destroy(psr_ffa *p)
     free(p->input);
     ffa_forget(&p->search);
     free(p);
+}
+
+psr_status psr_ffa_replace_gaps(psr_ffa *p, const struct psr_span *gap, size_t ngap, bool *done,
+                                psr_err *err)
+{
+    const struct psr_ffa_desc d = {.nsamp = p->search.nsamp, .gap = gap, .ngap = ngap};
+    struct psr_ffa_search with = {.ngap = 0};
+    psr_status st = copy_gaps(&with, &d, err);
+    *done = !st && with.ngap && p->search.ngap;
+    if (!*done) {
+        free(with.gap);
+        return st;
+    }
+    free(p->search.gap);
+    p->search.gap = with.gap;
+    p->search.ngap = with.ngap;
+    p->nseries = 0;
+    return p->ops->replace_gaps ? p->ops->replace_gaps(p->state, err) : PSR_OK;
 }
 
 /* --- execute ---------------------------------------------------------------------------------- */

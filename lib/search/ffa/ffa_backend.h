@@ -37,6 +37,9 @@ struct psr_ffa_ops {
 
     /* S/N of all trials of one series, and indices of widths: [ntrial] each. */
     psr_status (*periodogram)(void *state, const float *in, float *snr, int *width, psr_err *err);
+
+    /* s->gap has changed, and is not empty, nor was it; NULL: nothing to do. */
+    psr_status (*replace_gaps)(void *state, psr_err *err);
     int64_t (*bytes)(const void *state);
     void (*destroy)(void *state);
 };

@@ -163,6 +163,12 @@ struct psr_ffa_noise {
 };
 bool psr_ffa_noise(const float *mean, const float *var, size_t n, struct psr_ffa_noise *noise);
 
+/* Gives a plan other gaps, which costs much less than another plan.  Results of the last execute end.
+ * Returned: *done   false: nothing changed, as the plan has gaps and is to have none, or the reverse
+ * Status:   PSR_EINVAL as psr_ffa_create; PSR_ENOMEM, PSR_EDEVICE: the plan can only be destroyed */
+PSR_MUST_CHECK psr_status psr_ffa_replace_gaps(psr_ffa *p, const struct psr_span *gap, size_t ngap,
+                                               bool *done, psr_err *err);
+
 /* The search of a plan. */
 const struct psr_ffa_search *psr_ffa_resolved(const psr_ffa *p);
 

@@ -474,4 +474,4 @@ static int64_t bytes(const void *state)
     return ((const struct state *)state)->bytes;
 }
 
-const struct psr_ffa_ops psr_ffa_cpu = {"cpu", create, execute, periodogram, bytes, destroy};
+const struct psr_ffa_ops psr_ffa_cpu = {"cpu", create, execute, periodogram, NULL, bytes, destroy};

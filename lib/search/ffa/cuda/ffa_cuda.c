@@ -50,7 +50,8 @@ struct state {
     uint32_t *d_number;
     char *d_tile;
     float *d_gain;
-    struct ffa_k_gap *d_gap;            /* [gaps]; NULL without any, as what follows */
+    struct ffa_k_gap *d_gap; /* [gap_room]; NULL without any, as what follows */
+    size_t gap_room;
     uint32_t *d_count;                  /* [nq] numbers of samples, in place of a series */
     uint32_t *d_count_sums[STREAMS][2]; /* and of the sums of a group */
     float *d_snr;                       /* [ntrial] once a periodogram was asked for */
@@ -485,29 +486,69 @@ static cudaError_t make_tiles(struct state *c)
     return cudaStreamSynchronize(c->work[0]);
 }
 
-/* Which samples there are is the same for all series. */
-static cudaError_t make_counts(struct state *c)
+/* Room for so many gaps, a power of two. */
+static cudaError_t take_gaps(struct state *c)
+{
+    const size_t each = sizeof *c->d_gap;
+    if (c->s->ngap <= c->gap_room)
+        return cudaSuccess;
+    cudaFree(c->d_gap);
+    c->d_gap = NULL;
+    c->bytes -= (int64_t)(c->gap_room * each);
+    c->gap_room = 0;
+    size_t room = 1;
+    while (room < c->s->ngap)
+        room *= 2;
+    TRY(psr_cuda_take(&c->d_gap, room * each, &c->bytes));
+    c->gap_room = room;
+    return cudaSuccess;
+}
+
+static cudaError_t send_gaps(struct state *c)
 {
     const struct psr_ffa_search *s = c->s;
-    const size_t bytes = (c->plan.nq + FFA_SLACK) * sizeof *c->d_count;
     struct ffa_k_gap *gap = malloc(s->ngap * sizeof *gap);
     if (!gap)
         return cudaErrorMemoryAllocation;
     for (size_t i = 0; i < s->ngap; i++)
         gap[i] = (struct ffa_k_gap){(uint64_t)s->gap[i].first, (uint64_t)s->gap[i].count,
                                     i ? gap[i - 1].before + gap[i - 1].count : 0};
-    const cudaError_t e = psr_cuda_upload(&c->d_gap, gap, s->ngap * sizeof *gap, &c->bytes);
+    cudaError_t e = take_gaps(c);
+    if (!e)
+        e = psr_cuda_send(c->d_gap, gap, s->ngap * sizeof *gap);
     free(gap);
-    if (e)
-        return e;
-    for (int i = 0; i < STREAMS; i++)
-        for (int k = 0; k < 2; k++)
-            TRY(psr_cuda_take(&c->d_count_sums[i][k], c->plan.sums * sizeof(uint32_t), &c->bytes));
-    TRY(psr_cuda_take(&c->d_count, bytes, &c->bytes));
+    return e;
+}
+
+/* Which samples there are is the same for all series. */
+static cudaError_t count_samples(struct state *c)
+{
+    const size_t bytes = (c->plan.nq + FFA_SLACK) * sizeof *c->d_count;
+    TRY(send_gaps(c));
     TRY(cudaMemsetAsync(c->d_count, 0, bytes, c->work[0]));
     const struct ffa_k_series k = series_of(c, &c->slot[0], 0);
     TRY(ffa_k_count(&k, c->d_count, c->work[0]));
     return cudaStreamSynchronize(c->work[0]);
+}
+
+static cudaError_t make_counts(struct state *c)
+{
+    for (int i = 0; i < STREAMS; i++)
+        for (int k = 0; k < 2; k++)
+            TRY(psr_cuda_take(&c->d_count_sums[i][k], c->plan.sums * sizeof(uint32_t), &c->bytes));
+    TRY(psr_cuda_take(&c->d_count, (c->plan.nq + FFA_SLACK) * sizeof *c->d_count, &c->bytes));
+    return count_samples(c);
+}
+
+static psr_status replace_gaps(void *state, psr_err *err)
+{
+    struct state *c = state;
+    cudaError_t e = cudaSetDevice(c->s->device);
+    if (!e)
+        e = cudaDeviceSynchronize();
+    if (!e)
+        e = count_samples(c);
+    return e ? fail(c, e, "gaps", err) : PSR_OK;
 }
 
 static cudaError_t take_all(struct state *c)
@@ -622,4 +663,5 @@ static psr_status create(void **state, const struct psr_ffa_search *s, psr_err *
     return st;
 }
 
-const struct psr_ffa_ops psr_ffa_cuda = {"cuda", create, execute, periodogram, bytes, destroy};
+const struct psr_ffa_ops psr_ffa_cuda = {"cuda",       create, execute, periodogram,
+                                         replace_gaps, bytes,  destroy};
