@@ -152,11 +152,11 @@ make_uwl() {
 
 @test "a burst near the end of a short file is found, whatever the highest DM" {
     make_uwl
-    gpudedisp -q -nobary -lodm 0 -numdms 400 -dmstep 0.5 -singlepulse -nowrite -o t uwl.fil
+    gpudedisp -q -nobary -lodm 0 -numdms 201 -dmstep 1 -singlepulse -nowrite -o t uwl.fil
     awk 'NR == 2 { good = $1 > 17 && $3 > 1.435 && $3 < 1.445 && $6 >= 56 && $6 <= 58 } END { exit !good }' t.cand ||
         { head -n 3 t.cand; false; }
     # To where the highest DM ends it had not yet begun.
-    gpudedisp -q -nobary -lodm 0 -numdms 400 -dmstep 0.5 -sametail -singlepulse -nowrite -o s uwl.fil
+    gpudedisp -q -nobary -lodm 0 -numdms 201 -dmstep 1 -sametail -singlepulse -nowrite -o s uwl.fil
     [ "$(wc -l <s.cand)" -eq 1 ]
 }
 
@@ -432,7 +432,7 @@ check_frb() {
 @test "-maxwidth beyond 300 samples finds long bursts, once, and leaves others as they are" {
     fakebin -q -seed 5 -period 0 -nbits 8 -nchans 64 -fch1 1500 -foff -4.6875 -tsamp 256 -tobs 60 -o in.fil \
         -add "burst t=20 dm=50 width=0.3 snr=20" -add "burst t=45 dm=30 width=3e-3 snr=15"
-    run="gpudedisp -q -nobary -dmstep 1 -numdms 100 -singlepulse -nowrite"
+    run="gpudedisp -q -nobary -dmstep 1 -numdms 60 -singlepulse -nowrite"
     $run -o a in.fil
     $run -maxwidth 0.5 -o b in.fil
     awk -F'\t' '$3 > 19.5 && $3 < 20.5 { n++; low = $1 < 13 } END { exit !(n == 2 && low) }' a.cand
@@ -449,7 +449,7 @@ check_frb() {
 @test "-fine finds bursts that are short for a plan's samples, each once, and leaves series as they are" {
     fakebin -q -seed 3 -period 0 -nbits 8 -nchans 128 -fch1 1500 -foff -2 -tsamp 64 -tobs 16 \
         -add "burst t=5 dm=568 width=8e-4 snr=14 smear=0" -add "burst t=10 dm=568 width=4e-2 snr=15" -o short.fil
-    ddplan -l 400 -d 800 -plan short.plan short.fil | grep -q ' 48 x 0.064 ms'
+    ddplan -l 500 -d 650 -plan short.plan short.fil | grep -q ' 48 x 0.064 ms'
     run="gpudedisp -q -nobary -plan short.plan -nowrite -singlepulse"
     $run -o plain short.fil
     $run -fine 8 -o fine short.fil
@@ -459,7 +459,7 @@ check_frb() {
         END { print short, long, n; exit !(short == 1 && long == 1 && n == 2) }' fine.cand
     [ -s fine_fine.singlepulse ]
     fails ls plain_fine.singlepulse
-    for dm in 400.00 570.00; do cmp plain_DM$dm.singlepulse fine_DM$dm.singlepulse; done
+    for dm in 500.00 570.00; do cmp plain_DM$dm.singlepulse fine_DM$dm.singlepulse; done
 }
 
 @test "-fine belongs to -singlepulse, and changes nothing where no samples are summed" {
@@ -555,7 +555,7 @@ check_frb() {
 
 @test "noise near the end of real data, at a DM that sweeps over most of it, ends no search" {
     need_data parkes_4bit.sf
-    search="gpudedisp -q -nobary -lodm 0 -dmstep 1 -numdms 130 -nowrite -singlepulse"
+    search="gpudedisp -q -nobary -lodm 90 -dmstep 1 -numdms 40 -nowrite -singlepulse"
     $search -o a "$PSRKIT_TEST_DATA/parkes_4bit.sf"
     $search -views 10 -o b "$PSRKIT_TEST_DATA/parkes_4bit.sf"
     cmp a.cand b.cand

@@ -125,9 +125,9 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     for e in 1 2 3 4; do series e$e 1.3 5.3 $e; done
     gpuffa -sigma 7 e1.dat e2.dat e3.dat e4.dat
     [ -z "$(column 1 e1_ffa.csv)$(column 1 e2_ffa.csv)$(column 1 e3_ffa.csv)$(column 1 e4_ffa.csv)" ]
-    gpuffa -sigma 7 -stack -o all e1.dat e2.dat e3.dat e4.dat
+    gpuffa -sigma 7 -pmin 1 -pmax 2 -stack -o all e1.dat e2.dat e3.dat e4.dat
     near "$(column 1 all_ffa.csv)" 1.3 0.001
-    gpuffa -sigma 7 -stack -batch 1 -ncpus 1 -o -  e1.dat e2.dat e3.dat e4.dat | cmp - all_ffa.csv
+    gpuffa -sigma 7 -pmin 1 -pmax 2 -stack -batch 1 -ncpus 1 -o - e1.dat e2.dat e3.dat e4.dat | cmp - all_ffa.csv
     gpuffa -sigma 5 -o own e1.dat
     gpuffa -sigma 5 -stack -o one e1.dat
     [ "$(column 4 own_ffa.csv | wc -l)" -gt 0 ]
@@ -187,13 +187,13 @@ observation() {
 # interference WHAT SEED: 128 s of noise with interference as rfi.fil, and its list at DMs of 0 to 300.
 interference() {
     fakebin -q -seed "$2" -tobs 128 -tsamp 1000 -nchans 32 -fch1 1500 -foff -10 -nbits 8 -period 0 -rfi "$1" -o rfi.fil
-    gpuffa -q -topo -lodm 0 -dmstep 20 -numdms 16 rfi.fil
+    gpuffa -q -topo -lodm 0 -dmstep $((320 / $3)) -numdms "$3" rfi.fil
 }
 
 @test "hum is found at multiples of its period and at DM 0, whose rows are marked; drop-outs leave no rows without a mark" {
     leaves_cases
     for seed in 1 ${PSRKIT_LONG:+2}; do
-        interference "mains level=0.3" $seed
+        interference "mains level=0.3" $seed 16
         # Of 12 cycles of 20 ms and more.
         [ "$(awk -F, 'NR > 1 && $3 == 0 && $8 ~ /dm0/' rfi_ffa.csv | wc -l)" -gt 50 ]
         [ "$(awk -F, 'NR > 1 && $3 == 0 && $8 == "-"' rfi_ffa.csv)" = "" ]
@@ -203,7 +203,7 @@ interference() {
         # What is left of it at other DMs, at which it is in step again, is far below.
         awk -F, 'NR == 2 { most = $4 } NR > 1 && $8 == "-" && $4 > most / 3 { bad = 1 } END { exit bad }' rfi_ffa.csv
         for drop in "drop width=20e-3 share=0.01" "drop width=0.1 share=0.01"; do
-            interference "$drop" $seed
+            interference "$drop" $seed ${PSRKIT_LONG:+1}6
             [ "$(awk -F, 'NR > 1 && $8 == "-"' rfi_ffa.csv)" = "" ]
         done
     done
@@ -226,10 +226,10 @@ interference() {
 
 @test "accelsift makes one list of both searches, which gpufold folds and accelsift -folds scores" {
     observation
-    gpudedisp -q -nobary -lodm 0 -dmstep 50 -numdms 9 -nowrite -ffa "" -accelsearch "-zmax 0 -numharm 16" -o both obs.fil
+    gpudedisp -q -nobary -lodm 0 -dmstep 100 -numdms 5 -nowrite -ffa "" -accelsearch "-zmax 0 -numharm 16" -o both obs.fil
     accelsift -o both.sift both_DM*_ACCEL_0 both_ffa.csv
     [[ $(sed -n 2p both.sift) == both_DM200.00_ffa.csv:1\ *"  by fourier+ffa" ]]
-    run -0 --separate-stderr gpufold -q -topo -cands both.sift -ncands 1 -json -o both obs.fil
+    run -0 --separate-stderr gpufold -q -topo -n 32 -noplot -cands both.sift -ncands 1 -json -o both obs.fil
     [ -z "$stderr" ]
     [[ $output == '{"candidate": "both_DM200.00_ffa.csv_Cand_1"'* ]]
     echo "$output" >folds.json
