@@ -12,17 +12,20 @@ setup() {
     link=': is a link, and what it leads to would be lost'
 }
 
+# snapshot: names and sums of what is here.
+snapshot() {
+    find . -print -type f -exec md5sum {} + | sort
+}
+
 # keeps PATTERN COMMAND...: it must exit with 1 and one line that matches, and leave the folder as it is.
 keeps() {
-    local pattern=$1
+    local pattern=$1 before after
     shift
-    find . -type f -exec md5sum {} + | sort >"$BATS_TEST_TMPDIR.before"
-    find . | sort >>"$BATS_TEST_TMPDIR.before"
+    before=$(snapshot)
     run -1 --separate-stderr "$@"
     one_line "$pattern"
-    find . -type f -exec md5sum {} + | sort >"$BATS_TEST_TMPDIR.after"
-    find . | sort >>"$BATS_TEST_TMPDIR.after"
-    cmp "$BATS_TEST_TMPDIR.before" "$BATS_TEST_TMPDIR.after"
+    after=$(snapshot)
+    [ "$before" = "$after" ] || { diff <(echo "$before") <(echo "$after"); false; }
 }
 
 # left_out PATTERN COMMAND...: it must exit with 1 and one line that matches, and leave links as they are; a picture costs
@@ -429,7 +432,7 @@ make_line() {
     [ -s piped ]
     # A pipe is opened once, and by its name.
     search="gpuaccel-pulscan -q -device cpu -zmax 20 a.dat"
-    fold="gpufold -q -noplot -p 0.1 -dm 40 -o t in.fil"
+    fold="gpufold -q -noplot -nosearch -p 0.1 -dm 40 -o t in.fil"
     for name in a_ACCEL_20 a_ACCEL_20.cand a_ACCEL_20.txtcand t_100.00ms_Cand.pfd t_100.00ms_Cand.pfd.bestprof; do
         rm -f a_ACCEL* t_*
         mkfifo $name
