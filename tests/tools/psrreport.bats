@@ -397,6 +397,8 @@ check() {
     grep -q '1 folders are complete, 2 are not' all.html
     printf '# folders\nd\nbad\n' >list
     psrreport -overview -o two.html d bad
+    script -qec "psrreport -overview -o shown.html d bad" terminal >/dev/null </dev/null
+    tr '\r' '\n' <terminal | grep -q '^\[[#.]*\] *[0-9]*%  [0-9.e+]* folders/s'
     psrreport -o listed.html -list list -csv all.csv
     grep -q 'Fold sigma' listed.html
     [ "$(head -n 1 all.csv)" = "$(head -n 1 d/candidates.csv)" ]

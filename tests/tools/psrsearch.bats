@@ -248,6 +248,8 @@ on_terminal() {
     on_terminal "gpuaccel-pulscan -search both -zmax 200 -numharm 8 -device cpu -ncpus 1 s?_DM0.00.dat"
     tr '\r' '\n' <terminal | sed -n 's/^\[[#.]*\] *\([0-9]*\)%  .*files.*/\1/p' >share
     sort -n share | cmp - share
+    on_terminal "psrpresto realfft s?_DM0.00.dat"
+    tr '\r' '\n' <terminal | grep -q '^\[[#.]*\] *[0-9]*%  [0-9.e+]* files/s'
     awk '$1 > 15 && $1 < 95' share | sort -u >between
     [ "$(wc -l <between)" -ge 3 ]
 }

@@ -80,3 +80,12 @@ setup() {
     run -1 --separate-stderr spcoincidence -o b1.cand b1.cand b2.cand
     [[ $stderr == *"b1.cand"* ]]
 }
+
+@test "on a terminal it shows how far it is, with -q it does not" {
+    type script >/dev/null || skip "there is no script"
+    script -qec "spcoincidence -o all b?.cand" terminal >/dev/null </dev/null
+    tr '\r' '\n' <terminal | grep -q '^\[[#.]*\] *[0-9]*%  [0-9.e+]* lists/s'
+    script -qec "spcoincidence -q -o quiet b?.cand" terminal >/dev/null </dev/null
+    fails grep -q '%' terminal
+    cmp all quiet
+}

@@ -461,13 +461,13 @@ static psr_status sift(struct run *r, psr_sift *s)
     run_progress_start(&r->progress, run_progress_mode(r->opt.quiet, r->opt.verbose),
                        (int64_t)r->lists.n, "lists", 1);
     psr_status st = psr_sift_read(s, (const char *const *)r->lists.name, r->lists.n, &r->err);
-    run_progress_end(&r->progress);
     if (!st)
         st = psr_sift_execute(s, &result, &r->err);
     if (!st && r->opt.folds) {
         st = accelsift_folds_rank(&r->folds, &result, &r->ranked, &r->err);
         result.cand = r->ranked;
     }
+    run_progress_end(&r->progress);
     if (!st)
         st = write_outputs(r, &result);
     if (!st && r->opt.verbose)

@@ -253,9 +253,9 @@ static psr_status process(struct run *r, psr_pipeline *p)
     st = psr_pipeline_run(p, &r->err);
     if (!st)
         st = psr_pipeline_finish(p, &r->err);
-    run_progress_end(&r->progress);
     if (!st)
         draw_plot(r, p);
+    run_progress_end(&r->progress);
     if (!st && !o->quiet)
         gpudedisp_note_left_out(&r->tool, p);
     if (!st && o->prepdata)

@@ -107,8 +107,13 @@ int presto_run(const struct presto_job *job, int n, char **operand)
         st = job->add_files(job->ctx, operand[i], &files, &err);
     psr_overwrite_check_clear(&files);
     run_catch_signals();
-    for (int i = 0; i < n && st == PSR_OK && !run_stop_signal(); i++)
+    struct run_progress bar;
+    run_progress_start(&bar, RUN_BAR, n, "files", 1);
+    for (int i = 0; i < n && st == PSR_OK && !run_stop_signal(); i++) {
         st = job->part(job->ctx, operand[i], &err);
+        run_progress_update(&bar, i + 1);
+    }
+    run_progress_end(&bar);
     return cli_end(job->tool, st, &err, EXIT_SUCCESS);
 }
 

@@ -122,7 +122,8 @@ psr_status report_read_folds(struct report *r, psr_err *err)
     r->fold = calloc(n, sizeof *r->fold);
     if (!r->fold)
         return psr_fail_nomem(err, "folds", (double)n * sizeof *r->fold);
-    run_progress_start(&bar, run_progress_mode(r->opt->quiet, false), (int64_t)n, "folds", 1);
+    run_progress_start(&bar, run_progress_mode(r->opt->quiet || r->is_row, false), (int64_t)n,
+                       "folds", 1);
     for (size_t i = 0; i < r->files.n && !st && !run_stop_signal(); i++)
         if (psr_path_ends(r->files.name[i], ".pfd")) {
             st = read_fold(r, r->files.name[i], err);

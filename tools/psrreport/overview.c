@@ -225,6 +225,7 @@ static psr_status put_one(struct overview *o, const char *folder, size_t number,
     r->tool = o->tool;
     r->opt = o->opt;
     r->folder = folder;
+    r->is_row = true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !st; i++)
         st = parts[i](r, &why);
     if (!st) {
@@ -251,11 +252,16 @@ static psr_status put_one(struct overview *o, const char *folder, size_t number,
 static psr_status put_rows(struct overview *o, char *const *folder, size_t n, psr_err *err)
 {
     struct report_beams *beams;
+    struct run_progress bar;
     const struct report like = {.tool = o->tool, .opt = o->opt};
+    run_progress_start(&bar, run_progress_mode(o->opt->quiet, false), (int64_t)n, "folders", 1);
     psr_status st = report_beams_read(&beams, &like, folder, n, err);
     o->beams = beams;
-    for (size_t i = 0; i < n && !st && !run_stop_signal(); i++)
+    for (size_t i = 0; i < n && !st && !run_stop_signal(); i++) {
         st = put_one(o, folder[i], i, err);
+        run_progress_update(&bar, (int64_t)i + 1);
+    }
+    run_progress_end(&bar);
     report_beams_destroy(beams);
     return st;
 }

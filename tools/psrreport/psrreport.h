@@ -94,6 +94,7 @@ struct report {
     const struct cli *tool;
     const struct psrreport_options *opt;
     const char *folder;
+    bool is_row;               /* of an overview, which shows the progress */
     struct psr_names files;    /* names in the folder, sorted */
     int code;                  /* exit code, if there are problems */
     bool silent;               /* prints no problems */

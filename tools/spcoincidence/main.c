@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MARKS_BYTES = 64 };
 
@@ -28,6 +29,7 @@ struct lists {
     struct pulse *pulse;     /* [n] list by list, in the order of the files */
     size_t n, room;
     double *tsamp_s; /* [names->n] */
+    struct run_progress bar;
 };
 
 /* Reads lists of single pulses, and marks what most beams see. */
@@ -128,25 +130,24 @@ static psr_status read_list(struct lists *l, size_t list, psr_err *err)
  * Status: those of psr_text_lines_next; PSR_EFORMAT naming file, line and column */
 static psr_status lists_read(struct lists *l, psr_err *err)
 {
-    struct run_progress bar;
     psr_status st = PSR_OK;
     l->tsamp_s = calloc(l->names->n, sizeof *l->tsamp_s);
     if (!l->tsamp_s)
         return psr_fail_nomem(err, "the lists", (double)l->names->n * 8);
-    run_progress_start(&bar, RUN_BAR, (int64_t)l->names->n, "lists", 1);
-    for (size_t i = 0; i < l->names->n && !st; i++) {
+    for (size_t i = 0; i < l->names->n && !st && !run_stop_signal(); i++) {
         st = read_list(l, i, err);
-        run_progress_update(&bar, (int64_t)i + 1);
+        run_progress_update(&l->bar, (int64_t)i + 1);
     }
-    run_progress_end(&bar);
     /* The time of a sample, from the row that has the latest. */
-    for (size_t i = 0; i < l->names->n; i++) {
-        double latest = 0;
-        for (size_t k = 0; k < l->n; k++)
-            if (l->pulse[k].list == i && l->pulse[k].sample > latest) {
-                latest = l->pulse[k].sample;
-                l->tsamp_s[i] = l->pulse[k].time_s / latest;
-            }
+    double latest = 0;
+    for (size_t k = 0; k < l->n; k++) {
+        const struct pulse *p = &l->pulse[k];
+        if (k && p->list != p[-1].list)
+            latest = 0;
+        if (p->sample > latest) {
+            latest = p->sample;
+            l->tsamp_s[p->list] = p->time_s / latest;
+        }
     }
     return st;
 }
@@ -180,7 +181,7 @@ static void lists_clear(struct lists *l)
 struct options {
     double share, timetol_s;
     const char *output;
-    bool update;
+    bool update, quiet;
 };
 
 static psr_status end(psr_outfile *f, psr_status st, psr_err *err)
@@ -194,34 +195,39 @@ static psr_status end(psr_outfile *f, psr_status st, psr_err *err)
 static const char head[] =
     "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks";
 
-/* What the columns after the marks are called, where a list (or with list = names->n any) has them. */
-static const char *head_of_rest(const struct lists *l, size_t list)
+/* What the columns after the marks are called, where any of these pulses has them. */
+static const char *head_of_rest(const struct pulse *from, const struct pulse *end)
 {
-    for (size_t k = 0; k < l->n; k++)
-        if ((list == l->names->n || l->pulse[k].list == list) && *l->pulse[k].rest)
+    for (const struct pulse *p = from; p < end; p++)
+        if (*p->rest)
             return "\tlow_mhz\thigh_mhz";
     return "";
 }
 
-static psr_status write_list(psr_outfile *f, const struct lists *l, size_t list, psr_err *err)
+static psr_status write_list(psr_outfile *f, const struct pulse *from, const struct pulse *end,
+                             psr_err *err)
 {
-    psr_status st = psr_outfile_printf(f, err, "%s%s\n", head, head_of_rest(l, list));
-    for (size_t k = 0; k < l->n && !st; k++)
-        if (l->pulse[k].list == list)
-            st = psr_outfile_printf(f, err, "%s\t%s%s\n", l->pulse[k].text, l->pulse[k].marks,
-                                    l->pulse[k].rest);
+    psr_status st = psr_outfile_printf(f, err, "%s%s\n", head, head_of_rest(from, end));
+    for (const struct pulse *p = from; p < end && !st; p++)
+        st = psr_outfile_printf(f, err, "%s\t%s%s\n", p->text, p->marks, p->rest);
     return st;
 }
 
 /* Each list appears complete, or stays as it was. */
-static psr_status update(const struct lists *l, psr_err *err)
+static psr_status update(struct lists *l, psr_err *err)
 {
+    const struct pulse *from = l->pulse, *const last = l->pulse + l->n;
     psr_status st = PSR_OK;
-    for (size_t i = 0; i < l->names->n && !st; i++) {
+    for (size_t i = 0; i < l->names->n && !st && !run_stop_signal(); i++) {
+        const struct pulse *to = from;
         psr_outfile *f;
+        while (to < last && to->list == i)
+            to++;
         st = psr_outfile_create(&f, l->names->name[i], err);
         if (!st)
-            st = end(f, write_list(f, l, i, err), err);
+            st = end(f, write_list(f, from, to, err), err);
+        from = to;
+        run_show(&l->bar, "lists written", (int64_t)i + 1, (int64_t)l->names->n);
     }
     return st;
 }
@@ -250,11 +256,12 @@ static const struct cli_option options[] = {
      "Write the table to FILE; - is standard output (default)."},
     {"update", CLI_FLAG, AT(update), NULL, 0, 0,
      "Print nothing, but write the marks into the lists, for psrreport."},
+    {"q", CLI_FLAG, AT(quiet), NULL, 0, 0, "No progress."},
 };
 
 PSR_COMPARE_POINTERS(compare_pulses, struct pulse, PSR_THEN(PSR_FALLING(snr), (a > b) - (a < b)));
 
-static psr_status write_all(psr_outfile *f, const struct lists *l, psr_err *err)
+static psr_status write_all(psr_outfile *f, struct lists *l, psr_err *err)
 {
     const struct pulse **sorted = malloc((l->n + 1) * sizeof *sorted);
     if (!sorted)
@@ -262,18 +269,22 @@ static psr_status write_all(psr_outfile *f, const struct lists *l, psr_err *err)
     for (size_t k = 0; k < l->n; k++)
         sorted[k] = &l->pulse[k];
     qsort(sorted, l->n, sizeof *sorted, compare_pulses);
-    psr_status st =
-        psr_outfile_printf(f, err, "%s\tbeams\tlist%s\n", head, head_of_rest(l, l->names->n));
-    for (size_t k = 0; k < l->n && !st; k++)
+    psr_status st = psr_outfile_printf(f, err, "%s\tbeams\tlist%s\n", head,
+                                       head_of_rest(l->pulse, l->pulse + l->n));
+    for (size_t k = 0; k < l->n && !st; k++) {
         st = psr_outfile_printf(f, err, "%s\t%s\t%zu\t%s%s\n", sorted[k]->text, sorted[k]->marks,
                                 sorted[k]->nbeam, l->names->name[sorted[k]->list], sorted[k]->rest);
+        run_show(&l->bar, "rows", (int64_t)k + 1, (int64_t)l->n);
+    }
     free(sorted);
     return st;
 }
 
-static psr_status write_output(const struct lists *l, const char *path, psr_err *err)
+static psr_status write_output(struct lists *l, const char *path, psr_err *err)
 {
     psr_outfile *f;
+    if (!strcmp(path, "-") && isatty(STDOUT_FILENO))
+        run_progress_end(&l->bar);
     psr_status st = psr_outfile_create(&f, path, err);
     return st ? st : end(f, write_all(f, l, err), err);
 }
@@ -356,12 +367,14 @@ int main(int argc, char **argv)
     if (!st) {
         struct lists l = {.names = &names};
         st = check_files(&names, &o, &err);
+        run_progress_start(&l.bar, run_progress_mode(o.quiet, false), (int64_t)names.n, "lists", 1);
         if (!st)
             st = lists_read(&l, &err);
         if (!st)
             st = count_beams(&l, &o, &err);
         if (!st)
             st = o.update ? update(&l, &err) : write_output(&l, o.output, &err);
+        run_progress_end(&l.bar);
         lists_clear(&l);
     }
     psr_names_clear(&names);
