@@ -628,3 +628,37 @@ ends_with() {
         diff -r new at
     done
 }
+
+@test "single pulses alone are recorded, and the input is not read again" {
+    local seed=${PSRKIT_TEST_SEED:-$RANDOM} kills=3 n how
+    [ -z "${PSRKIT_LONG-}" ] || kills=50
+    echo "# PSRKIT_TEST_SEED=$seed"
+    RANDOM=$seed
+    fakebin -q -seed 7 -tobs 20 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff -4 -o in.fil \
+        -add "burst dm=40 t=9 width=0.004 snr=30" -add "burst dm=55 t=14 width=0.01 snr=25"
+    for how in -nowrite '-nowrite -halve 1 -csv -views 3' '-nowrite -clean auto'; do
+        command=(gpudedisp -v -nobary -lodm 20 -numdms 30 -singlepulse -threshold 5 $how -o t ../in.fil)
+        rm -rf new
+        mkdir new
+        (cd new && "${command[@]}" 2>../said)
+        fails grep -q 'taken from' said
+        [ ! -e new/t.searched ]
+        ends_with t_pulses "${command[@]}"
+        (cd at && "${command[@]}" 2>../said)
+        grep -q 'single pulses: [1-9][0-9]* events of [1-9][0-9]* series are taken from t.searched' said
+        [[ "$how" == *clean* ]] || grep -q '^gpudedisp: 0 spectra in;' said
+        diff -r new at || { echo "$how"; false; }
+        rm -rf at
+        mkdir at
+        for ((n = 0; n < kills; n++)); do
+            (cd at && KILL_AT=$((RANDOM % 70 + 1)) LD_PRELOAD=$killer exec "${command[@]}" 2>../said) || true
+        done
+        (cd at && "${command[@]}" 2>../said)
+        diff -r new at || { echo "$how"; false; }
+    done
+    # Of a pipe nothing is recorded.
+    mkdir pipe
+    cd pipe
+    gpudedisp -q -nobary -lodm 20 -numdms 30 -singlepulse -threshold 5 -nowrite -o t - <../in.fil
+    [ ! -e t.searched ]
+}

@@ -212,7 +212,8 @@ static psr_status pipeline_complete(struct psr_pipeline *p, psr_err *err)
             .has_padding = presto,
             .padding = (float)psr_stage_barycentre_mean(p->barycentre),
         };
-        st = p->d.live ? PSR_OK : psr_lines_check_length(p->lines, k, p->nread, err);
+        if (!p->d.live && !psr_lines_is_full(p->lines, k))
+            st = psr_lines_check_length(p->lines, k, p->nread, err);
     }
     if (!st && p->provenance)
         psr_provenance_check(p->provenance, &p->trials);

@@ -318,11 +318,13 @@ static psr_status check_name(void *ctx, const char *name, psr_err *err)
     return psr_overwrite_check_output(ctx, name, NULL, err);
 }
 
-/* Whether complete series are recorded: their input must be files, of which it is known that they are the same. */
+/* Whether complete series are recorded, or single pulses where none are written: their input must be files, of which it is
+ * known that they are the same. */
 static bool records(const struct psr_pipeline *p)
 {
-    bool files =
-        (p->d.fourier || p->d.ffa) && p->d.npath && !p->d.presto && strcmp(p->d.root, "-") != 0;
+    const struct psr_pipeline_desc *d = &p->d;
+    const bool searches = d->fourier || d->ffa || (d->pulses && !d->files);
+    bool files = searches && d->npath && !d->presto && strcmp(d->root, "-") != 0;
     for (size_t k = 0; k < p->d.npath && files; k++)
         files = psr_is_regular(p->d.path[k]);
     return files;

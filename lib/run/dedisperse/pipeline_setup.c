@@ -321,13 +321,15 @@ static psr_status begin_sinks(struct psr_pipeline *p, psr_err *err)
     return st ? st : psr_sinks_begin(p->sinks, &p->stream, err);
 }
 
-/* Where an earlier run has recorded the pulses, nobody takes the series of parts of the band. */
+/* Where an earlier run has recorded the pulses, nobody takes the series of parts of the band, and of whole bands only who
+ * searches them otherwise or writes them.  Where none is taken nothing is read, but for what cleaning reports. */
 static psr_status leave_out_lines(struct psr_pipeline *p, psr_err *err)
 {
     (void)err;
     const bool plain = !psr_sinks_take_equalised(p->sinks);
+    const bool whole = p->d.pulses && plain && !p->d.clean_auto && !p->dump;
     for (size_t k = 0; k < p->trials.nline; k++) {
-        if (p->trials.line[k].part && !psr_sinks_take_line(p->sinks, k) && !p->shared)
+        if ((p->trials.line[k].part || whole) && !psr_sinks_take_line(p->sinks, k) && !p->shared)
             psr_lines_leave_out(p->lines, k);
         if (plain)
             psr_lines_leave_plain(p->lines, k);
@@ -340,7 +342,7 @@ static psr_status skip_completed(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
     psr_status st = PSR_OK;
-    if (!d->presto && (d->files || d->fourier || d->ffa))
+    if (!d->presto && (d->files || d->fourier || d->ffa || d->pulses))
         st = psr_pipeline_mark_series(p, err);
     if (!st)
         st = psr_pipeline_list_epochs(p, err);

@@ -603,12 +603,28 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
     return st ? st : group_events(s, err);
 }
 
+static void note_recorded(const struct pulses *s)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "%s" PSR_RECORD, s->stream.root);
+    if (psr_is_regular(name))
+        psr_note(
+            &s->stream.notes,
+            "single pulses: %zu events of %zu series are recorded in %s: the same command goes "
+            "on from there",
+            s->found.nevent, s->stream.ndm, name);
+}
+
 /* Series are searched while pulses get their marks. */
 static psr_status end(void *state, psr_err *err)
 {
     struct pulses *s = state;
     psr_status st = psr_pulse_spectra_await(s->spectra, err);
-    return st ? st : write_files(s, err);
+    if (!st)
+        return write_files(s, err);
+    if (st == PSR_ESTOPPED)
+        note_recorded(s);
+    return st;
 }
 
 static const void *result(const void *state)
