@@ -41,7 +41,8 @@ struct ref_jumps {
     const struct ref_band *b;
     size_t ncell, size, n;
     double *band;     /* [n] of the band, in sigmas */
-    long long *whole; /* [n] the same, times 2^20, and 0 where it does not count */
+    long long *total; /* [n + 1] sums of the same times 2^20 before a spectrum, where it counts */
+    size_t *ngood;    /* [n + 1] how many count before it */
     bool *good;       /* [n] */
     struct ref_jump jump[18];
 };
@@ -49,12 +50,9 @@ struct ref_jumps {
 /* Mean and spectra of cells. */
 static double ref_height(const struct ref_jumps *j, size_t from, size_t to, double *n)
 {
-    long long sum = 0;
-    *n = 0;
-    for (size_t t = from * j->size; t < to * j->size; t++) {
-        sum += j->whole[t];
-        *n += j->good[t];
-    }
+    const size_t t = from * j->size, end = to * j->size;
+    const long long sum = j->total[end] - j->total[t];
+    *n = (double)(j->ngood[end] - j->ngood[t]);
     return *n > 0 ? (double)sum / (1048576 * *n) : 0;
 }
 
@@ -148,7 +146,8 @@ static void ref_read_band(struct ref_jumps *j)
             }
         j->band[t] = n > 0 ? sum / (5 * sqrt(n)) : 0;
         j->good[t] = b->enough[t] && !b->spark[t] && !b->burst[t];
-        j->whole[t] = j->good[t] ? llrint(j->band[t] * 1048576) : 0;
+        j->total[t + 1] = j->total[t] + (j->good[t] ? llrint(j->band[t] * 1048576) : 0);
+        j->ngood[t + 1] = j->ngood[t] + j->good[t];
     }
 }
 
@@ -220,7 +219,8 @@ static bool ref_take_jumps(struct ref_band *b, bool judged, float *less)
         return false;
     }
     j.band = malloc(b->n * sizeof *j.band);
-    j.whole = malloc(b->n * sizeof *j.whole);
+    j.total = calloc(b->n + 1, sizeof *j.total);
+    j.ngood = calloc(b->n + 1, sizeof *j.ngood);
     j.good = malloc(b->n * sizeof *j.good);
     ref_read_band(&j);
     const bool open = ref_find_jumps(&j);
@@ -237,7 +237,8 @@ static bool ref_take_jumps(struct ref_band *b, bool judged, float *less)
     r->last_sum = r->hold ? ref_sum8(&j, b->n - 32) : r->last_sum;
     r->open = open && !r->hold;
     free(j.band);
-    free(j.whole);
+    free(j.total);
+    free(j.ngood);
     free(j.good);
     return j.n > 0;
 }
