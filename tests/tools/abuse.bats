@@ -319,7 +319,7 @@ name_taken() {
     fakebin -q -seed 1 -tobs 0.5 -nchans 16 -nbits 32 -tsamp 1000 -period 0 -o f.fil
     at=$(($(grep -obUa HEADER_END f.fil | head -n 1 | cut -d: -f1) + 10))
     tail -c +$((at + 1)) f.fil >samples
-    for _ in $(seq 8000); do printf '\0\0\0\077'; done >by126 # added to the exponents: times 2^126
+    printf '\0\0\0\077%.0s' {1..8000} >by126 # added to the exponents: times 2^126
     cat <(head -c $at f.fil) <("$builddir/tests/support/add_bytes" samples by126) >huge.fil
     for more in '' -zerodm '-algo subband -nsub 4' '-format tim'; do
         run -0 --separate-stderr gpudedisp -nobary -noclip -numdms 2 $more -o t huge.fil
