@@ -28,17 +28,20 @@ by_lines() {
 # same A B: the files of the two roots are the same, but for their names and the list of pulses,
 # and there are as many as the plan has trials, N of each kind.
 same() {
-    local n=0 file other
+    compgen -G "$1_DM*" >/dev/null || return 1
+    diff <(contents "$1") <(contents "$2")
+}
+
+# contents ROOT: a line for each file of the root without its name, and the lines of .inf files but their first, which is the name.
+contents() {
+    local file data=()
     for file in "$1"_DM*; do
-        other=$2${file#"$1"}
-        case $file in
-        *.inf) diff <(tail -n +2 "$file") <(tail -n +2 "$other") ;;
-        *) cmp "$file" "$other" ;;
-        esac
-        n=$((n + 1))
+        echo "${file#"$1"}"
+        [[ $file == *.inf ]] || data+=("$file")
     done
-    [ "$n" -gt 0 ]
-    [ "$n" -eq "$(ls "$2"_DM* | wc -l)" ]
+    cat "${data[@]}" | md5sum
+    [ ${#data[@]} -eq 0 ] || stat -c %s "${data[@]}"
+    ! compgen -G "$1_DM*.inf" >/dev/null || awk 'FNR > 1' "$1"_DM*.inf
 }
 
 # both ARGS...: -plan, in one block and in many, and separate runs give the same.
