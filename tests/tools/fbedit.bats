@@ -473,7 +473,7 @@ END
 
 @test "a run that is stopped or killed leaves no file" {
     mkfifo pipe
-    fbedit -q -o x.fil - <pipe &
+    fbedit -o x.fil - <pipe 2>said &
     pid=$!
     exec 7>pipe
     cat "$g8" >&7
@@ -484,6 +484,7 @@ END
     kill -TERM $pid
     wait $pid || true
     exec 7>&-
+    grep -qx 'fbedit: stopped: nothing is kept, and the same command begins again' said
     leaves_no 'x[_.]*'
 }
 

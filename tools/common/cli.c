@@ -92,8 +92,13 @@ void cli_note_left_out(const struct cli *tool, const psr_err *why)
 
 void cli_note_kept(const struct cli *tool, bool quiet, size_t n, size_t all, const char *what)
 {
-    if (run_stop_signal() && !quiet && n)
+    if (!run_stop_signal() || quiet)
+        return;
+    if (n)
         fprintf(stderr, "%s: stopped: %zu of %zu %s\n", tool->name, n, all, what);
+    else
+        fprintf(stderr, "%s: stopped: nothing is kept, and the same command begins again\n",
+                tool->name);
 }
 
 const char *cli_printable(char *to, size_t room, const char *name)

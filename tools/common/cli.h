@@ -146,7 +146,7 @@ void cli_note(void *ctx, const char *msg);
 /* Says why a picture, or another file that a run can do without, is left out; nothing once a signal ends the run. */
 void cli_note_left_out(const struct cli *tool, const psr_err *why);
 
-/* Says what a run that a signal ends has kept, and how to go on; nothing of no parts, or where no signal came.
+/* Says what a run that a signal ends has kept, and how to go on; or that it has kept nothing.
  * Given: what   "files are searched", of which there are n; how to go on */
 void cli_note_kept(const struct cli *tool, bool quiet, size_t n, size_t all, const char *what);
 

@@ -326,5 +326,6 @@ int main(int argc, char **argv)
     run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = job.command ? run(&job) : psr_fail_nomem(&job.err, "command line", argc);
     fakebin_release(&job);
+    cli_note_kept(&job.tool, job.opt.quiet || !job.opt.output, 0, 1, NULL);
     return cli_end(&job.tool, st, &job.err, EXIT_SUCCESS);
 }
