@@ -8,6 +8,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
     make_sky 8.388608 -add "pulsar period=0.0273 dm=20 width=0.001 snr=30"
     run="psrsearch -hidm 100 -res 4 -fine 1 -numharm 4 -zmax 4 -ncands 3 -o d"
+    one=${run/-ncands 3/-ncands 1} # for tests that are not of folds
 }
 
 # make_sky SECONDS [SIGNAL...]: x.fil, so long, with a pulsar and a burst.
@@ -196,6 +197,7 @@ on_terminal() {
 }
 
 @test "on a terminal its tools show how far they are, in one line each; with -q and in files they do not" {
+    run=$one
     on_terminal "$run x.fil"
     tr '\r' '\n' <terminal >lines
     grep -q '^gpudedisp \[[#.]*\] *[0-9]*%  [0-9.e+]* MB/s  [0-9]* s left' lines
@@ -322,6 +324,7 @@ on_terminal() {
 }
 
 @test "the folder of a version that had all its files in DIR is taken over, and searched again" {
+    run=$one
     $run -q x.fil
     cp -a d ref
     mv d/steps/* d
@@ -526,6 +529,7 @@ tools_here() {
 }
 
 @test "a step that fails is named with its code and its messages" {
+    run=$one
     tools_here
     # Bad data are told from other faults by the exit status.
     printf '#!/bin/sh\necho no such luck >&2\nexit 3\n' >bin/accelsift
@@ -557,6 +561,7 @@ tools_here() {
 }
 
 @test "input and folder are checked first" {
+    run=$one
     refuses 1 'no.fil: ' $run -q no.fil
     refuses 1 'no.cat: No such file' $run -n -catalogue no.cat x.fil
     refuses 1 'no.par: No such file' $run -n -par no.par x.fil
@@ -587,6 +592,7 @@ tools_here() {
 
 # Nothing is written through a link or into a pipe, by any name that a search writes.
 @test "links, pipes and other files with the names of outputs" {
+    run=$one
     mkdir d
     cp x.fil kept.fil
     ln -s .. d/steps
@@ -623,6 +629,7 @@ tools_here() {
 }
 
 @test "a picture that cannot be written ends no search" {
+    run=$one
     $run -q x.fil
     [ -e d/x_rfifind.png ] || skip "built without cairo"
     mv d want
@@ -663,6 +670,7 @@ waits_for() {
 }
 
 @test "two searches in one folder, and signals" {
+    run=$one
     tools_here
     mv bin/gpudedisp bin/real
     printf '#!/bin/sh\n: >began\nexec sleep 100\n' >bin/gpudedisp
@@ -713,6 +721,7 @@ waits_for() {
 
 # PSRKIT_KILLS times, in a long check 4; PSRKIT_TEST_SEED for other moments.
 @test "killed at random moments, it goes on to the same bytes" {
+    run=$one
     mkdir ref
     (cd ref && $run -q ../x.fil)
     rm -r ref
@@ -792,6 +801,7 @@ waits_for() {
 }
 
 @test "a page that cannot be made ends no search, and is made by the next" {
+    run=$one
     mkdir bin
     for tool in "$builddir"/bin/*; do ln -s "$tool" bin/; done
     rm -f bin/psrsearch bin/psrreport
