@@ -200,3 +200,20 @@ bool psr_sift_is_hum(const struct psr_sift *s, const struct psr_sift_entry *e)
         }
     return false;
 }
+
+/* By how many turns a fold of hum and of its harmonics may be off it, in the slopes of its line. */
+static const double SLOPE_TURNS = 8;
+
+bool psr_sift_is_no_fold_of_hum(const struct psr_sift *s, const struct psr_sift_entry *a,
+                                const struct psr_sift_entry *b)
+{
+    const double ta = psr_sift_tobs(s, a), tb = psr_sift_tobs(s, b);
+    for (size_t i = 0; i < s->nhum && b->folded && b->sigma >= psr_sift_sure_sigma; i++) {
+        bool on = !(turns_in(a, s->hum_hz[i], OTHER_TURNS / ta) > 0);
+        for (int m = 1; m <= MOST_MULTIPLE && !on; m++)
+            on = turns_in(b, m * s->hum_hz[i], SLOPE_TURNS / tb) > 0;
+        if (!on)
+            return true;
+    }
+    return false;
+}

@@ -65,7 +65,7 @@ struct psr_sift_entry {
     enum psr_sift_lines lines;
     int best; /* the strongest harmonic, from 1 */
     float first_power, best_power;
-    size_t harm; /* its harmonics' powers [nharm] in the list of all */
+    size_t harm;      /* its harmonics' powers [nharm] in the list of all */
     bool folded;      /* by a fast folding search, */
     double fold_duty; /* whose boxcar is this share of the period */
     enum psr_sift_verdict verdict;
@@ -103,7 +103,7 @@ struct psr_sift {
     double noise_limit[PSR_ACCEL_LIST_MAX_HARM + 1]; /* power of so many harmonics of noise */
     double hum_hz[PSR_SIFT_MOST_HUM];                /* [nhum] of which there are folds */
     size_t nhum;
-    size_t *order;                                   /* [norder] entries that are left */
+    size_t *order; /* [norder] entries that are left */
     size_t norder;
     struct psr_sift_cand *cand, *reject;
     struct psr_sift_hit *hit;
@@ -194,6 +194,10 @@ void psr_sift_find_hum(struct psr_sift *s);
 
 /* Whether a candidate is a fold of hum, and no stronger than the others say. */
 bool psr_sift_is_hum(const struct psr_sift *s, const struct psr_sift_entry *e);
+
+/* Whether a is a fold of hum, and b is none: ratios of small numbers explain b by chance then. */
+bool psr_sift_is_no_fold_of_hum(const struct psr_sift *s, const struct psr_sift_entry *a,
+                                const struct psr_sift_entry *b);
 
 /* At how many successive DMs, up to most, its signal would be found.
  * Given:  place   of its DM among s->dm_key */

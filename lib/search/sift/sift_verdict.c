@@ -238,6 +238,8 @@ bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry 
 {
     if (s->d.presto)
         return true;
+    if (psr_sift_is_no_fold_of_hum(s, a, b))
+        return false;
     if (a->lines == PSR_SIFT_OF_LINES && b->lines == PSR_SIFT_BESIDE_LINES)
         return false;
     if (b->verdict != PSR_SIFT_DISPERSED)

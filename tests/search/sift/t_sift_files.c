@@ -397,13 +397,13 @@ static void test_folds(void)
 
 /* Folds of a crest of 50 Hz at 10, 11, .. of its periods, or of so many at each of them, that are brighter by that at DM 8; and a pulsar of
  * 0.7137 s, or of that period.
- * Returned: how many of the rows below 2 s, but for the pulsar, are marked as a line, of how many; 99: the pulsar is */
+ * Returned: how many of the rows but for the pulsar are marked as a line, of how many; 99: the pulsar is, or is not there */
 static size_t count_hum(double times, double brighter, double pulsar_s, size_t *nrow)
 {
     static struct made m[3];
     struct psr_sift_result result;
     struct psr_sift_desc d;
-    size_t marked = 0;
+    size_t marked = 99;
     psr_sift_defaults(&d);
     d.long_period_s = 1e9;
     for (int i = 0; i < 3; i++) {
@@ -413,7 +413,7 @@ static size_t count_hum(double times, double brighter, double pulsar_s, size_t *
             add_fold(&m[i], 5000 / turns + off, (60 + brighter * i / 2) / sqrt(turns / 10));
             m[i].row[k - 10].fold_duty = 0.35 / turns;
         }
-        add_fold(&m[i], 100 / pulsar_s, 12 + i);
+        add_fold(&m[i], 100 / pulsar_s, 9 + i);
     }
     psr_sift *s = sift(m, NULL, 3, &d, &result);
     *nrow = 0;
@@ -421,7 +421,10 @@ static size_t count_hum(double times, double brighter, double pulsar_s, size_t *
         const struct psr_sift_cand *c = &result.cand[k];
         const bool own = fabs(c->period_s - pulsar_s) < 1e-6, line = c->marks & PSR_SIFT_LINE;
         *nrow += !own;
-        marked += own ? line * 99U : line;
+        if (own)
+            marked -= line ? 0 : 99;
+        else
+            marked += line;
     }
     psr_sift_destroy(s);
     return marked;
@@ -432,6 +435,7 @@ static void test_hum(void)
     size_t n;
     ok(count_hum(1, 0, 0.7137, &n) == n && n > 5, "folds of hum, beside a pulsar");
     ok(count_hum(1, 0, 0.74, &n) == n, "a pulsar at a multiple of its period, wider than a crest");
+    ok(count_hum(1, 0, 0.2 * 8 / 7, &n) == n, "a pulsar at 7/8 of the frequency of such a fold");
     ok(count_hum(1, 0.5, 0.7137, &n) == n, "a little brighter at another DM, as by noise");
     ok(count_hum(1, 8, 0.7137, &n) == 0, "no hum: brighter at a DM");
     ok(count_hum(5, 0, 0.7137, &n) == 0, "nor at multiples of 0.1 s alone");
