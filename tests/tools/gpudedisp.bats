@@ -297,22 +297,26 @@ make_uwl() {
     [ "$status" -ne 0 ]
 }
 
-@test "a killed run leaves nothing" {
+@test "a killed run leaves nothing, and says so but with -q" {
+    local said
     mkfifo pipe
-    gpudedisp $trials -o t - <pipe 2>err &
-    pid=$!
-    exec 7>pipe
-    head -c 500000 "$g8" >&7
-    sleep 0.5
-    ls t_DM*.part* >/dev/null
-    # The pipe stays open and gives nothing more.
-    kill -TERM $pid
-    code=0
-    wait $pid || code=$?
-    exec 7>&-
-    [ "$code" -eq 143 ]
-    [ ! -s err ]
-    leaves_no 't[_.]*'
+    for said in '' 'gpudedisp: stopped: nothing is kept, and the same command begins again'; do
+        gpudedisp $trials -o t - <pipe 2>err &
+        pid=$!
+        exec 7>pipe
+        head -c 500000 "$g8" >&7
+        sleep 0.5
+        ls t_DM*.part* >/dev/null
+        # The pipe stays open and gives nothing more.
+        kill -TERM $pid
+        code=0
+        wait $pid || code=$?
+        exec 7>&-
+        [ "$code" -eq 143 ]
+        [ "$(tail -n 1 err)" = "$said" ]
+        leaves_no 't[_.]*'
+        trials=${trials/-q/}
+    done
 }
 
 @test "a limit on the size of files is an error like a full disk" {

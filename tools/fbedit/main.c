@@ -439,6 +439,6 @@ int main(int argc, char **argv)
     free((void *)r.opt.run.set);
     free((void *)r.opt.add.text);
     free((void *)r.opt.addfile.text);
-    cli_note_kept(&r.tool, r.opt.quiet || st != PSR_ESTOPPED, 0, 1, NULL);
+    cli_note_kept(&r.tool, r.opt.quiet || !st, 0, 1, NULL);
     return cli_end(&r.tool, st, &r.err, EXIT_SUCCESS);
 }

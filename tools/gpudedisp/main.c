@@ -365,6 +365,15 @@ static psr_status run(struct run *r)
     return st;
 }
 
+/* The library says what is recorded, of which there is a file then. */
+static void note_nothing_kept(const struct run *r, psr_status st)
+{
+    char record[PATH_MAX];
+    snprintf(record, sizeof record, "%s.searched", r->opt.run.root);
+    if (st && !r->opt.live && access(record, F_OK))
+        cli_note_kept(&r->tool, r->opt.quiet, 0, 1, NULL);
+}
+
 int main(int argc, char **argv)
 {
     struct run r = {0};
@@ -387,6 +396,7 @@ int main(int argc, char **argv)
     run_catch_signals();
     run_limit_threads(&r.opt.run.nthread, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
+    note_nothing_kept(&r, st);
     fourier_options_clear(&r.opt.fourier);
     ffa_options_clear(&r.opt.ffa);
     return cli_end(&r.tool, st, &r.err, r.code);

@@ -305,6 +305,6 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.ncpus, r.opt.quiet ? NULL : r.tool.name);
     r.opt.run.nthread = r.opt.source.nthread = (int)r.opt.ncpus;
     psr_status st = run(&r);
-    cli_note_kept(&r.tool, r.opt.quiet || st != PSR_ESTOPPED, 0, 1, NULL);
+    cli_note_kept(&r.tool, r.opt.quiet || !st, 0, 1, NULL);
     return cli_end(&r.tool, st, &r.err, r.code);
 }
