@@ -368,7 +368,7 @@ make_line() {
 
 @test "what a killed run was writing goes when the file is made anew, and what is being written stays" {
     make="fakebin -q -seed 1 -tsamp 64 -nchans 256 -nbits 8 -period 50"
-    $make -tobs 10000 -o t.fil 3>&- &
+    $make -tobs 3000 -o t.fil 3>&- &
     first=$!
     for _ in $(seq 200); do [ -z "$(ls t.fil.part?????? 2>/dev/null)" ] || break; sleep 0.02; done
     part=$(ls t.fil.part??????)
