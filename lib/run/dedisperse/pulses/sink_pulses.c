@@ -63,24 +63,13 @@ static void name_list(char name[NAME_BYTES], const struct psr_sink_stream *strea
     snprintf(name, NAME_BYTES, to_stdout(stream) ? "%s" : "%s.cand", stream->root);
 }
 
-static void name_views(char name[NAME_BYTES], const struct psr_sink_stream *stream)
-{
-    snprintf(name, NAME_BYTES, "%s.bursts.jsonl", stream->root);
-}
+static const char views[] = ".bursts.jsonl", json[] = ".pulses.jsonl", csv[] = ".pulses.csv",
+                  record[] = "_pulses";
 
-static void name_json(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+static void name_with(char name[NAME_BYTES], const struct psr_sink_stream *stream,
+                      const char *suffix)
 {
-    snprintf(name, NAME_BYTES, "%s.pulses.jsonl", stream->root);
-}
-
-static void name_csv(char name[NAME_BYTES], const struct psr_sink_stream *stream)
-{
-    snprintf(name, NAME_BYTES, "%s.pulses.csv", stream->root);
-}
-
-static void name_record(char name[NAME_BYTES], const struct psr_sink_stream *stream)
-{
-    snprintf(name, NAME_BYTES, "%s_pulses", stream->root);
+    snprintf(name, NAME_BYTES, "%s%s", stream->root, suffix);
 }
 
 static bool is_first_of_part(const struct psr_sink_stream *stream, size_t line)
@@ -104,18 +93,13 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
     const struct psr_sink_pulses_desc *d = desc;
     if (to_stdout(stream))
         return PSR_OK;
-    if (d->nview > 0) {
-        name_views(name, stream);
-        st = check(ctx, name, err);
-    }
-    if (d->json && !st) {
-        name_json(name, stream);
-        st = check(ctx, name, err);
-    }
-    if (d->csv && !st) {
-        name_csv(name, stream);
-        st = check(ctx, name, err);
-    }
+    const char *const one[] = {d->nview > 0 ? views : NULL, d->json ? json : NULL,
+                               d->csv ? csv : NULL};
+    for (size_t i = 0; i < sizeof one / sizeof *one && !st; i++)
+        if (one[i]) {
+            name_with(name, stream, one[i]);
+            st = check(ctx, name, err);
+        }
     for (size_t i = 0; i < psr_pulse_parts_whole(stream) && !st; i++) {
         name_events(name, stream, stream->dm[i]);
         st = check(ctx, name, err);
@@ -203,7 +187,7 @@ static psr_status keep(const struct pulses *s, psr_err *err)
     psr_outfile *f;
     if (s->found.nevent > RECORDED_EVENTS)
         return PSR_OK;
-    name_record(name, &s->stream);
+    name_with(name, &s->stream, record);
     psr_status st = psr_outfile_hold(&f, name, err);
     if (!st)
         st = save(s, f, err);
@@ -257,7 +241,7 @@ static psr_status recall(struct pulses *s, psr_err *err)
     psr_outfile *f = NULL;
     size_t n;
     s->key = digest_search(s);
-    name_record(name, &s->stream);
+    name_with(name, &s->stream, record);
     psr_status st = psr_output_group_recall_file(s->stream.group, s->key, name, &f, err);
     if (!f)
         return st;
@@ -510,7 +494,7 @@ static psr_status write_views(struct pulses *s, psr_err *err)
     char name[NAME_BYTES];
     if (!s->d.nview || to_stdout(stream))
         return PSR_OK;
-    name_views(name, stream);
+    name_with(name, stream, views);
     if (!write_picture_file(s, name, &why))
         return PSR_OK;
     psr_note(&stream->notes, "no pictures of pulses: %s", why.msg);
@@ -524,7 +508,7 @@ static psr_status write_json(struct pulses *s, psr_err *err)
     char name[NAME_BYTES], line[PSR_BURST_BYTES];
     if (!s->d.json || to_stdout(stream))
         return PSR_OK;
-    name_json(name, stream);
+    name_with(name, stream, json);
     psr_status st = psr_output_group_add(stream->group, name, &part, err);
     for (size_t k = 0; k < s->found.ncluster && !st; k++) {
         const struct psr_burst b = psr_burst_describe(&s->clock, stream, &s->cluster[k]);
@@ -540,7 +524,7 @@ static psr_status write_csv(struct pulses *s, psr_err *err)
     char name[NAME_BYTES];
     if (!s->d.csv || to_stdout(stream))
         return PSR_OK;
-    name_csv(name, stream);
+    name_with(name, stream, csv);
     psr_status st = psr_output_group_add(stream->group, name, &part, err);
     if (!st)
         st = psr_burst_write_csv_header(part, err);
@@ -606,7 +590,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
 static void note_recorded(const struct pulses *s)
 {
     char name[NAME_BYTES];
-    snprintf(name, sizeof name, "%s" PSR_RECORD, s->stream.root);
+    name_with(name, &s->stream, PSR_RECORD);
     if (psr_is_regular(name))
         psr_note(
             &s->stream.notes,
