@@ -257,9 +257,9 @@ static void ref_zerodm(const struct ref_band *b, float *less)
     free(a);
 }
 
-/* Given:    judged   the window has statistics, of blocks of the usual length
+/* Given:    first   the window is the first and shorter than four blocks
  * Returned: whether there is something to subtract */
-static bool ref_filter(struct ref_band *b, bool judged, float *less)
+static bool ref_filter(struct ref_band *b, bool first, float *less)
 {
     struct ref_modes m = {.n = 0};
     if (b->r->zerodm) {
@@ -273,7 +273,7 @@ static bool ref_filter(struct ref_band *b, bool judged, float *less)
     ref_bursts(b);
     ref_lost(b);
     float *jumps = calloc(b->n * b->ngroup, sizeof *jumps);
-    const bool some = ref_take_jumps(b, judged, jumps);
+    const bool some = ref_take_jumps(b, first, jumps);
     for (size_t w = 1; ref_length(w) <= b->B; w *= 2, n++)
         ref_look(b, w, &m);
     ref_bound(b, n, &m);
@@ -360,12 +360,13 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
             column[k] = r->s[(r->nwindow - k) * nchan + c];
         r->S[c] = ref_median(column, past);
     }
-    if (nblock)
+    if (nblock) {
         ref_hold(r, nblock, m, L0, S0);
-    if (nblock)
         ref_mask(r, nblock, B, m, d, masked);
-    else
+    } else {
+        r->hold = false;
         memcpy(masked, r->bad, nchan);
+    }
 
     size_t *base = malloc(n * sizeof *base), *end = malloc(n * sizeof *end);
     float *less = calloc(n * G, sizeof *less), *gain = malloc(n * nchan * sizeof *gain),
@@ -418,7 +419,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         }
         b.enough[t] = counted >= 4;
     }
-    bool common = ref_filter(&b, nblock && B == r->block, less);
+    bool common = ref_filter(&b, B != r->block, less);
     unsigned char *q = malloc(nchan);
     ref_weigh(r, q);
     for (size_t t = 0; t < n; t++)

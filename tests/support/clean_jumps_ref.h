@@ -208,12 +208,26 @@ static bool ref_find_jumps(struct ref_jumps *j)
     return open;
 }
 
+/* Few spectra at the end are in the jump that the last window ended in, or nothing is.  Returned: whether they are */
+static bool ref_go_on(struct ref_jumps *j)
+{
+    double sum = 0;
+    for (size_t t = 0; t < j->b->n; t++)
+        sum += j->band[t];
+    const bool on = j->b->r->open && sum * sum >= 400 * (double)j->b->n;
+    if (on) {
+        j->jump[0] = (struct ref_jump){.end = j->b->n};
+        ref_measure_jump(j, &j->jump[j->n++]);
+    }
+    return on;
+}
+
 /* Takes jumps out of u, and leaves in less what they are.  Returned: whether there are some */
-static bool ref_take_jumps(struct ref_band *b, bool judged, float *less)
+static bool ref_take_jumps(struct ref_band *b, bool first, float *less)
 {
     struct ref *r = b->r;
     struct ref_jumps j = {.b = b, .size = r->block / 16, .ncell = b->n / (r->block / 16)};
-    if (!judged) {
+    if (first) {
         r->open = r->burst_open = false;
         r->last_sum = 0;
         return false;
@@ -223,8 +237,7 @@ static bool ref_take_jumps(struct ref_band *b, bool judged, float *less)
     j.ngood = calloc(b->n + 1, sizeof *j.ngood);
     j.good = malloc(b->n * sizeof *j.good);
     ref_read_band(&j);
-    const bool open = ref_find_jumps(&j);
-    r->last_sum = ref_sum8(&j, b->n - 32);
+    const bool open = b->n < 64 ? ref_go_on(&j) : ref_find_jumps(&j);
     for (size_t k = 0; k < j.n; k++)
         for (size_t t = j.jump[k].first; t < j.jump[k].end; t++)
             for (size_t g = 0; g < b->ngroup; g++) {
@@ -234,7 +247,7 @@ static bool ref_take_jumps(struct ref_band *b, bool judged, float *less)
                 b->u[t * b->ngroup + g] -= (int)lrint(level * n);
             }
     ref_read_band(&j);
-    r->last_sum = r->hold ? ref_sum8(&j, b->n - 32) : r->last_sum;
+    r->last_sum = b->n < 64 ? r->last_sum : ref_sum8(&j, b->n - 32);
     r->open = open && !r->hold;
     free(j.band);
     free(j.total);

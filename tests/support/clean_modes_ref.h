@@ -178,7 +178,7 @@ static void ref_look(struct ref_band *b, size_t w, struct ref_modes *m)
             for (size_t g = 0; g < G; g++)
                 all += v[k * G + g];
             memcpy(m->v[m->n], v + k * G, G * sizeof *v);
-            m->whole[m->n] = all * all > 0.7 * (double)G;
+            m->whole[m->n] = 32 * w > b->B && all * all > 0.7 * (double)G;
             m->w[m->n] = w;
             m->value[m->n++] = now;
         }
@@ -286,7 +286,7 @@ static void ref_common(const struct ref_band *b, const struct ref_modes *m, floa
             double power = off * off * (double)m->w[k];
             double part = (double)value * ((m->value[k] - 1) / all);
             if (power > 1.5 * all && !m->whole[k])
-                part += off * fmin(power / (1.5 * all) - 1, 1) * (1.5708 / all - 1.5708 / power);
+                part += off * fmin((power / all - 1.5) / 0.5, 1) * (1.5708 / all - 1.5708 / power);
             for (size_t g = 0; g < G; g++)
                 d[g] += m->v[k][g] * part;
         }

@@ -101,9 +101,11 @@ PSR_API_BEGIN
  *    dispersed pulse, or one that is not as sharp as that, is no step.  If three quarters of the sub-bands (all but n / 4) have more than half of the median of their
  *    means in it, and it is a run of pulses, without sparks, with |z| > 4, it is a burst by that rule; one that begins with the window, if also the last window
  *    ended in a burst.  A stretch that begins with the window has its edge in the last
- *    (which ended with a stretch that was taken, and did not hold), or spectra 24 to 31 and the same number from the end of the last window differ so.
+ *    (which ended with a stretch that was taken, and did not hold), or spectra 24 to 31 and the same number from the end of the last window,
+ *    without the stretches that were taken there, differ so.
  *    Where levels hold, edges that are not sharp are those of cells.  The means of u / (5 sqrt n) in a stretch are taken out of
- *    the sub-bands and, before y is rounded, out of y.  Nothing of this in a first window that is shorter.
+ *    the sub-bands and, before y is rounded, out of y.  Nothing of this in a first window that is shorter; of a last one of fewer than 64 spectra
+ *    all is one stretch, if the last window ended with one that was taken and did not hold, and b^2 N >= 400.
  *  - Common noise.  The gain of a receiver, which strong interference changes too, moves its sub-bands
  *    together; an observation with several receivers has as many such modes.
  *    For each width w = 1, 2, 4 .. up to B / 2: tiles are of 2 w spectra (of 1 if w = 1) without sparks, with
@@ -130,8 +132,8 @@ PSR_API_BEGIN
  *    spectra to either side.  What is subtracted from y before it is
  *    rounded is the sum over modes of 5 q (A s + D r (1.57 / X - 1.57 / (w D^2))) v / sqrt n, with X = x - 1 + 1.57, as a
  *    median has 1.57 times the variance of a mean; s = (x - 1) / X; D is A less the mode's level, the sum of v times the medians of
- *    single spectra, or A where the slow is taken out; and r = w D^2 / 1.5 X - 1 within 0 .. 1,
- *    but 0 if v is nearly the same in all sub-bands, (sum v)^2 > 0.7 G: what is slow in the whole band may be a pulse.  So a pulse loses the share s,
+ *    single spectra, or A where the slow is taken out; and r = 2 w D^2 / X - 3 within 0 .. 1,
+ *    but 0 if w > B / 32 and v is nearly the same in all sub-bands, (sum v)^2 > 0.7 G: what is slow in the whole band may be a pulse.  So a pulse loses the share s,
  *    whatever the mode is there, and only what is beyond mode and noise, as steps are, goes by what it is itself.
  *    This takes from a pulse what most of a receiver's band has of it for longer than w / 2 and less than 2^(k + 2);
  *    in the first windows, before there is a history, also of what is longer.

@@ -354,6 +354,7 @@ void psr_auto_judge(psr_clean_auto *p)
     } else {
         for (size_t c = 0; c < nchan; c++)
             p->levels.level[c] = p->levels.sd[c] = NAN;
+        p->levels.hold = false;
     }
     for (size_t k = p->win.nblock; k < p->win.nrange; k++)
         memcpy(p->win.block[k].masked, k ? p->win.block[k - 1].masked : p->levels.bad, nchan);

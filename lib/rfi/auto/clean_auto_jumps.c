@@ -9,7 +9,8 @@ enum {
     STRETCH = PSR_AUTO_STRETCH, /* cells */
     AT_END = 2,                 /* the same of those that begin or end with the window */
     BESIDE = 8,                 /* spectra on either side of an edge */
-    GAP = 24                    /* and between those on either side of a window's */
+    GAP = 24,                   /* and between those on either side of a window's */
+    WINDOW_LEAST = 2 * (GAP + BESIDE)
 };
 
 static size_t cell_size(const psr_clean_auto *p)
@@ -50,7 +51,7 @@ static double sum_counted(const psr_clean_auto *p, const struct counted *is, siz
 /* Spectrum t of the whole band, in sigmas. */
 static double band_at(const psr_clean_auto *p, size_t t)
 {
-    const struct counted is = find_counted(p, &p->win.block[t / p->usual]);
+    const struct counted is = find_counted(p, psr_auto_block_of(p, t));
     return sum_counted(p, &is, t);
 }
 
@@ -70,7 +71,7 @@ static void sum_cells(psr_clean_auto *p)
     p->jumps.cell_sum[0] = 0;
     p->jumps.cell_good[0] = 0;
     for (size_t i = 0; i < p->jumps.ncell; i++) {
-        const struct counted is = find_counted(p, &p->win.block[i * size / p->usual]);
+        const struct counted is = find_counted(p, psr_auto_block_of(p, i * size));
         int64_t sum = 0, good = 0;
         for (size_t t = i * size; t < (i + 1) * size; t++) {
             const bool counts = !p->band.spark[t] && !p->band.burst[t] && is.noise > 0;
@@ -160,7 +161,7 @@ static void measure(const psr_clean_auto *p, struct psr_auto_jump *s)
 {
     size_t good = 0;
     for (size_t t = s->first; t < s->end; t++) {
-        const struct psr_auto_block *b = &p->win.block[t / p->usual];
+        const struct psr_auto_block *b = psr_auto_block_of(p, t);
         if (p->band.spark[t] || p->band.burst[t] || !b->ncount)
             continue;
         for (size_t g = 0; g < p->ngroup; g++)
@@ -229,7 +230,7 @@ static void judge_stretch(psr_clean_auto *p, size_t (*at)[2], size_t n, size_t k
 /* From the channels of a sub-band. */
 static double less_of(const psr_clean_auto *p, const struct psr_auto_jump *s, size_t t, size_t g)
 {
-    const struct psr_auto_block *b = &p->win.block[t / p->usual];
+    const struct psr_auto_block *b = psr_auto_block_of(p, t);
     const bool counts = b->ncount && b->count[g];
     return counts ? PSR_AUTO_SIGMA * s->height[g] / sqrt((double)b->count[g]) : 0;
 }
@@ -253,16 +254,24 @@ void psr_auto_subtract_steps(psr_clean_auto *p)
                 p->modes.less[t * G + g] += (float)less_of(p, &p->jumps.jump[k], t, g);
 }
 
-bool psr_auto_find_jumps(psr_clean_auto *p)
+/* The end of a stream that is too short to look for edges: what the last window ended with goes on. */
+static void go_on(psr_clean_auto *p)
+{
+    struct psr_auto_jump s = {.first = 0, .end = p->win.n};
+    double sum = 0;
+    for (size_t t = 0; t < p->win.n; t++)
+        sum += band_at(p, t);
+    if (!p->jumps.open || sum * sum < jump_cost * (double)p->win.n)
+        return;
+    measure(p, &s);
+    p->jumps.jump[p->jumps.njump++] = s;
+}
+
+/* Looks for stretches, from the last to the first. */
+static void find_stretches(psr_clean_auto *p)
 {
     size_t start[PSR_AUTO_MOST_CELLS + 1], at[PSR_AUTO_JUMPS][2];
     bool open = false, added[PSR_AUTO_JUMPS];
-    p->jumps.njump = 0;
-    if (p->win.size != p->usual || !p->win.nblock) {
-        p->jumps.open = p->jumps.burst_open = false;
-        p->jumps.last_sum = 0;
-        return false;
-    }
     sum_cells(p);
     /* The segmentation that explains most, by dynamic programming over ends. */
     double best[PSR_AUTO_MOST_CELLS + 1];
@@ -288,11 +297,26 @@ bool psr_auto_find_jumps(psr_clean_auto *p)
         if (!added[k])
             judge_stretch(p, at, n, k);
     p->jumps.burst_open = p->band.burst[p->win.n - 1];
-    const double last_sum = sum_band(p, p->win.n - GAP - BESIDE);
-    for (size_t k = 0; k < p->jumps.njump; k++)
-        take_out(p, &p->jumps.jump[k]);
     /* What was held here is the level of the next window. */
     p->jumps.open = open && !p->levels.hold;
-    p->jumps.last_sum = p->levels.hold ? sum_band(p, p->win.n - GAP - BESIDE) : last_sum;
+}
+
+bool psr_auto_find_jumps(psr_clean_auto *p)
+{
+    p->jumps.njump = 0;
+    if (p->win.size != p->usual) {
+        p->jumps.open = p->jumps.burst_open = false;
+        p->jumps.last_sum = 0;
+        return false;
+    }
+    if (p->win.n < WINDOW_LEAST)
+        go_on(p);
+    else
+        find_stretches(p);
+    for (size_t k = 0; k < p->jumps.njump; k++)
+        take_out(p, &p->jumps.jump[k]);
+    /* Without steps: one may end beyond it, and a little before the window. */
+    if (p->win.n >= WINDOW_LEAST)
+        p->jumps.last_sum = sum_band(p, p->win.n - GAP - BESIDE);
     return p->jumps.njump > 0;
 }

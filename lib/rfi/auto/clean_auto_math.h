@@ -36,7 +36,8 @@ enum {
 #define PSR_AUTO_CLIP         3.0    /* sigmas beyond which sub-bands hardly count */
 #define PSR_AUTO_PULSE                                                                             \
     2.5 /* sigmas from which a tile is a pulse, and common noise is not measured there */
-#define PSR_AUTO_BEYOND        1.5 /* times the power of a mode and noise that is a step's, not theirs */
+#define PSR_AUTO_BEYOND        1.5 /* times the power of a mode and noise: more may be a step's, */
+#define PSR_AUTO_STEP          2.0 /* from here on it is */
 #define PSR_AUTO_QUARTILE      0.6745 /* of noise */
 #define PSR_AUTO_QUARTER_NOISE 1.3626 /* deviation of a quartile, in that of a mean */
 #define PSR_AUTO_FIXED_ONE     (1 << 20)
@@ -52,7 +53,8 @@ struct psr_auto_modes {
     size_t width[PSR_AUTO_GROUPS],
         slowest[PSR_AUTO_GROUPS]; /* slowest: what is slower stays; 0: nothing */
     double v[PSR_AUTO_GROUPS][PSR_AUTO_GROUPS], value[PSR_AUTO_GROUPS];
-    bool whole[PSR_AUTO_GROUPS];    /* as strong in all of the band, whatever receivers it has */
+    bool whole
+        [PSR_AUTO_GROUPS]; /* slow, and as strong in all of the band, whatever receivers it has */
     double centre[PSR_AUTO_GROUPS]; /* medians of single spectra */
     double middle[PSR_AUTO_GROUPS]; /* v times these */
 };
@@ -224,7 +226,8 @@ AUTO_FN double psr_auto_shrink(const struct psr_auto_modes *m, size_t k, double 
     const double noise = PSR_AUTO_MEDIAN_POWER, mode = m->value[k] - 1, all = mode + noise,
                  off = m->slowest[k] ? a : a - m->middle[k],
                  power = off * off * (double)m->width[k],
-                 beyond = fmin(power / (PSR_AUTO_BEYOND * all) - 1, 1.0);
+                 beyond =
+                     fmin((power / all - PSR_AUTO_BEYOND) / (PSR_AUTO_STEP - PSR_AUTO_BEYOND), 1.0);
     return a * (mode / all) +
            (beyond > 0 && !m->whole[k] ? off * beyond * (noise / all - noise / power) : 0);
 }

@@ -8,7 +8,7 @@
 static const double excess_limit = 0.4, first_limit = 0.8, sudden_limit = 8, spread_least = 2,
                     whole_share = 0.7;
 enum { TILES_LEAST = 12, GROUPS = PSR_AUTO_GROUPS };
-enum { SUDDEN_SHARE = 32, SUDDEN_TIMES = 4, HISTORY_LEAST = 8 };
+enum { NARROW_SHARE = 32, SUDDEN_TIMES = 4, HISTORY_LEAST = 8 };
 
 /* --- covariances ------------------------------------------------------------------------------ */
 
@@ -55,6 +55,12 @@ struct past {
     double now, low, median;
 };
 
+/* Whether width number k is short of any slow pulse's. */
+static bool is_narrow(const psr_clean_auto *p, size_t k)
+{
+    return (size_t)NARROW_SHARE << k <= p->win.size;
+}
+
 /* Variance along v at width number k, if there is a mode; otherwise 0.  A pulse is in few windows, a mode in most.
  * But where a receiver's level steps, this window stands out, and at narrow widths: a long pulse that does so is
  * very bright. */
@@ -79,8 +85,7 @@ static double mode_value(const psr_clean_auto *p, size_t k, const double *v, boo
                            .low = n < HISTORY_LEAST ? median : (double)quarter,
                            .median = median};
     const double excess = excess_of(p, v, x.now), usual = excess_of(p, v, x.low);
-    const bool narrow = (size_t)SUDDEN_SHARE << k <= p->win.size;
-    *steps = narrow && excess > sudden_limit && excess > SUDDEN_TIMES * usual;
+    *steps = is_narrow(p, k) && excess > sudden_limit && excess > SUDDEN_TIMES * usual;
     const double least = x.n < HISTORY_LEAST ? first_limit : excess_limit;
     return *steps ? x.now : usual > least ? x.median : 0;
 }
@@ -146,7 +151,7 @@ static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes 
         double sum = 0;
         for (size_t g = 0; g < G; g++)
             sum += v[g];
-        m->whole[m->n] = sum * sum > whole_share * (double)G;
+        m->whole[m->n] = !is_narrow(p, k) && sum * sum > whole_share * (double)G;
         m->width[m->n] = (size_t)1 << k;
         m->value[m->n++] = now;
     }

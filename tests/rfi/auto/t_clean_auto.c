@@ -386,8 +386,44 @@ static void test_step_in_hum(double share, double level, uint64_t seed)
     clear_stream(&s);
 }
 
+/* A step of the whole band, in hum, that a stream ends in, so many spectra after a window. */
+static void test_step_at_end(size_t after, uint64_t seed)
+{
+    enum { NCHAN = 256, WINDOW = 4096, FEW = 32 };
+    const struct psr_fake_rfi hum = {
+        .kind = PSR_FAKE_RFI_MAINS, .level = 0.17, .hz = 28.77, .wander_s = 10, .nharm = 1};
+    const size_t n = 12 * (size_t)WINDOW + after;
+    const struct psr_obs obs = make_obs(NCHAN, 32, (int64_t)n, 512e-6);
+    uint64_t state = seed;
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
+                              .seed = seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1,
+                              .rfi = &hum,
+                              .nrfi = 1};
+    struct stream s = make_stream(&d);
+    float *x = s.packed;
+    for (size_t i = (11 * (size_t)WINDOW + 3300) * NCHAN; i < n * NCHAN; i++)
+        x[i] = s.x[i] += 1;
+    struct psr_clean_auto_desc desc = describe(&s);
+    struct cleaned a = clean(&s, &desc, 5000, &state);
+    double most = 0;
+    for (size_t t = 8 * (size_t)WINDOW; t + FEW <= n; t += 8) {
+        double sum = 0;
+        for (size_t i = t * NCHAN; i < (t + FEW) * NCHAN; i++)
+            sum += a.x[i] - PSR_AUTO_ZERO;
+        most = fmax(most, sum / (PSR_AUTO_SIGMA * NCHAN * FEW));
+    }
+    ok(most < 0.1, "a step that ends %zu spectra after a window: %.3f of it is left", after, most);
+    clear_cleaned(&a);
+    clear_stream(&s);
+}
+
 static void test_jumps(uint64_t seed)
 {
+    test_step_at_end(700, seed);
+    test_step_at_end(40, seed);
     if (tap_long("steps of 0.4 s"))
         test_jumps_bits(0.4, seed);
     test_jumps_bits(5, seed);
