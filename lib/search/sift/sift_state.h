@@ -186,9 +186,6 @@ bool psr_sift_may_explain(const struct psr_sift *s, const struct psr_sift_entry 
 /* Compares its hits with the curves of a dispersed and of an undispersed signal; s->dm_key is sorted. */
 void psr_sift_compare_dms(struct psr_sift *s, size_t id);
 
-/* Whether DMs up to low_dm_cutoff were searched, and above; s->dm_key is sorted. */
-bool psr_sift_searched_both(const struct psr_sift *s);
-
 /* Finds hum by its folds at the lowest DM; duplicates are known. */
 void psr_sift_find_hum(struct psr_sift *s);
 
@@ -210,6 +207,13 @@ void psr_sift_limit_noise(struct psr_sift *s);
 /* A DM as a whole number of these: equal DMs have equal keys. */
 #define PSR_SIFT_KEYS_PER_DM 1e6
 int64_t psr_sift_dm_key(double dm, bool presto);
+
+/* Whether DMs up to low_dm_cutoff were searched, and above; s->dm_key is sorted. */
+static inline bool psr_sift_searched_both(const struct psr_sift *s)
+{
+    const double cutoff = s->d.low_dm_cutoff * PSR_SIFT_KEYS_PER_DM;
+    return s->ndm && (double)s->dm_key[0] <= cutoff && (double)s->dm_key[s->ndm - 1] > cutoff;
+}
 
 /* The DM in the name of a list or .inf file.
  * Returned: number of decimals, *dm; -1 if there is none */

@@ -154,12 +154,6 @@ static bool is_too_strong(const struct psr_sift *s, const struct psr_sift_entry 
     return first > left.sum + REJECT_SIGMA * sqrt(left.var) + LEVEL_SHARE * e->power;
 }
 
-bool psr_sift_searched_both(const struct psr_sift *s)
-{
-    const double cutoff = s->d.low_dm_cutoff * PSR_SIFT_KEYS_PER_DM;
-    return s->ndm && (double)s->dm_key[0] <= cutoff && (double)s->dm_key[s->ndm - 1] > cutoff;
-}
-
 void psr_sift_compare_dms(struct psr_sift *s, size_t id)
 {
     struct psr_sift_entry *e = &s->all.entry[id];
