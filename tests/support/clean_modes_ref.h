@@ -8,7 +8,7 @@
 struct ref_modes {
     size_t n, w[16], slowest[16];
     double middle[16], v[16][16], value[16];
-    bool whole[16];
+    double beyond[16];
 };
 
 static size_t ref_length(size_t w)
@@ -178,7 +178,8 @@ static void ref_look(struct ref_band *b, size_t w, struct ref_modes *m)
             for (size_t g = 0; g < G; g++)
                 all += v[k * G + g];
             memcpy(m->v[m->n], v + k * G, G * sizeof *v);
-            m->whole[m->n] = 32 * w > b->B && all * all > 0.7 * (double)G;
+            const bool whole = all * all > 0.7 * (double)G;
+            m->beyond[m->n] = !whole ? 1.5 : 32 * w > b->B ? INFINITY : 4;
             m->w[m->n] = w;
             m->value[m->n++] = now;
         }
@@ -281,12 +282,14 @@ static void ref_common(const struct ref_band *b, const struct ref_modes *m, floa
             if (m->slowest[k])
                 value = (float)((double)value -
                                 ref_mean(middle + k * b->n, b->n, t, m->slowest[k] / 2));
-            double all = m->value[k] - 1 + 1.5708,
+            const double w = (double)m->w[k], noise = w * 1.5708 / (2 * floor(w / 2) + 1.5708);
+            double all = m->value[k] - 1 + noise,
                    off = (double)value - (m->slowest[k] ? 0 : base[k]);
-            double power = off * off * (double)m->w[k];
+            double power = off * off * w;
             double part = (double)value * ((m->value[k] - 1) / all);
-            if (power > 1.5 * all && !m->whole[k])
-                part += off * fmin((power / all - 1.5) / 0.5, 1) * (1.5708 / all - 1.5708 / power);
+            if (power > m->beyond[k] * all)
+                part += off * fmin((power / all - m->beyond[k]) / 0.5, 1) *
+                        (noise / all - noise / power);
             for (size_t g = 0; g < G; g++)
                 d[g] += m->v[k][g] * part;
         }

@@ -130,10 +130,10 @@ PSR_API_BEGIN
  *    e is above that at no width above 2^(k - 1), neither of the two widest (k = 0: at none): a mode that
  *    is fast, as hum is, must not take slow pulses; A is less by its mean (of A rounded to 2^-20) over 2^(k + 1)
  *    spectra to either side.  What is subtracted from y before it is
- *    rounded is the sum over modes of 5 q (A s + D r (1.57 / X - 1.57 / (w D^2))) v / sqrt n, with X = x - 1 + 1.57, as a
- *    median has 1.57 times the variance of a mean; s = (x - 1) / X; D is A less the mode's level, the sum of v times the medians of
- *    single spectra, or A where the slow is taken out; and r = 2 w D^2 / X - 3 within 0 .. 1,
- *    but 0 if w > B / 32 and v is nearly the same in all sub-bands, (sum v)^2 > 0.7 G: what is slow in the whole band may be a pulse.  So a pulse loses the share s,
+ *    rounded is the sum over modes of 5 q (A s + D r (N / X - N / (w D^2))) v / sqrt n, with N = w c / (2 floor(w / 2) + c), c = pi / 2, and
+ *    X = x - 1 + N: a median of m values has c / (m - 1 + c) of their variance, within 2 %; s = (x - 1) / X; D is A less the mode's level, the sum of v times the medians of
+ *    single spectra, or A where the slow is taken out; and r = 2 (w D^2 / X - b) within 0 .. 1, b = 1.5,
+ *    but where v is nearly the same in all sub-bands, (sum v)^2 > 0.7 G, b = 4 if w <= B / 32, beyond the crests of hum, and r = 0 if w is more: what is slow in the whole band may be a pulse.  So a pulse loses the share s,
  *    whatever the mode is there, and only what is beyond mode and noise, as steps are, goes by what it is itself.
  *    This takes from a pulse what most of a receiver's band has of it for longer than w / 2 and less than 2^(k + 2);
  *    in the first windows, before there is a history, also of what is longer.

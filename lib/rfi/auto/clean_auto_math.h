@@ -37,7 +37,8 @@ enum {
 #define PSR_AUTO_PULSE                                                                             \
     2.5 /* sigmas from which a tile is a pulse, and common noise is not measured there */
 #define PSR_AUTO_BEYOND        1.5 /* times the power of a mode and noise: more may be a step's, */
-#define PSR_AUTO_STEP          2.0 /* from here on it is */
+#define PSR_AUTO_BEYOND_WHOLE  4.0 /* or of a narrow mode of the whole band; */
+#define PSR_AUTO_RAMP          0.5 /* and, if it is so much more, is */
 #define PSR_AUTO_QUARTILE      0.6745 /* of noise */
 #define PSR_AUTO_QUARTER_NOISE 1.3626 /* deviation of a quartile, in that of a mean */
 #define PSR_AUTO_FIXED_ONE     (1 << 20)
@@ -53,8 +54,7 @@ struct psr_auto_modes {
     size_t width[PSR_AUTO_GROUPS],
         slowest[PSR_AUTO_GROUPS]; /* slowest: what is slower stays; 0: nothing */
     double v[PSR_AUTO_GROUPS][PSR_AUTO_GROUPS], value[PSR_AUTO_GROUPS];
-    bool whole
-        [PSR_AUTO_GROUPS]; /* slow, and as strong in all of the band, whatever receivers it has */
+    double beyond[PSR_AUTO_GROUPS]; /* times its power and noise's, from where on it is a step's */
     double centre[PSR_AUTO_GROUPS]; /* medians of single spectra */
     double middle[PSR_AUTO_GROUPS]; /* v times these */
 };
@@ -217,19 +217,24 @@ AUTO_FN void psr_auto_project(const struct psr_auto_modes *m, size_t ngroup, con
         part[k * apart] = (float)(a[k] + m->middle[k]);
 }
 
-/* What of a running median a of a mode is not noise: the share of the mode's variance in all; and, unless all the band has the
- * mode, more of what is beyond both, as a step of a receiver is, off the mode's level in the window: in the whole band that is a slow
- * pulse, or what it stands on in red noise, and steps are found by their edges.  By a itself, a share would be larger at a pulse, and would
- * take from a slow pulsar more than from the mode. */
+/* Variance of the median of w / 2 spectra to either side, times w: a mean's for w = 1, pi / 2 of it for wide ones. */
+AUTO_FN double psr_auto_median_noise(size_t width)
+{
+    return (double)width * PSR_AUTO_MEDIAN_POWER /
+           ((double)(width / 2 * 2) + PSR_AUTO_MEDIAN_POWER);
+}
+
+/* What of a running median a of a mode is not noise: the share of the mode's variance in all; and more of what is beyond
+ * both, as a step of a receiver is, off the mode's level in the window.  Where all the band has the mode, that is a slow pulse or what
+ * it stands on in red noise, and steps are found by their edges; or, if the mode is narrow, the crests of hum, which steps exceed.  By a
+ * itself, a share would be larger at a pulse, and would take from a slow pulsar more than from the mode. */
 AUTO_FN double psr_auto_shrink(const struct psr_auto_modes *m, size_t k, double a)
 {
-    const double noise = PSR_AUTO_MEDIAN_POWER, mode = m->value[k] - 1, all = mode + noise,
-                 off = m->slowest[k] ? a : a - m->middle[k],
+    const double noise = psr_auto_median_noise(m->width[k]), mode = m->value[k] - 1,
+                 all = mode + noise, off = m->slowest[k] ? a : a - m->middle[k],
                  power = off * off * (double)m->width[k],
-                 beyond =
-                     fmin((power / all - PSR_AUTO_BEYOND) / (PSR_AUTO_STEP - PSR_AUTO_BEYOND), 1.0);
-    return a * (mode / all) +
-           (beyond > 0 && !m->whole[k] ? off * beyond * (noise / all - noise / power) : 0);
+                 beyond = fmin((power / all - m->beyond[k]) / PSR_AUTO_RAMP, 1.0);
+    return a * (mode / all) + (beyond > 0 ? off * beyond * (noise / all - noise / power) : 0);
 }
 
 /* Fixed point, so that sums do not depend on their order. */

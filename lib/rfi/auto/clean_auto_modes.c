@@ -151,7 +151,10 @@ static void find_modes(const psr_clean_auto *p, size_t k, struct psr_auto_modes 
         double sum = 0;
         for (size_t g = 0; g < G; g++)
             sum += v[g];
-        m->whole[m->n] = !is_narrow(p, k) && sum * sum > whole_share * (double)G;
+        const bool whole = sum * sum > whole_share * (double)G;
+        m->beyond[m->n] = !whole            ? PSR_AUTO_BEYOND
+                          : is_narrow(p, k) ? PSR_AUTO_BEYOND_WHOLE
+                                            : INFINITY;
         m->width[m->n] = (size_t)1 << k;
         m->value[m->n++] = now;
     }

@@ -159,10 +159,13 @@ static void test_share(uint64_t seed)
     size_t wrong = 0, left = 0, whole = 0;
     for (int i = 0; i < 1000; i++) {
         const size_t width = (size_t)1 << tap_between(&seed, 0, 9);
-        const double mode = exp(2 * tap_normal(&seed)), all = mode + PSR_AUTO_MEDIAN_POWER,
+        const double mode = exp(2 * tap_normal(&seed)), all = mode + psr_auto_median_noise(width),
                      sigma = sqrt(all / (double)width), level = 20 * sigma * tap_normal(&seed);
-        struct psr_auto_modes m = {
-            .n = 1, .width = {width}, .value = {1 + mode}, .middle = {level}};
+        struct psr_auto_modes m = {.n = 1,
+                                   .width = {width},
+                                   .value = {1 + mode},
+                                   .beyond = {PSR_AUTO_BEYOND},
+                                   .middle = {level}};
         const double pulse = 1.2 * sigma * cos(i), step = 50 * sigma * (i % 2 ? 1 : -1),
                      share =
                          (psr_auto_shrink(&m, 0, level + pulse) - psr_auto_shrink(&m, 0, level)) /
@@ -170,7 +173,7 @@ static void test_share(uint64_t seed)
         wrong += fabs(share - mode / all) > 1e-9;
         left += fabs(step - psr_auto_shrink(&m, 0, level + step) + psr_auto_shrink(&m, 0, level)) >
                 0.001 * fabs(step);
-        m.whole[0] = true;
+        m.beyond[0] = INFINITY;
         whole +=
             fabs((psr_auto_shrink(&m, 0, level + step) - psr_auto_shrink(&m, 0, level)) / step -
                  mode / all) > 1e-9;
@@ -181,9 +184,30 @@ static void test_share(uint64_t seed)
     ok(left == 0, "and a step goes: %zu of 1000 do not", left);
 }
 
+/* What noise is left with of running medians, by draws. */
+static void test_median_noise(uint64_t seed)
+{
+    enum { DRAWS = 40000 };
+    for (size_t width = 1; width <= 32; width *= 2) {
+        const size_t n = width / 2 * 2 + 1;
+        double squares = 0;
+        for (int i = 0; i < DRAWS; i++) {
+            float x[33];
+            for (size_t k = 0; k < n; k++)
+                x[k] = (float)tap_normal(&seed);
+            const double middle = psr_quantile_median(x, n);
+            squares += middle * middle;
+        }
+        const double drawn = squares / DRAWS * (double)width, said = psr_auto_median_noise(width);
+        ok(fabs(drawn / said - 1) < 0.05, "noise of medians of %zu spectra: %.3f, drawn %.3f", n,
+           said, drawn);
+    }
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
+    test_median_noise(seed);
     test_share(seed);
     test_fast_interference(seed);
     test_drifts(0.9, 0.1, 0.39, seed);
