@@ -13,24 +13,6 @@ if [ -z "${BATS_TEST_TMPDIR-}" ]; then
     }
 fi
 
-# Before each command bats notes its line, for a few commands' time: here what it needs when a test fails, and no more.
-# What subshells note is lost.
-if [[ $(declare -f bats_debug_trap) == *BATS_DEBUG_LASTLAST_STACK_TRACE=*bats_capture_stack_trace* ]]; then
-    bats_debug_trap() {
-        [[ $BASH_SUBSHELL = 0 && $1 != "$BATS_ROOT"/lib* && ${BATS_INTERRUPTED-no}${BATS_TIMED_OUT-no} = nono ]] || return 0
-        local i=1
-        BATS_DEBUG_LASTLAST_STACK_TRACE=("${BATS_DEBUG_LAST_STACK_TRACE[@]}")
-        BATS_DEBUG_LAST_LINENO=("${BASH_LINENO[@]}")
-        BATS_DEBUG_LAST_SOURCE=("${BASH_SOURCE[@]}")
-        BATS_DEBUG_LAST_STACK_TRACE=("${BASH_LINENO[0]} ${FUNCNAME[1]} ${1:-$BATS_TEST_SOURCE}")
-        while [[ ${FUNCNAME[i]} != "${BATS_TEST_NAME-}" && ${FUNCNAME[i]} != setup && ${FUNCNAME[i]} != teardown &&
-            ${BASH_SOURCE[i + 1]-} != "$BATS_ROOT"/lib* && $i -lt ${#FUNCNAME[@]} ]]; do
-            i=$((i + 1))
-            BATS_DEBUG_LAST_STACK_TRACE+=("${BASH_LINENO[i - 1]} ${FUNCNAME[i]} ${BASH_SOURCE[i]:-$BATS_TEST_SOURCE}")
-        done
-    }
-fi
-
 # Without a process, and not read byte by byte.
 split_output() {
     local IFS=$'\n'
