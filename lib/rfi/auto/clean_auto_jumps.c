@@ -259,9 +259,11 @@ static void go_on(psr_clean_auto *p)
 {
     struct psr_auto_jump s = {.first = 0, .end = p->win.n};
     double sum = 0;
+    if (!p->jumps.open)
+        return;
     for (size_t t = 0; t < p->win.n; t++)
         sum += band_at(p, t);
-    if (!p->jumps.open || sum * sum < jump_cost * (double)p->win.n)
+    if (sum * sum < jump_cost * (double)p->win.n)
         return;
     measure(p, &s);
     p->jumps.jump[p->jumps.njump++] = s;

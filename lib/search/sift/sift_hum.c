@@ -5,7 +5,6 @@
  * folds are at multiples of its own period, which is one of them. */
 #include "search/sift/sift_state.h"
 
-#include "stats/stats.h"
 #include <math.h>
 
 /* Frequencies of hum: pulsars of 0.05 s and more have none. */
@@ -150,7 +149,9 @@ static struct family list_folds(const struct psr_sift *s)
 void psr_sift_find_hum(struct psr_sift *s)
 {
     s->nhum = 0;
-    while (psr_sift_searched_both(s) && s->nhum < PSR_SIFT_MOST_HUM) {
+    if (!psr_sift_searched_both(s))
+        return;
+    while (s->nhum < PSR_SIFT_MOST_HUM) {
         const struct family all = list_folds(s);
         const double f_hz = find_hum(s, &all);
         if (!(f_hz > 0))
@@ -159,27 +160,16 @@ void psr_sift_find_hum(struct psr_sift *s)
     }
 }
 
-/* The first entry of a list: entries are in the order of lists. */
-static size_t find_list(const struct psr_sift *s, size_t list)
-{
-    size_t low = 0, high = s->all.n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (s->all.entry[middle].list < list)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The most that other folds of a frequency say of A in the list of e, in which they have other turns. */
 static double find_amp(const struct psr_sift *s, const struct psr_sift_entry *e, double f_hz,
                        double near_hz)
 {
+    const struct psr_sift_entry *o = e, *const end = s->all.entry + s->all.n;
     double most = 0;
-    for (size_t i = find_list(s, e->list); i < s->all.n && s->all.entry[i].list == e->list; i++) {
-        const struct psr_sift_entry *o = &s->all.entry[i];
+    /* Entries are in the order of lists. */
+    while (o > s->all.entry && o[-1].list == e->list)
+        o--;
+    for (; o < end && o->list == e->list; o++) {
         const double k = turns_in(o, f_hz, near_hz);
         if (k > 0 && fabs(o->f - e->f) * psr_sift_tobs(s, e) > 1)
             most = fmax(most, o->sigma * sqrt(k));
